@@ -1,0 +1,48 @@
+# `make demo` and `make test` set up everything they need; see .ci/prepare.
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: ## .venv with the search kernel, the firmware for this computer and the commands
+	@.ci/prepare run
+
+demo: build ## the whole robot in simulation, from the start button to a solved cube
+	@$(BIN)/cubist demo $(ARGS)
+
+test: ready ## every test but the long campaigns
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
+
+test-long: ready ## the long campaigns too
+	@$(BIN)/python -m pytest --timeout 7200 $(ARGS)
+
+lint: ready ## formatting, style, types, import layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: ready ## speed and size on fixed cubes, as JSON lines
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+firmware: ready ## the firmware for the AVR boards, with its sizes
+	@$(BIN)/cubist firmware build
+
+install: ## the service on this machine: sudo make install (again to upgrade)
+	@systemd/install
+
+uninstall: ## sudo make uninstall; calibration and records stay
+	@systemd/uninstall $(ARGS)
+
+deb: ## a Debian package of the service, in build/
+	@systemd/deb
+
+ready:
+	@.ci/prepare test
+
+clean: ## forget builds and the virtual environment
+	rm -rf build .venv
+
+.PHONY: install uninstall deb help build demo test test-long lint bench firmware ready clean
