@@ -1,0 +1,1 @@
+"""Cubes, notations and searches; the kernel in ``solver/native`` does the searching."""

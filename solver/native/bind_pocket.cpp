@@ -1,0 +1,94 @@
+// Python names of pocket_search.hpp and pocket_robot.hpp.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "corner_states.hpp"
+#include "pocket_robot.hpp"
+#include "pocket_search.hpp"
+
+namespace nb = nanobind;
+
+namespace cubist {
+namespace {
+
+template <PocketResult (*Search)(PocketPosition, PocketMetric)>
+PocketResult searched(const CornerStates& states, std::string_view metric) {
+    const PocketPosition from = pocket_position(cube_of(states));
+    const PocketMetric counted = pocket_metric(metric);
+    nb::gil_scoped_release unlocked;
+    return Search(from, counted);
+}
+
+std::vector<int> solve(const PocketTable& table, const CornerStates& states) {
+    return table.solve(pocket_position(cube_of(states)));
+}
+
+int distance(const PocketTable& table, const CornerStates& states) {
+    return table.distance(pocket_position(cube_of(states)));
+}
+
+void make_table(PocketTable* self, std::string_view metric) {
+    const PocketMetric counted = pocket_metric(metric);
+    nb::gil_scoped_release unlocked;
+    new (self) PocketTable(counted);
+}
+
+void make_robot(PocketRobot* self, const Microseconds& first, const Microseconds& next,
+                const Microseconds& final, std::size_t table_bytes) {
+    const PocketCosts costs{static_cast<int>(final.size()) / kPocketAxes, span_of(first),
+                            span_of(next), span_of(final)};
+    nb::gil_scoped_release unlocked;
+    new (self) PocketRobot(costs, table_bytes);
+}
+
+SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states, double time_limit,
+                            const CancelFlag* cancel) {
+    const PocketPosition from = pocket_position(cube_of(states));
+    nb::gil_scoped_release unlocked;
+    return robot.solve(from, Deadline(time_limit, {cancel}));
+}
+
+void bind_robot(nb::module_& module) {
+    nb::class_<SoonestResult>(module, "SoonestResult", "The soonest way found for a robot.")
+        .def_ro("turns", &SoonestResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
+        .def_prop_ro("cost", [](const SoonestResult& result) -> std::optional<std::uint32_t> {
+                if (result.cost == kNever) return std::nullopt;
+                return result.cost;
+            }, "Microseconds; None when no way was found.")
+        .def_ro("proven", &SoonestResult::proven, "Whether nothing is sooner.")
+        .def_ro("nodes", &SoonestResult::nodes);
+    nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 soonest.")
+        .def("__init__", &make_robot, nb::arg("first"), nb::arg("following"), nb::arg("final"),
+             nb::arg("table_bytes"))
+        .def("solve", &solve_soonest, nb::arg("states"), nb::arg("time_limit"),
+             nb::arg("cancel").none())
+        .def_prop_ro("bytes", &PocketRobot::bytes)
+        .def_prop_ro("radius", &PocketRobot::radius,
+                     "Microseconds up to which times are known without search.");
+}
+
+}  // namespace
+
+void bind_pocket(nb::module_& module) {
+    nb::class_<PocketResult>(module, "PocketResult", "What a textbook search of the 2x2x2 found.")
+        .def_ro("turns", &PocketResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
+        .def_ro("nodes", &PocketResult::nodes, "Positions expanded.")
+        .def_ro("bytes", &PocketResult::bytes, "Memory of tables, queue and marks.");
+    module.def("pocket_bfs", &searched<pocket_bfs>, nb::arg("states"), nb::arg("metric"));
+    module.def("pocket_bfs_pruned", &searched<pocket_bfs_pruned>, nb::arg("states"), nb::arg("metric"));
+    module.def("pocket_ida_star", &searched<pocket_ida_star>, nb::arg("states"), nb::arg("metric"));
+    nb::class_<PocketTable>(module, "PocketTable",
+                            "Distances of all 3674160 positions of the 2x2x2 in htm or qtm.")
+        .def("__init__", &make_table, nb::arg("metric"))
+        .def("solve", &solve, nb::arg("states"), "A shortest sequence of turns 0..8.")
+        .def("distance", &distance, nb::arg("states"))
+        .def("counts", &PocketTable::counts, "How many positions are at each distance.")
+        .def_prop_ro("bytes", &PocketTable::bytes);
+    bind_robot(module);
+}
+
+}  // namespace cubist

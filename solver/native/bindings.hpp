@@ -1,0 +1,17 @@
+// One declaration a subject: what each bind_<subject>.cpp adds to solver._native.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace cubist {
+
+void bind_control(nanobind::module_& module);
+void bind_tables(nanobind::module_& module);
+void bind_two_phase(nanobind::module_& module);
+void bind_batch(nanobind::module_& module);
+void bind_nxn(nanobind::module_& module);
+void bind_optimal(nanobind::module_& module);
+void bind_pocket(nanobind::module_& module);
+void bind_thistlethwaite(nanobind::module_& module);
+
+}  // namespace cubist

@@ -1,0 +1,79 @@
+// The 3x3x3 as cubies in slots, in the order and with the orientations of Cubist's states[20, 2].
+//
+// A slot's name lists its faces: corners counter-clockwise from the U/D face, edges from the face
+// of higher rank (U D, then F B, then R L). An orientation is the place in the slot's name where
+// the first-named sticker of the cubie lies.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace cubist {
+
+enum Face : std::uint8_t { U, R, F, D, L, B };
+constexpr int kFaces = 6;
+constexpr int kCorners = 8;
+constexpr int kEdges = 12;
+
+// An axis composite turns the two faces of an axis by 0..3 clockwise quarters each, not both by 0.
+constexpr int kComposites = 45;
+constexpr int kCompositesPerAxis = 15;
+constexpr std::array<std::array<Face, 2>, 3> kAxes{{{U, D}, {R, L}, {F, B}}};
+
+struct Composite {
+    std::uint8_t axis, first, second;
+
+    static constexpr Composite of(int index) {
+        const int rest = index % kCompositesPerAxis + 1;
+        return {static_cast<std::uint8_t>(index / kCompositesPerAxis),
+                static_cast<std::uint8_t>(rest / 4), static_cast<std::uint8_t>(rest % 4)};
+    }
+    constexpr int index() const { return axis * kCompositesPerAxis + 4 * first + second - 1; }
+    constexpr bool is_nothing() const { return first == 0 && second == 0; }
+    // Both on one axis: their quarters added.
+    constexpr Composite then(Composite other) const {
+        return {axis, static_cast<std::uint8_t>((first + other.first) % 4),
+                static_cast<std::uint8_t>((second + other.second) % 4)};
+    }
+    constexpr Composite inverse() const {
+        return {axis, static_cast<std::uint8_t>((4 - first) % 4),
+                static_cast<std::uint8_t>((4 - second) % 4)};
+    }
+};
+
+using Composites = std::vector<std::uint8_t>;
+
+struct CubieCube {
+    std::array<std::uint8_t, kCorners> cp{0, 1, 2, 3, 4, 5, 6, 7};
+    std::array<std::uint8_t, kCorners> co{};
+    std::array<std::uint8_t, kEdges> ep{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    std::array<std::uint8_t, kEdges> eo{};
+
+    bool operator==(const CubieCube&) const = default;
+
+    // This cube after the turns that make `move` from the solved cube.
+    CubieCube operator*(const CubieCube& move) const;
+    CubieCube inverse() const;
+    bool is_solved() const { return *this == CubieCube{}; }
+};
+
+// The cube made from the solved one by a composite.
+const CubieCube& composite_cube(int composite);
+
+// Where each face goes under one of the cube's 48 rotations and reflections.
+using FaceMap = std::array<Face, kFaces>;
+
+bool is_reflection(const FaceMap& map);
+FaceMap inverse(const FaceMap& map);
+// First `before`, then `after`.
+FaceMap compose(const FaceMap& after, const FaceMap& before);
+
+// The cube seen through the map: its turns are the mapped turns of `cube`.
+CubieCube conjugate(const CubieCube& cube, const FaceMap& map);
+int conjugate_composite(int composite, const FaceMap& map);
+
+// The third of a turn about the corner UFR that sends U to R, R to F and F to U.
+constexpr FaceMap kDiagonalThird{R, F, U, L, B, D};
+
+}  // namespace cubist

@@ -1,0 +1,209 @@
+// Making the table of the optimal search: breadth-first in place, at two bits an entry.
+//
+// A row holds all twists of one class of flip-slices and one kind of order; a turn takes all twists
+// of a row to one other row, so that the memory touched at a time is two rows of 547 bytes. The first
+// levels spread from the entries found last; the last levels ask the entries still unknown whether a
+// neighbour was found last. Unknown is 3, all bits set, so that finding only ever clears bits.
+#include <atomic>
+#include <thread>
+
+#include "optimal_table.hpp"
+
+namespace cubist {
+namespace {
+
+constexpr int kUnknown = 3;
+// Spreading costs each found entry all its turns; asking stops at the first good neighbour.
+constexpr double kAskingGain = 4.0;
+constexpr int kRowBytes = static_cast<int>(OptimalTable::kRowEntries / 4);
+// Rows handed to a thread at a time, and between two reports of progress.
+constexpr int kBlock = 4096;
+
+class Row {
+public:
+    explicit Row(std::uint8_t* bytes) : bytes_(bytes) {}
+
+    int get(int twist) const {
+        return std::atomic_ref(bytes_[twist / 4]).load(std::memory_order_relaxed) >> (twist % 4 * 2) & 3;
+    }
+    // Whether the entry was unknown until now.
+    bool find(int twist, int value) {
+        const int shift = twist % 4 * 2;
+        const auto cleared = static_cast<std::uint8_t>(~((kUnknown ^ value) << shift));
+        const std::uint8_t before =
+            std::atomic_ref(bytes_[twist / 4]).fetch_and(cleared, std::memory_order_relaxed);
+        return (before >> shift & 3) == kUnknown;
+    }
+
+private:
+    std::uint8_t* bytes_;
+};
+
+class Generation {
+public:
+    Generation(OptimalMetric metric, int kinds, std::span<std::uint8_t> bytes)
+        : turns_(unit_turns(metric)), coordinates_(kinds), kinds_(kinds), bytes_(bytes),
+          layout_(kinds) {}
+
+    bool run(int threads, const Progress& progress);
+
+private:
+    struct Target {
+        Row row;
+        const std::uint16_t* twists;  // by twist of the row turned from
+    };
+    using Work = std::size_t (Generation::*)(int row, int found);
+
+    void prepare();
+    Row row(int number) {
+        return Row(bytes_.data() + layout_.distances + std::size_t(number) * kRowBytes);
+    }
+    Target target(int row, std::size_t turn);
+    std::size_t reach(int row, int twist, int value);
+    std::size_t spread(int row, int found);
+    std::size_t ask(int row, int found);
+    bool on_all_rows(Work work, int found, int threads, const Progress& progress,
+                     std::size_t& reached);
+
+    const std::vector<int>& turns_;
+    OptimalCoordinates coordinates_;
+    int kinds_;
+    std::span<std::uint8_t> bytes_;
+    OptimalLayout layout_;
+    FlipSliceClasses classes_;
+    std::vector<std::uint32_t> row_after_;  // row * kSymmetries + symmetry, by row and turn
+    std::vector<std::uint16_t> twists_after_;  // by turn, symmetry, twist
+    std::size_t known_ = 0;
+};
+
+void Generation::prepare() {
+    std::copy(classes_.packed.begin(), classes_.packed.end(),
+              part<std::uint32_t>(bytes_, layout_.packed));
+    row_after_.reserve(std::size_t{kFlipSliceClasses} * kinds_ * turns_.size());
+    for (std::uint32_t representative : classes_.representatives)
+        for (int kind = 0; kind < kinds_; ++kind) {
+            const int flip = static_cast<int>(representative) % kFlips;
+            const int placed = static_cast<int>(representative) / kFlips * kinds_ + kind;
+            for (int turn : turns_) {
+                const int flip_after = coordinates_.flip_after(flip, turn);
+                const int placed_after = coordinates_.placed_after(placed, turn);
+                const std::uint32_t packed =
+                    classes_.packed[placed_after / kinds_ * kFlips + flip_after];
+                const int symmetry = static_cast<int>(packed % kSymmetries);
+                const std::uint32_t row = packed / kSymmetries * kinds_ +
+                                          coordinates_.kind_seen(placed_after, symmetry);
+                row_after_.push_back(row * kSymmetries + symmetry);
+            }
+        }
+    for (int turn : turns_)
+        for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
+            for (int twist = 0; twist < kTwists; ++twist)
+                twists_after_.push_back(static_cast<std::uint16_t>(
+                    coordinates_.twist_seen(coordinates_.twist_after(twist, turn), symmetry)));
+}
+
+Generation::Target Generation::target(int from, std::size_t turn) {
+    const std::uint32_t packed = row_after_[from * turns_.size() + turn];
+    const std::size_t map = turn * kSymmetries + packed % kSymmetries;
+    return {row(static_cast<int>(packed / kSymmetries)), twists_after_.data() + map * kTwists};
+}
+
+// Marks an entry and its images under the symmetries of its class's representative.
+std::size_t Generation::reach(int number, int twist, int value) {
+    if (!row(number).find(twist, value)) return 0;
+    std::size_t reached = 1;
+    const int flip_slice_class = number / kinds_;
+    const int slice = static_cast<int>(classes_.representatives[flip_slice_class]) / kFlips;
+    const int placed = slice * kinds_ + number % kinds_;
+    for (int bits = classes_.stabilizers[flip_slice_class] >> 1, s = 1; bits != 0; bits >>= 1, ++s) {
+        if (!(bits & 1)) continue;
+        const int image = flip_slice_class * kinds_ + coordinates_.kind_seen(placed, s);
+        reached += row(image).find(coordinates_.twist_seen(twist, s), value);
+    }
+    return reached;
+}
+
+std::size_t Generation::spread(int number, int found) {
+    std::array<std::uint16_t, kTwists> twists;
+    int count = 0;
+    for (int twist = 0; twist < kTwists; ++twist)
+        if (row(number).get(twist) == found) twists[count++] = static_cast<std::uint16_t>(twist);
+    std::size_t reached = 0;
+    for (std::size_t turn = 0; count > 0 && turn < turns_.size(); ++turn) {
+        const Target to = target(number, turn);
+        const int to_number = static_cast<int>(row_after_[number * turns_.size() + turn] / kSymmetries);
+        for (int k = 0; k < count; ++k)
+            if (to.row.get(to.twists[twists[k]]) == kUnknown)
+                reached += reach(to_number, to.twists[twists[k]], (found + 1) % 3);
+    }
+    return reached;
+}
+
+std::size_t Generation::ask(int number, int found) {
+    std::array<std::uint16_t, kTwists> unknown;
+    int count = 0;
+    Row own = row(number);
+    for (int twist = 0; twist < kTwists; ++twist)
+        if (own.get(twist) == kUnknown) unknown[count++] = static_cast<std::uint16_t>(twist);
+    const int before = count;
+    for (std::size_t turn = 0; count > 0 && turn < turns_.size(); ++turn) {
+        const Target to = target(number, turn);
+        int left = 0;
+        for (int k = 0; k < count; ++k) {
+            if (to.row.get(to.twists[unknown[k]]) == found) own.find(unknown[k], (found + 1) % 3);
+            else unknown[left++] = unknown[k];
+        }
+        count = left;
+    }
+    return static_cast<std::size_t>(before - count);
+}
+
+bool Generation::on_all_rows(Work work, int found, int threads, const Progress& progress,
+                             std::size_t& reached) {
+    const int rows = kFlipSliceClasses * kinds_;
+    const double entries = static_cast<double>(rows) * kTwists;
+    std::atomic<int> next{0};
+    std::atomic<std::size_t> sum{0};
+    std::atomic<bool> stopped{false};
+    const auto run = [&](bool reports) {
+        for (int first; !stopped && (first = next.fetch_add(kBlock)) < rows;) {
+            std::size_t count = 0;
+            for (int number = first; number < std::min(first + kBlock, rows); ++number)
+                count += (this->*work)(number, found);
+            sum += count;
+            if (reports && !progress(static_cast<double>(known_ + sum) / entries)) stopped = true;
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        for (int t = 1; t < threads; ++t) helpers.emplace_back(run, false);
+        run(true);
+    }
+    reached = sum;
+    return !stopped;
+}
+
+bool Generation::run(int threads, const Progress& progress) {
+    if (!progress(0.0)) return false;
+    prepare();
+    const std::size_t rows = std::size_t{kFlipSliceClasses} * kinds_;
+    std::fill_n(bytes_.data() + layout_.distances, rows * kRowBytes, std::uint8_t{0xFF});
+    std::size_t last = known_ = reach(0, 0, 0);
+    for (int found = 0; last > 0; found = (found + 1) % 3) {
+        const bool few = static_cast<double>(last) * kAskingGain <
+                         static_cast<double>(rows * kTwists - known_);
+        const Work work = few ? &Generation::spread : &Generation::ask;
+        if (!on_all_rows(work, found, threads, progress, last)) return false;
+        known_ += last;
+    }
+    return progress(1.0);
+}
+
+}  // namespace
+
+bool OptimalTable::generate(OptimalMetric metric, int kinds, std::span<std::uint8_t> bytes,
+                            int threads, const Progress& progress) {
+    return Generation(metric, kinds, bytes).run(threads, progress);
+}
+
+}  // namespace cubist

@@ -1,0 +1,150 @@
+#include "optimal_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cubist {
+namespace {
+
+using Order = std::array<int, 4>;
+
+Order order_at(int rank) {
+    Order order{0, 1, 2, 3};
+    for (int step = 0; step < rank; ++step) std::next_permutation(order.begin(), order.end());
+    return order;
+}
+
+bool is_even(const Order& order) {
+    int inversions = 0;
+    for (int i = 0; i < 4; ++i)
+        for (int j = i + 1; j < 4; ++j) inversions += order[j] < order[i];
+    return inversions % 2 == 0;
+}
+
+// Even and its own inverse: the four orders that swap two disjoint pairs, or nothing.
+bool swaps_pairs(const Order& order) {
+    for (int i = 0; i < 4; ++i)
+        if (order[order[i]] != i) return false;
+    return is_even(order);
+}
+
+bool is_alike(int kinds, const Order& order) {
+    switch (kinds) {
+        case 1: return true;
+        case 2: return is_even(order);
+        case 6: return swaps_pairs(order);
+        case 24: return order == Order{0, 1, 2, 3};
+        default: throw std::invalid_argument("orders come in 1, 2, 6 or 24 kinds");
+    }
+}
+
+// What renames the labels of `a` to those of `b`.
+Order renaming(const Order& a, const Order& b) {
+    Order out{};
+    for (int i = 0; i < 4; ++i) out[a[i]] = b[i];
+    return out;
+}
+
+template <class Of>
+std::vector<std::uint16_t> turned(int values, const std::vector<CubieCube>& cubes, const Of& of) {
+    std::vector<std::uint16_t> after(static_cast<std::size_t>(values) * kFaceTurns);
+    for (int value = 0; value < values; ++value)
+        for (int turn = 0; turn < kFaceTurns; ++turn)
+            after[value * kFaceTurns + turn] =
+                static_cast<std::uint16_t>(of(cubes[value] * face_turn_cube(turn)));
+    return after;
+}
+
+template <class Make>
+std::vector<CubieCube> all_cubes(int values, const Make& make) {
+    std::vector<CubieCube> cubes;
+    cubes.reserve(values);
+    for (int value = 0; value < values; ++value) cubes.push_back(make(value));
+    return cubes;
+}
+
+CubieCube with_flip(int flip) {
+    CubieCube cube;
+    set_flip(cube, flip);
+    return cube;
+}
+
+CubieCube with_twist(int twist) {
+    CubieCube cube;
+    set_twist(cube, twist);
+    return cube;
+}
+
+}  // namespace
+
+OptimalMetric optimal_metric(std::string_view name) {
+    if (name == "htm") return OptimalMetric::kHalfTurn;
+    if (name == "qtm") return OptimalMetric::kQuarterTurn;
+    throw std::invalid_argument("the optimal search counts in htm or qtm");
+}
+
+const std::vector<int>& unit_turns(OptimalMetric metric) {
+    static const std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+    static const std::vector<int> quarters{0, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17};
+    return metric == OptimalMetric::kHalfTurn ? all : quarters;
+}
+
+OptimalCoordinates::OptimalCoordinates(int kinds) : kinds_(kinds) {
+    int known = 0;
+    for (int rank = 0; rank < kOrders; ++rank) {
+        int kind = 0;
+        while (kind < known &&
+               !is_alike(kinds, renaming(order_at(order_[kind]), order_at(rank))))
+            ++kind;
+        if (kind == known) order_[known++] = static_cast<std::uint8_t>(rank);
+        kind_[rank] = static_cast<std::uint8_t>(kind);
+    }
+    make_turns();
+    make_symmetries();
+}
+
+CubieCube OptimalCoordinates::with_placed(int placed) const {
+    CubieCube cube;
+    const int set = kSlices - 1 - placed / kinds_;
+    set_placement(cube, Layer::kMiddle, set * kOrders + order_[placed % kinds_]);
+    return cube;
+}
+
+void OptimalCoordinates::make_turns() {
+    flip_after_ = turned(kFlips, all_cubes(kFlips, with_flip), flip_of);
+    twist_after_ = turned(kTwists, all_cubes(kTwists, with_twist), twist_of);
+    const int values = kSlices * kinds_;
+    placed_after_ = turned(values, all_cubes(values, [this](int placed) { return with_placed(placed); }),
+                           [this](const CubieCube& cube) { return placed_of(cube); });
+}
+
+void OptimalCoordinates::make_symmetries() {
+    twist_seen_.resize(std::size_t{kSymmetries} * kTwists);
+    kind_seen_.resize(std::size_t{kSymmetries} * kSlices * kinds_);
+    for (int symmetry = 0; symmetry < kSymmetries; ++symmetry) {
+        const FaceMap& map = symmetries().maps[symmetry];
+        for (int twist = 0; twist < kTwists; ++twist)
+            twist_seen_[symmetry * kTwists + twist] =
+                static_cast<std::uint16_t>(twist_of(conjugate(with_twist(twist), map)));
+        for (int placed = 0; placed < kSlices * kinds_; ++placed)
+            kind_seen_[symmetry * kSlices * kinds_ + placed] = static_cast<std::uint8_t>(
+                placed_of(conjugate(with_placed(placed), map)) % kinds_);
+    }
+}
+
+OptimalLayout::OptimalLayout(int kinds)
+    : packed(0),
+      distances(aligned(std::size_t{kFlipSlices} * sizeof(std::uint32_t))),
+      bytes(distances +
+            aligned(std::size_t{kFlipSliceClasses} * kinds * OptimalTable::kRowEntries / 4)) {}
+
+std::size_t OptimalTable::size(int kinds) { return OptimalLayout(kinds).bytes; }
+
+OptimalTable::OptimalTable(int kinds, std::span<const std::uint8_t> bytes) : coordinates_(kinds) {
+    const OptimalLayout layout(kinds);
+    if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table of a wrong size");
+    packed_ = part<std::uint32_t>(bytes, layout.packed);
+    distances_ = bytes.data() + layout.distances;
+}
+
+}  // namespace cubist

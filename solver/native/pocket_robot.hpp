@@ -1,0 +1,45 @@
+// The 2x2x2 soonest on a robot: depth-first over turns and mechanism states, cut by bounds.
+//
+// A node is a position, the axis turned last and, for every state of the mechanism, the least time
+// to be in it: one min-plus product a turn. What is left to do is bounded by the times of
+// pocket_ball.hpp, as large as memory allows; the rest is search, so that the answer is proven.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "control.hpp"
+#include "pocket_ball.hpp"
+
+namespace cubist {
+
+struct SoonestResult {
+    std::vector<int> turns;  // U U2 U' R R2 R' F F2 F' as 0..8
+    std::uint32_t cost = kNever;  // kNever when nothing was found
+    bool proven = false;          // nothing is sooner
+    std::uint64_t nodes = 0;
+};
+
+class PocketRobot {
+public:
+    // Makes a table of about `table_bytes`; the costs are copied.
+    PocketRobot(const PocketCosts& costs, std::size_t table_bytes);
+    PocketRobot(const PocketRobot&) = delete;
+    PocketRobot& operator=(const PocketRobot&) = delete;
+
+    SoonestResult solve(PocketPosition from, const Deadline& deadline) const;
+    const PocketCosts& costs() const { return costs_; }
+    std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }
+    // Microseconds up to which times are known without search.
+    std::uint32_t radius() const { return ball_.unit() * static_cast<std::uint32_t>(ball_.radius()); }
+    // Least time to solve a position after a turn of `axis` that led to the mechanism states at those
+    // times.
+    std::uint32_t bound(PocketPosition at, int axis, const std::vector<std::uint32_t>& times) const;
+
+private:
+    std::vector<std::uint32_t> first_, next_, final_;
+    PocketCosts costs_;
+    PocketBall ball_, perm_, twist_;
+};
+
+}  // namespace cubist

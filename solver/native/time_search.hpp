@@ -1,0 +1,39 @@
+// Two-phase search in a robot's time.
+//
+// Phase 1 is the depth-first walk of the two-phase search, by length and with exact distances; each
+// node carries the least time to be in each state of the mechanism, and a child is dropped when
+// even the soonest way to make its turns and all turns still needed is no gain. So there is no
+// branching on what the mechanism does between the turns. Phase 2 is the same, a probe ends after
+// some nodes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "collector.hpp"
+#include "time_model.hpp"
+#include "two_phase.hpp"
+
+namespace cubist {
+
+// A cost model ready for searches in one metric from all directions.
+class TimeModels {
+public:
+    TimeModels(const CostModel& model, const Metric& metric);
+
+    const TimeModel& of(Direction direction) const {
+        return models_[direction.thirds + 3 * direction.inverse];
+    }
+    // Microseconds that no solution of at least that length in the metric can beat.
+    std::uint64_t least_us(int length) const { return models_[0].least_us(metric_, length); }
+
+private:
+    const Metric& metric_;
+    std::vector<TimeModel> models_;
+};
+
+TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
+                           const CubieCube& cube, const TwoPhaseOptions& options,
+                           Collector& collector);
+
+}  // namespace cubist

@@ -1,0 +1,129 @@
+"""Databases of the positions of an NxNxN near the solved one: made, stored, loaded."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native
+from solver.errors import BadNotation, SearchFailed
+from solver.facelets import slot_facelets, turn
+from solver.notation import Move
+from solver.nxn_turns import counted_moves
+from solver.solution import Progress, Request
+from solver.tables import cache_directory
+
+MOST_BYTES = 32_000_000
+"""Memory of a database made without asking for a depth."""
+
+_BYTES_BESIDES_KEY = 12
+"""Of a position: its distance and its share of the hash table."""
+
+_FORMAT = 1
+_AXES = {"U": 0, "D": 0, "R": 1, "L": 1, "F": 2, "B": 2}
+
+_log = logging.getLogger(__name__)
+
+
+def load(size: int, request: Request) -> _native.NxnDatabase:
+    """The database for ``size`` and the request's metric, made and stored if it is not there.
+
+    ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A file that is damaged is
+    made anew; one that cannot be written is only used by this process. Raises SearchFailed when
+    making it was cancelled, BadNotation for a depth below 0.
+    """
+    if request.depth is not None and request.depth < 0:
+        raise BadNotation(f"A database has a depth of at least 0, not {request.depth}.")
+    depth = "auto" if request.depth is None else str(request.depth)
+    path = cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
+    database = empty(size, request.metric)
+    if not _restore(database, path):
+        _make(database, request)
+        _store(database, path)
+    return database
+
+
+def empty(size: int, metric: str) -> _native.NxnDatabase:
+    """The database of depth 0."""
+    moves = counted_moves(size, metric)
+    permutations = np.array([_permutation(move, size) for move in moves], dtype=np.uint16)
+    return _native.NxnDatabase(
+        permutations.reshape(len(moves), 6 * size * size),
+        [_AXES[move.face] for move in moves],
+        _blocks(moves),
+        metric == "qtm",
+        slot_facelets("DLB", size),
+    )
+
+
+def _permutation(move: Move, size: int) -> NDArray[np.int32]:
+    first, last = move.layers(size)
+    return turn(size, move.face, first, last, move.quarters)
+
+
+def _blocks(moves: list[Move]) -> list[int]:
+    """A number for the layers that each move turns."""
+    layers = [(move.face, move.first, move.last) for move in moves]
+    return [sorted(set(layers), key=layers.index).index(block) for block in layers]
+
+
+def _make(database: _native.NxnDatabase, request: Request) -> None:
+    wanted = math.inf if request.depth is None else request.depth
+    fitting = MOST_BYTES // (8 * database.words + _BYTES_BESIDES_KEY)
+    most = fitting if request.depth is None else 2**31
+
+    def progress(positions: int) -> bool:
+        if request.progress is not None:
+            text = f"making the database: {positions} positions"
+            done = None if request.depth is None else database.depth / max(request.depth, 1)
+            request.progress(Progress(text, done=done, depth=database.depth, nodes=positions))
+        return request.cancel is None or not request.cancel.is_set()
+
+    grown = True
+    while grown and database.depth < wanted:
+        before = len(database)
+        grown = database.deepen(most, progress) and len(database) > before
+    if request.cancel is not None and request.cancel.is_set():
+        raise SearchFailed("Making the database was stopped; the next search will make it again.")
+
+
+def _restore(database: _native.NxnDatabase, path: Path) -> bool:
+    """Fill the database from its file; false when that is absent or damaged."""
+    if not path.exists():
+        return False
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            keys, distances = stored["keys"], stored["distances"]
+            fits = int(stored["format"]) == _FORMAT and len(keys) == len(distances) * database.words
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        _log.warning("the database %s is damaged (%s): making it anew", path, error)
+        return False
+    if not fits or keys.dtype != np.uint64 or distances.dtype != np.uint8:
+        _log.warning("the database %s is of another version: making it anew", path)
+        return False
+    database.restore(keys, distances)
+    return True
+
+
+def _store(database: _native.NxnDatabase, path: Path) -> None:
+    """Write the file whole, then give it its name."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            np.savez(file, format=_FORMAT, keys=database.keys(), distances=database.distances())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        _log.warning("cannot keep the database in %s (%s)", path.parent, error.strerror or error)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,31 @@
+"""Thistlethwaite's algorithm: four groups, IDA* from each to the next."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+
+from solver import _native
+from solver.answer import Stopwatch, answer
+from solver.cube import Cube
+from solver.solution import Request, Solution
+from solver.turns import moves_of
+
+BEAM_WIDTH = 50
+"""Partial solutions kept after each phase: 23.0 turns on average for random cubes in 1.5 ms."""
+
+
+def search(cube: Cube, request: Request) -> list[Solution]:
+    """A solution in four phases, of which ``phases`` tells the moves."""
+    solver = kernel()
+    watch = Stopwatch()
+    phases = [moves_of(turns) for turns in solver.solve(cube.states, BEAM_WIDTH)]
+    moves = chain.from_iterable(phases)
+    extra = {"memory_bytes": solver.bytes}
+    return [answer(cube, request, moves, watch, phases=phases, extra=extra)]
+
+
+@cache
+def kernel() -> _native.Thistlethwaite:
+    """The kernel's search; its four tables, 2.4 MB, are made when it is first asked for."""
+    return _native.Thistlethwaite()

@@ -1,0 +1,150 @@
+"""Kociemba's two-phase algorithm in any metric and for any cost model: the kernel's front."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from solver import _native, tables
+from solver.cost import CostModel, moves_of
+from solver.cube import Cube
+from solver.errors import SearchFailed
+from solver.notation import length, parse_moves
+from solver.solution import Request, Solution
+
+TABLE_VERSION = 3
+"""Changes whenever the kernel would fill a table otherwise."""
+
+TYPICAL_LENGTHS = {"htm": 18, "axial": 14}
+"""Metrics that may guide a search in a robot's time, with the lengths of good solutions."""
+
+IN_QUARTERS = {"htm": "qtm", "axial": "axial-qtm"}
+"""What guides it instead where half turns take HEAVY_HALF_TURN quarter turns or more."""
+
+HEAVY_HALF_TURN = 1.3
+"""Measured: at 1.45 counting quarters is as good or better, at 1.16 much worse."""
+
+_DIRECTIONS = 6
+
+
+def search(cube: Cube, request: Request) -> list[Solution]:
+    """The best solutions found; SearchFailed when the time was too short for any."""
+    robot = None if request.cost is None else ready_for(request.cost)
+    metric = request.metric if robot is None else robot.metric
+    two_phase = kernel(metric)
+    started = time.perf_counter()
+
+    def solution(found: _native.Found, result: _native.TwoPhaseResult | None) -> Solution:
+        return _solution(cube, request, found, result, time.perf_counter() - started)
+
+    def report(found: _native.Found) -> None:
+        if request.on_better is not None:
+            request.on_better(solution(found, None))
+
+    result = two_phase.solve(
+        cube.states,
+        time_limit=request.time_limit,
+        threads=request.threads,
+        directions=_DIRECTIONS,
+        solutions=request.solutions,
+        target=-1 if request.target is None else request.target,
+        model=None if robot is None else robot.model,
+        models=None if robot is None else robot.models,
+        cancel=request.cancel,
+        on_better=report if request.on_better is not None else None,
+    )
+    if not result.solutions:
+        raise SearchFailed(
+            f"No solution was found within {request.time_limit} s; give the search more time."
+        )
+    return [solution(found, result) for found in result.solutions]
+
+
+@cache
+def kernel(metric: str) -> _native.TwoPhase:
+    """The kernel's search in ``metric`` with its tables, made or loaded when first asked for."""
+    threads = os.cpu_count() or 1
+    phase1 = tables.load(
+        f"phase1-{metric}",
+        TABLE_VERSION,
+        _native.phase1_size(metric),
+        lambda data, progress: _native.make_phase1(metric, data, threads, progress),
+    )
+    phase2 = tables.load(
+        f"phase2-{metric}",
+        TABLE_VERSION,
+        _native.phase2_size(metric),
+        lambda data, progress: _native.make_phase2(metric, data, progress),
+    )
+    return _native.TwoPhase(metric, phase1, phase2)
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A cost model in the kernel, with the metric whose distances say most about its time."""
+
+    metric: str
+    model: _native.CostModel
+    models: _native.TimeModels
+
+
+@lru_cache(maxsize=16)
+def ready_for(cost: CostModel) -> Robot:
+    """The cost model made ready for searching."""
+    model = _native.CostModel(cost.first, cost.next, cost.final)
+    choices = {metric: _native.TimeModels(model, metric) for metric in TYPICAL_LENGTHS}
+    metric = max(choices, key=lambda name: choices[name].least_us(TYPICAL_LENGTHS[name]))
+    if cost.half_turn_weight() < HEAVY_HALF_TURN:
+        return Robot(metric, model, choices[metric])
+    metric = IN_QUARTERS[metric]
+    return Robot(metric, model, _native.TimeModels(model, metric))
+
+
+def _solution(
+    cube: Cube,
+    request: Request,
+    found: _native.Found,
+    result: _native.TwoPhaseResult | None,
+    search_s: float,
+) -> Solution:
+    """``result`` is None while the search still goes on."""
+    moves = moves_of(found.composites)
+    count = (
+        found.length
+        if request.cost is None
+        else length(parse_moves(" ".join(moves)), request.metric)
+    )
+    lower_bound = _lower_bound(request, found, result)
+    return Solution(
+        state=cube.facelets(),
+        algorithm="two-phase",
+        metric=request.metric,
+        moves=moves,
+        length=count,
+        optimal=count == lower_bound,
+        lower_bound=lower_bound,
+        search_s=search_s,
+        cpu_s=0.0 if result is None else result.cpu_s,
+        cost_us=None if request.cost is None else found.cost,
+        composites=tuple(found.composites),
+        extra={} if result is None else _figures(request, result),
+    )
+
+
+def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, int]:
+    figures = {"nodes": result.nodes, "probes": result.probes}
+    if request.cost is not None:
+        figures["lower_bound_us"] = ready_for(request.cost).models.least_us(result.lower_bound)
+    return figures
+
+
+def _lower_bound(
+    request: Request, found: _native.Found, result: _native.TwoPhaseResult | None
+) -> int:
+    """Of moves in the request's metric; nothing is known of it while the search goes on."""
+    if result is None or request.cost is not None:
+        return 0
+    best = result.solutions[0].length
+    return best if result.exhausted else min(best, max(result.lower_bound, 1))
