@@ -1,0 +1,1 @@
+"""Cameras, stickers, colours: from pictures to the most likely legal cube."""

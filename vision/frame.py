@@ -1,0 +1,33 @@
+"""What a camera delivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture: ``image`` uint8[H, W, 3] in sRGB, channels R G B; ``time_us`` of capture."""
+
+    image: NDArray[np.uint8]
+    camera: str
+    time_us: int
+
+
+class Camera(Protocol):
+    """A source of frames. ``settle`` lets exposure and white balance adapt, then locks them."""
+
+    name: str
+
+    def settle(self) -> None:
+        """Adapt to the light now in view, then lock exposure, gains and focus until ``close``."""
+
+    def capture(self) -> Frame:
+        """Take one picture; raises ``vision.camera.CameraFault`` when there is none to be had."""
+
+    def close(self) -> None:
+        """Give the camera back. Idempotent."""

@@ -1,0 +1,115 @@
+"""Looks at a whole cube in free photographs: one size for all six faces, then the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.frame import Frame
+from vision.locate import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
+from vision.photos import face_files, load_photo
+from vision.sticker_colours import FACES, StickerColours
+from vision.stickers import measure_face
+
+_STEADY = 0.4
+"""Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
+
+_MISSED = 0.05
+"""What a face counts on which no grid of the size was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class CubeLooks:
+    """Six photographs, the grid found in each, and the colours measured, by face letter."""
+
+    frames: Mapping[str, Frame]
+    grids: Mapping[str, FaceGrid]
+    colours: StickerColours
+
+
+def look_at_folder(folder: Path, size: int | None = None) -> CubeLooks:
+    """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
+
+    Raises :class:`vision.photos.BadPhoto` and :class:`vision.locate.NoFace`.
+    """
+    files = face_files(folder)
+    frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
+    return look_at_frames(frames, size)
+
+
+def look_at_frames(frames: Mapping[str, Frame], size: int | None = None) -> CubeLooks:
+    """Locate and measure one frame per face letter; raises :class:`vision.locate.NoFace`."""
+    sizes = SIZES if size is None else (size,)
+    grids = locate_cube({f: frames[f].image for f in FACES}, sizes)
+    looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
+    return CubeLooks(frames, grids, StickerColours.of_faces(looks))
+
+
+def locate_cube(
+    pictures: Mapping[str, NDArray[np.uint8]], sizes: Collection[int] = SIZES
+) -> dict[str, FaceGrid]:
+    """One grid per picture, all of the size that explains the pictures best together.
+
+    Raises :class:`vision.locate.NoFace` naming the pictures without a face of that size.
+    """
+    found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
+    size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
+    alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
+    grids = {name: candidates[0] for name, candidates in alike.items() if candidates}
+    for name, image in pictures.items():
+        hints = [g for n, g in grids.items() if n != name and pictures[n].shape == image.shape]
+        if name not in grids or _is_odd(grids[name], hints):
+            better = _confirmed(image, hints, alike[name])
+            grids |= {name: better} if better is not None else {}
+    missing = [name for name in pictures if name not in grids]
+    if missing:
+        raise NoFace(_complaint(missing, found, size))
+    return grids
+
+
+def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
+    """True if all other pictures of one camera have the face in one place, and this has not."""
+    if len(others) < 3:
+        return False
+    corners = np.array([other.corners for other in others])
+    usual = np.median(corners, axis=0)
+    return bool(
+        _shift(corners, usual).max() < _STEADY * others[0].pitch
+        and _shift(grid.corners, usual) > _STEADY * grid.pitch
+    )
+
+
+def _shift(corners: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.abs(corners - usual).max(axis=(-1, -2)))
+
+
+def _confirmed(
+    image: NDArray[np.uint8], hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
+) -> FaceGrid | None:
+    """The face where other pictures have it: most cameras stand still between pictures."""
+    grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]
+    grids += [grid for grid in candidates if not _is_odd(grid, hints)]
+    return max(grids, key=lambda grid: grid.fit, default=None)
+
+
+def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
+    """Logarithm of how well a size explains all pictures."""
+    fits = [
+        max((grid.fit for grid in grids if grid.size == size), default=_MISSED)
+        for grids in found.values()
+    ]
+    return float(np.log(fits).sum())
+
+
+def _complaint(missing: Sequence[str], found: Mapping[str, Sequence[FaceGrid]], size: int) -> str:
+    if not any(found.values()):
+        return "no face of a cube found in any picture; have the whole face in view and in focus"
+    names = ", ".join(missing)
+    return (
+        f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "
+        "have the whole face in view, in focus, evenly lit"
+    )

@@ -1,0 +1,225 @@
+"""From measured colours to a cube: the most likely legal one, or a refusal that says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube import Cube, from_facelets
+from solver.errors import CubistError
+from solver.pocket import PocketCube
+from vision.colours import ColourReferences
+from vision.consistency import Explanation, odd_face, only_explanation, repeated_face
+from vision.decision import Decision, decide
+from vision.schemes import is_held, known_orders, usual_naming
+from vision.sticker_colours import FACES, StickerColours
+
+Ints = NDArray[np.intp]
+
+CONFIDENT_MARGIN = 2.6
+POCKET_CONFIDENT_MARGIN = 4.0
+"""Log odds from which a reading counts as sure; a 2x2x2 has little that checks itself."""
+
+_ODDS_OFFSET = -0.5
+_ODDS_SLOPE = 0.39
+"""Log odds that a reading is right, from how much better it is than its runner-up.
+
+Fitted by logistic regression on synthetic scans in common and in harsh light; the model takes
+stickers to be independent and so thinks too much of its evidence. See docs/benchmarks/vision.md.
+"""
+
+
+@dataclass(frozen=True)
+class CubeReading:
+    """A legal cube read from colours.
+
+    ``facelets`` in URFDLB order: letters of the centres on odd sizes; on 2x2x2 with the corner DLB
+    taken as solved; on larger even sizes held so that the letters are nearest the usual colours.
+    ``cube`` is the solver's value for 2x2x2 and 3x3x3, None for larger ones. ``margin`` are the
+    natural log odds that the reading is right, calibrated. ``doubtful`` names stickers like ``F3``
+    (face, number from 1, row by row). ``corrections`` tells what was put right in the scan (faces
+    turned or swapped); ``order`` then says which sticker of the scan each facelet was read from
+    (else it is empty). ``look_again`` is the face whose second look would help most, None when none
+    is needed.
+    """
+
+    size: int
+    facelets: str
+    cube: Cube | PocketCube | None
+    margin: float
+    confident: bool
+    doubtful: tuple[str, ...] = ()
+    runner_up: str | None = None
+    corrections: tuple[str, ...] = ()
+    look_again: str | None = None
+    order: tuple[int, ...] = ()
+
+
+class Unreadable(CubistError):
+    """Colours from which no cube can be told; ``reason`` says why, ``doubtful`` names stickers."""
+
+    def __init__(
+        self, reason: str, doubtful: tuple[str, ...] = (), look_again: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.doubtful = doubtful
+        self.look_again = look_again
+
+
+def read_cube(
+    colours: StickerColours,
+    references: ColourReferences | None = None,
+    scheme: str | None = None,
+) -> CubeReading:
+    """Decide a cube's facelets from its sticker colours.
+
+    ``references`` are stored colours of this cube to start from. ``scheme`` names the colours of
+    the faces URFDLB by six of ``WRGYOB`` where that is known; it helps even sizes, where a swap of
+    faces cannot be told from another scheme. Without it the schemes that are sold are expected of
+    the usual colours, and anything of others. Raises Unreadable.
+    """
+    if colours.valid.sum() < 3 * colours.size**2:
+        raise Unreadable("fewer than half of the stickers were seen: show the other faces")
+    decision = decide(colours, references)
+    if _sure(decision, colours.size) and _plausible(decision):
+        return _reading(decision, colours.size, scheme)
+    return _second_thoughts(decision, colours, references, scheme)
+
+
+def calibrated(margin: float) -> float:
+    """Natural log odds that a cube is right which is ``margin`` more likely than any other."""
+    return max(0.0, _ODDS_OFFSET + _ODDS_SLOPE * margin)
+
+
+def _sure(decision: Decision, size: int) -> bool:
+    least = POCKET_CONFIDENT_MARGIN if size == 2 else CONFIDENT_MARGIN
+    return calibrated(decision.margin) >= least
+
+
+def _plausible(decision: Decision) -> bool:
+    good = decision.forced <= MAX_PRICE and decision.misfit <= MAX_MISFIT
+    return good and decision.worst_face <= MAX_FACE_MISFIT
+
+
+MAX_PRICE = 4.0
+"""Most that legality may cost, in log likelihood, beside the two stickers that pay most."""
+
+MAX_MISFIT = 0.4
+MAX_FACE_MISFIT = 0.5
+"""Largest shares of all stickers and of a face's that may look like none of the colours."""
+
+
+def _second_thoughts(
+    decision: Decision,
+    colours: StickerColours,
+    references: ColourReferences | None,
+    scheme: str | None,
+) -> CubeReading:
+    """What a scan that is no clear cube still tells: another order of its faces, or a refusal."""
+    doubtful = sticker_names(decision.doubtful, colours.size)
+    alike = repeated_face(colours)
+    if alike is not None:
+        first, second = alike
+        raise Unreadable(
+            f"pictures {first} and {second} show the same face: look at {second} again",
+            doubtful,
+            second,
+        )
+    explanation = only_explanation(colours, scheme)
+    if explanation is not None:
+        corrected = decide(explanation.applied(colours), references)
+        sure = _sure(corrected, colours.size) and _plausible(corrected)
+        if sure and corrected.cost + explanation.prior + _BETTER < decision.cost:
+            return _reading(corrected, colours.size, scheme, explanation)
+    if not _plausible(decision):
+        raise _refusal(decision, colours, doubtful)
+    return _reading(decision, colours.size, scheme)
+
+
+def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, ...]) -> Unreadable:
+    """What keeps a scan from being a cube, and where to look again."""
+    if decision.forced > MAX_PRICE:
+        odd = odd_face(colours)
+        return Unreadable(
+            f"no legal cube fits the colours seen; face {odd} fits the others least: it may be "
+            "misaligned or covered, look at it again",
+            doubtful,
+            odd,
+        )
+    strange = decision.strange.reshape(6, -1).sum(axis=1)
+    worst = FACES[int(strange.argmax())]
+    return Unreadable(
+        f"{strange.sum()} stickers look like none of the six colours, most of them on face "
+        f"{worst}: a reflection or something in the way? change that and look at {worst} again",
+        doubtful,
+        worst,
+    )
+
+
+_BETTER = 6.0
+"""Log odds by which a scan put right must beat the scan as it came."""
+
+
+def _reading(
+    decision: Decision, size: int, scheme: str | None, put_right: Explanation | None = None
+) -> CubeReading:
+    facelets, runner_up = _named(decision, size)
+    cube = from_facelets(facelets, size)
+    confident = _sure(decision, size) and not _odd_scheme(decision, size, scheme)
+    return CubeReading(
+        size,
+        facelets,
+        cube if isinstance(cube, Cube | PocketCube) else None,
+        calibrated(decision.margin),
+        confident,
+        sticker_names(decision.doubtful, size),
+        runner_up,
+        put_right.told if put_right else (),
+        None if confident else most_doubtful_face(decision, size),
+        tuple(put_right.stickers(size).tolist()) if put_right else (),
+    )
+
+
+def _odd_scheme(decision: Decision, size: int, scheme: str | None) -> bool:
+    """Whether usual colours stand as on no cube that is sold; then faces may have been swapped.
+
+    Odd sizes would show that as pieces that do not exist, even ones as another scheme.
+    """
+    if size % 2:
+        return False
+    orders = known_orders(decision.model.mean, decision.features, scheme)
+    return orders is not None and not is_held(np.arange(6), orders)
+
+
+def sticker_names(which: Ints, size: int) -> tuple[str, ...]:
+    """Names like ``F3`` of sticker numbers."""
+    area = size * size
+    return tuple(f"{FACES[i // area]}{i % area + 1}" for i in which.tolist())
+
+
+def most_doubtful_face(decision: Decision, size: int) -> str:
+    """The face where a second look would settle most."""
+    doubt = decision.doubt.reshape(6, size * size).sum(axis=1)
+    return FACES[int(doubt.argmax())]
+
+
+def _named(decision: Decision, size: int) -> tuple[str, str | None]:
+    """Facelets of the best and second best cube, in the letters people expect."""
+    if size == 2:
+        return _pocket(decision.letters), _pocket(decision.runner_up)
+    if size % 2:
+        return _text(decision.letters), _text(decision.runner_up)
+    held = usual_naming(decision.model.mean, decision.features)
+    letter_of = np.argsort(held)
+    return _text(letter_of[decision.letters]), _text(letter_of[decision.runner_up])
+
+
+def _text(letters: Ints) -> str:
+    return "".join(FACES[i] for i in letters.tolist())
+
+
+def _pocket(letters: Ints) -> str:
+    return PocketCube.from_facelets(_text(letters)).relative.facelets()

@@ -1,0 +1,231 @@
+"""What was measured on the stickers of a cube: the value between measuring and deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solver.errors import CubistError
+
+FACES = "URFDLB"
+"""Order of the faces everywhere; a sticker's number is ``face * N * N + row * N + column``."""
+
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+
+
+class BadColours(CubistError, ValueError):
+    """Colours that do not describe the stickers of a cube: wrong count, size or range."""
+
+
+def srgb_to_linear(srgb: ArrayLike) -> Floats:
+    """Linear light 0..1 of sRGB values 0..255 (IEC 61966-2-1), any shape."""
+    value = np.asarray(srgb, dtype=np.float32) / np.float32(255.0)
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    return linear.astype(np.float32)
+
+
+def linear_to_srgb(linear: ArrayLike) -> NDArray[np.uint8]:
+    """sRGB values 0..255 of linear light, clipped to what a screen can show."""
+    value = np.clip(np.asarray(linear, dtype=np.float64), 0.0, 1.0)
+    srgb = np.where(value <= 0.0031308, value * 12.92, 1.055 * value ** (1 / 2.4) - 0.055)
+    return np.round(srgb * 255.0).astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class FaceColours:
+    """One look at one face of N x N stickers, row-major as in Kociemba's drawing.
+
+    ``linear_rgb`` and ``spread`` are float32[N*N, 3] in linear light (spread: a robust standard
+    deviation inside the sticker), ``saturated`` and ``valid`` bool[N*N] (``valid`` is False where
+    the sticker was hidden or could not be measured). ``positions`` float32[N*N, 2] are the
+    stickers' centres in the picture: x to the right, y down, from the picture's centre in units of
+    its half diagonal; they tell the falloff of light and lens. ``fit`` is the quality of the grid
+    found, 0..1.
+    """
+
+    linear_rgb: Floats
+    spread: Floats
+    saturated: Bools
+    valid: Bools
+    camera: str = ""
+    time_us: int = 0
+    fit: float = 1.0
+    positions: Floats | None = None
+
+    def __post_init__(self) -> None:
+        count = len(self.linear_rgb)
+        if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
+            raise BadColours(f"a face needs one colour and spread per sticker, {count} x 3")
+        if self.saturated.shape != (count,) or self.valid.shape != (count,):
+            raise BadColours(f"a face of {count} stickers needs as many flags")
+
+    @classmethod
+    def measured(cls, linear_rgb: ArrayLike) -> FaceColours:
+        """A face known by its colours alone: no spread, saturated where a channel is full."""
+        rgb = np.asarray(linear_rgb, dtype=np.float32).reshape(-1, 3)
+        saturated = np.asarray((rgb >= SATURATED).any(axis=1))
+        return cls(rgb, np.zeros_like(rgb), saturated, np.ones(len(rgb), dtype=np.bool_))
+
+    @classmethod
+    def unseen(cls, size: int) -> FaceColours:
+        """A face of ``size`` x ``size`` stickers that no camera has looked at."""
+        none = np.zeros((size * size, 3), dtype=np.float32)
+        flags = np.zeros(size * size, dtype=np.bool_)
+        return cls(none, none.copy(), flags, flags.copy(), fit=0.0)
+
+
+SATURATED = 0.983
+"""Linear light of sRGB 253: a channel from here on has lost what was above."""
+
+
+@dataclass(frozen=True, eq=False)
+class StickerColours:
+    """Colours of all 6*N*N stickers of a cube of ``size`` N, in URFDLB facelet order.
+
+    ``linear_rgb`` float32[6*N*N, 3] is linear light, 0..1 for one look, possibly above 1 after
+    looks of different exposure were merged; ``spread`` float32[6*N*N, 3] the robust deviation
+    inside each sticker; ``saturated`` and ``valid`` bool[6*N*N]. ``looks`` holds, per face letter,
+    the look it came from (camera, time, fit, positions), where that is known.
+    """
+
+    size: int
+    linear_rgb: Floats
+    spread: Floats
+    saturated: Bools
+    valid: Bools
+    looks: Mapping[str, FaceColours] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.size <= 7:
+            raise BadColours(f"a cube of size {self.size}: sizes 2 to 7 can be read")
+        count = 6 * self.size**2
+        if self.linear_rgb.shape != (count, 3) or self.spread.shape != (count, 3):
+            raise BadColours(
+                f"a {self.size}x{self.size}x{self.size} has {count} stickers of 3 values, "
+                f"not {self.linear_rgb.shape}"
+            )
+        if self.saturated.shape != (count,) or self.valid.shape != (count,):
+            raise BadColours(f"{count} stickers need as many flags")
+        if not np.isfinite(self.linear_rgb[self.valid]).all():
+            raise BadColours("colours must be finite numbers")
+
+    @classmethod
+    def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
+        """From sRGB triples 0..255 in facelet order, as ``cubist read --colours`` takes them."""
+        try:
+            triples = np.asarray(rgb, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadColours("rgb must be a list of [red, green, blue] triples") from error
+        if triples.shape != (6 * size * size, 3):
+            raise BadColours(
+                f"size {size} needs {6 * size * size} rgb triples, not an array of {triples.shape}"
+            )
+        if not ((triples >= 0) & (triples <= 255)).all():
+            raise BadColours("rgb values must lie between 0 and 255")
+        linear = srgb_to_linear(triples).reshape(6, size * size, 3)
+        return cls.of_faces({f: FaceColours.measured(linear[i]) for i, f in enumerate(FACES)})
+
+    @classmethod
+    def of_faces(cls, faces: Mapping[str, FaceColours]) -> StickerColours:
+        """Six looks, by face letter; a face that is absent counts as not seen."""
+        if not faces or not set(faces) <= set(FACES):
+            raise BadColours(f"faces are named {', '.join(FACES)}, not {', '.join(faces)}")
+        counts = {len(face.linear_rgb) for face in faces.values()}
+        size = round(max(counts) ** 0.5)
+        if counts != {size * size}:
+            raise BadColours(f"faces with {sorted(counts)} stickers do not make one cube")
+        looks = [faces.get(letter) or FaceColours.unseen(size) for letter in FACES]
+        return cls(
+            size,
+            np.concatenate([look.linear_rgb for look in looks]),
+            np.concatenate([look.spread for look in looks]),
+            np.concatenate([look.saturated for look in looks]),
+            np.concatenate([look.valid for look in looks]),
+            dict(faces),
+        )
+
+    def face(self, letter: str) -> FaceColours:
+        """The stickers of one face as a look, with its metadata where known."""
+        known = self.looks.get(letter)
+        if known is not None:
+            return known
+        part = self.face_slice(letter)
+        return FaceColours(
+            self.linear_rgb[part], self.spread[part], self.saturated[part], self.valid[part]
+        )
+
+    def face_slice(self, letter: str) -> slice:
+        """Where the stickers of a face stand in the arrays."""
+        start = FACES.index(letter) * self.size**2
+        return slice(start, start + self.size**2)
+
+    def with_look(self, letter: str, look: FaceColours) -> StickerColours:
+        """The same cube with one face replaced by a newer look (no merging of evidence)."""
+        faces = {f: self.face(f) for f in FACES}
+        return StickerColours.of_faces(faces | {letter: look})
+
+    def merged_with(self, letter: str, look: FaceColours) -> StickerColours:
+        """The same cube with a second look at one face merged into the first."""
+        return self.with_look(letter, merge_looks([self.face(letter), look]))
+
+
+def merge_looks(looks: Sequence[FaceColours]) -> FaceColours:
+    """One look from several at the same face, whatever exposure each had.
+
+    The later looks are brought to the exposure of the first by the median ratio over stickers that
+    are well lit and unsaturated in both; then every sticker is the mean of its unsaturated
+    measurements weighted by the inverse of their variance. Metadata are those of the best fit.
+    """
+    base = looks[0]
+    for look in looks[1:]:
+        base = _merge_pair(base, look)
+    return base
+
+
+def _merge_pair(first: FaceColours, second: FaceColours) -> FaceColours:
+    if len(first.linear_rgb) != len(second.linear_rgb):
+        raise BadColours("looks of different sizes cannot be merged")
+    gain = _exposure_ratio(first, second)
+    noise = np.float32(2e-3)
+    weights, values, spreads = [], [], []
+    for look, scale in ((first, np.float32(1.0)), (second, gain)):
+        spread = look.spread * scale
+        usable = look.valid & ~look.saturated
+        # A saturated measurement still counts where nothing better was seen.
+        trust = np.where(usable, 1.0, np.where(look.valid, 1e-4, 0.0))[:, None]
+        weights.append(trust / (spread + noise) ** 2)
+        values.append(look.linear_rgb * scale)
+        spreads.append(spread)
+    total = weights[0] + weights[1]
+    share = np.divide(weights[0], total, out=np.ones_like(total), where=total > 0)
+    better = first if first.fit >= second.fit else second
+    return FaceColours(
+        (values[0] * share + values[1] * (1 - share)).astype(np.float32),
+        (spreads[0] * share + spreads[1] * (1 - share)).astype(np.float32),
+        _all_saturated(first, second),
+        first.valid | second.valid,
+        better.camera,
+        max(first.time_us, second.time_us),
+        better.fit,
+        better.positions,
+    )
+
+
+def _all_saturated(first: FaceColours, second: FaceColours) -> Bools:
+    """True where no look saw the sticker below its ceiling."""
+    clean_first = first.valid & ~first.saturated
+    clean_second = second.valid & ~second.saturated
+    return (first.valid | second.valid) & ~clean_first & ~clean_second
+
+
+def _exposure_ratio(first: FaceColours, second: FaceColours) -> np.float32:
+    """How much brighter the first look is; 1 where no sticker tells."""
+    both = first.valid & second.valid & ~first.saturated & ~second.saturated
+    a = first.linear_rgb[both].max(axis=1, initial=0.0)
+    b = second.linear_rgb[both].max(axis=1, initial=0.0)
+    lit = (a > 0.01) & (b > 0.01)
+    return np.float32(np.median(a[lit] / b[lit])) if lit.any() else np.float32(1.0)
