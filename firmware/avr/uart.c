@@ -1,0 +1,59 @@
+/*
+ * UART 0 at 500 kbaud, which 16 MHz makes exactly. The receive interrupt gives way to the step
+ * interrupt: it masks itself and enables interrupts again within a microsecond and a half. Sending
+ * is left to the main loop.
+ */
+#include <avr/interrupt.h>
+#include <avr/io.h>
+
+#include "board.h"
+#include "hardware.h"
+#include "link.h"
+
+#define BAUD 500000UL
+#if !defined(USART_RX_vect)
+#define USART_RX_vect USART0_RX_vect
+#endif
+#define RECEIVING (_BV(RXEN0) | _BV(TXEN0))
+
+void uart_start(void)
+{
+    UBRR0 = (uint16_t)(F_CPU / 8 / BAUD - 1);
+    UCSR0A = _BV(U2X0);
+    UCSR0C = _BV(UCSZ01) | _BV(UCSZ00);
+    UCSR0B = RECEIVING | _BV(RXCIE0);
+}
+
+/* With interrupts on; its own is masked until the end. Should a byte come while the registers
+ * are restored, a second one starts on top of the first: bytes are too slow for a third. */
+void __attribute__((signal, used)) __vector_receive_bytes(void);
+void __vector_receive_bytes(void)
+{
+    while (UCSR0A & _BV(RXC0)) {
+        if (UCSR0A & _BV(DOR0)) {
+            link_lost_byte();
+        }
+        link_receive(UDR0);
+    }
+    UCSR0B = RECEIVING | _BV(RXCIE0);
+}
+
+ISR(USART_RX_vect, ISR_NAKED)
+{
+    __asm__ volatile("push r24\n\t"
+                     "ldi r24, %[masked]\n\t"
+                     "sts %[control], r24\n\t"
+                     "pop r24\n\t"
+                     "sei\n\t"
+                     "%~jmp __vector_receive_bytes\n\t"
+                     :
+                     : [masked] "M"(RECEIVING), [control] "n"(_SFR_MEM_ADDR(UCSR0B)));
+}
+
+void uart_poll(void)
+{
+    uint8_t byte;
+    if ((UCSR0A & _BV(UDRE0)) && link_transmit(&byte)) {
+        UDR0 = byte;
+    }
+}

@@ -1,0 +1,162 @@
+/*
+ * A stepper seeks its end stop fast, backs off, and approaches it again slowly; the edge found then
+ * is its home position. Each of these is one motion at constant speed, which the step interrupt
+ * ends when the end stop answers. A servo slews to its home position; a stepper without an end stop
+ * is taken to stand there.
+ */
+#include "homing.h"
+
+#include "actuators.h"
+#include "safety.h"
+#include "timer.h"
+
+/* Time for a driver to hold its motor, and for contacts to settle, before each motion. */
+#define LEAD (5 * 1000ul * PROTOCOL_TICKS_PER_US)
+
+/* One motion each: homing of different actuators goes on side by side. */
+static union segment motions[PROTOCOL_MAX_ACTUATORS];
+
+static bool positive(const struct actuator *actuator)
+{
+    return actuator->setup.flags & ACTUATOR_FLAG_HOME_POSITIVE;
+}
+
+static void fail(uint8_t index, uint8_t fault)
+{
+    actuator_halt(&actuators[index], timer_now());
+    fault_raise(fault, index);
+}
+
+/* One motion of at most `steps`; `seek` towards the end stop until it answers, else away from it
+ * until it is left, or all the steps. */
+static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps)
+{
+    struct actuator *actuator = &actuators[index];
+    bool away = phase == HOMING_LEAVE || phase == HOMING_BACK_OFF;
+    struct step_segment *motion = &motions[index].step;
+    motion->interval = interval;
+    motion->count = steps > INT16_MAX ? INT16_MAX : (int16_t)steps;
+    motion->add = 0;
+    actuator->travel = steps - (uint32_t)motion->count;
+    actuator->homing = phase;
+    bool active_high = actuator->setup.flags & ACTUATOR_FLAG_SENSOR_HIGH;
+    struct stepper *motor = &actuator->motor.stepper;
+    motor->sense = phase == HOMING_BACK_OFF          ? SENSE_NOTHING
+                   : active_high != (phase == HOMING_LEAVE) ? SENSE_HIGH
+                                                     : SENSE_LOW;
+    if (!stepper_start(motor, motion, 1, positive(actuator) != away, timer_now() + LEAD)) {
+        fail(index, FAULT_OVERLOAD);
+    }
+}
+
+static void finish(struct actuator *actuator)
+{
+    actuator_finish(actuator);
+    actuator->position = actuator->setup.home_position;
+    actuator->homing = HOMING_NOT;
+    actuator->homed = true;
+}
+
+static void start_servo(uint8_t index)
+{
+    struct actuator *actuator = &actuators[index];
+    struct servo_segment *motion = &motions[index].servo;
+    motion->pulse = (uint16_t)actuator->setup.home_position;
+    motion->duration = (actuator->setup.home_ms + 1ul) * 1000 * PROTOCOL_TICKS_PER_US;
+    uint32_t now = timer_now();
+    servo_start(&actuator->motor.servo, motion, 1, now);
+    actuator->end = now + motion->duration;
+    actuator->homing = HOMING_SLEW;
+}
+
+static void start_one(uint8_t index)
+{
+    struct actuator *actuator = &actuators[index];
+    const struct config_actuator *setup = &actuator->setup;
+    actuator->homed = false;
+    actuator_power(actuator, true);
+    if (setup->kind == KIND_SERVO) {
+        start_servo(index);
+    } else if (!(setup->flags & ACTUATOR_FLAG_HOME_SENSOR)) {
+        finish(actuator);
+    } else if (actuator_senses(actuator)) {
+        move(index, HOMING_LEAVE, setup->home_interval, 4ul * setup->home_backoff);
+    } else {
+        move(index, HOMING_SEEK, setup->home_interval, setup->home_travel);
+    }
+}
+
+void homing_start(uint8_t mask)
+{
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        if (mask & (1u << i)) {
+            start_one(i);
+        }
+    }
+}
+
+void homing_abort(void)
+{
+    uint32_t now = timer_now();
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        if (actuators[i].homing) {
+            actuator_halt(&actuators[i], now);
+        }
+    }
+}
+
+/* The motion of a phase has ended: by the end stop, or after all its steps. */
+static void next_phase(uint8_t index)
+{
+    struct actuator *actuator = &actuators[index];
+    const struct config_actuator *setup = &actuator->setup;
+    bool sensed = actuator->motor.stepper.sensed;
+    if (!sensed && actuator->travel) {
+        uint16_t interval = actuator->motor.stepper.interval;
+        move(index, actuator->homing, interval, actuator->travel);
+        return;
+    }
+    switch (actuator->homing) {
+    case HOMING_LEAVE:
+        if (!sensed) {
+            fail(index, FAULT_HOME_STUCK);
+            return;
+        }
+        move(index, HOMING_SEEK, setup->home_interval, setup->home_travel);
+        return;
+    case HOMING_SEEK:
+        if (!sensed) {
+            fail(index, FAULT_HOME_MISSING);
+            return;
+        }
+        move(index, HOMING_BACK_OFF, setup->home_interval, setup->home_backoff);
+        return;
+    case HOMING_BACK_OFF:
+        if (actuator_senses(actuator)) {
+            fail(index, FAULT_HOME_STUCK);
+            return;
+        }
+        move(index, HOMING_APPROACH, setup->home_slow_interval, 4ul * setup->home_backoff);
+        return;
+    default:
+        if (!sensed) {
+            fail(index, FAULT_HOME_MISSING);
+            return;
+        }
+        finish(actuator);
+    }
+}
+
+void homing_poll(void)
+{
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        struct actuator *actuator = &actuators[i];
+        if (actuator->homing == HOMING_SLEW) {
+            if (time_reached(timer_now(), actuator->end)) {
+                finish(actuator);
+            }
+        } else if (actuator->homing && !actuator->motor.stepper.active) {
+            next_phase(i);
+        }
+    }
+}

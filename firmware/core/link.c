@@ -1,0 +1,199 @@
+/*
+ * Go-back-N, receiver's side: the one frame that is expected next is handled and acknowledged; any
+ * other is answered with the acknowledgement of what was handled so far and forgotten. What is sent
+ * to the host are states, never events, so nothing sent needs to be kept.
+ */
+#include "link.h"
+
+#include <string.h>
+
+#include "board.h"
+#include "commands.h"
+#include "frame.h"
+#include "queue.h"
+#include "safety.h"
+
+#define FIRST_SEQUENCED 0x10
+#define COBS_EXTRA 2
+#define BYTES_A_ROUND 16 /* a flooded line must not keep the main loop from everything else */
+#define RX_MASK (BOARD_RX_BYTES - 1)
+#define REPLY_MAX (FRAME_HEADER + sizeof(struct welcome) + FRAME_CRC)
+
+static const uint8_t stop_pattern[] = PROTOCOL_STOP_PATTERN;
+
+static uint8_t rx_ring[BOARD_RX_BYTES];
+static volatile uint8_t rx_in;
+static uint8_t rx_out;
+static volatile uint8_t lost_bytes;
+static uint8_t stop_matched;
+
+static union {
+    uint8_t bytes[FRAME_MAX + COBS_EXTRA];
+    struct frame frame; /* after decoding in place */
+} block;
+static uint8_t block_length; /* beyond the size of `block`: too long, ignored up to the next 00 */
+static uint16_t bad_frames;
+
+static uint8_t tx_block[REPLY_MAX + COBS_EXTRA];
+static volatile uint8_t tx_length;
+static volatile uint8_t tx_sent;
+static uint8_t tx_seq;
+
+static uint8_t session; /* 0: none */
+static uint16_t nonce;
+static uint8_t expected; /* sequence number */
+static bool ack_due;
+static bool status_due;
+static bool welcome_due;
+
+static void match_stop(uint8_t byte)
+{
+    if (byte != stop_pattern[stop_matched]) {
+        stop_matched = byte == stop_pattern[0];
+    } else if (++stop_matched == sizeof stop_pattern) {
+        stop_matched = 0;
+        safety_stop(FAULT_EMERGENCY_STOP);
+    }
+}
+
+void link_receive(uint8_t byte)
+{
+    match_stop(byte);
+    uint8_t next = (rx_in + 1) & RX_MASK;
+    if (next == rx_out) {
+        link_lost_byte();
+        return;
+    }
+    rx_ring[rx_in] = byte;
+    rx_in = next;
+}
+
+void link_lost_byte(void)
+{
+    if (lost_bytes != UINT8_MAX) {
+        lost_bytes++;
+    }
+}
+
+bool link_transmit(uint8_t *byte)
+{
+    if (tx_sent == tx_length) {
+        return false;
+    }
+    *byte = tx_block[tx_sent++];
+    return true;
+}
+
+static void send(uint8_t type, const void *payload, uint8_t length)
+{
+    struct frame frame = {.session = session, .seq = tx_seq++, .ack = expected - 1, .type = type};
+    memcpy(frame.payload, payload, length);
+    uint8_t encoded = cobs_encode(&frame.session, frame_seal(&frame, length), tx_block);
+    tx_sent = 0;
+    tx_length = encoded;
+    board_uart_kick();
+}
+
+static void send_due(void)
+{
+    if (tx_sent != tx_length) {
+        return;
+    }
+    if (welcome_due) {
+        struct welcome welcome;
+        commands_welcome(&welcome);
+        welcome.nonce = nonce;
+        welcome_due = false;
+        send(MESSAGE_WELCOME, &welcome, sizeof welcome);
+    } else if (status_due) {
+        struct status status;
+        commands_status(&status);
+        status.bad_frames = bad_frames;
+        status.lost_bytes = lost_bytes;
+        status_due = false;
+        ack_due = false;
+        send(MESSAGE_STATUS, &status, sizeof status);
+    } else if (ack_due) {
+        struct ack ack = {.free = queue_free()};
+        ack_due = false;
+        send(MESSAGE_ACK, &ack, sizeof ack);
+    }
+}
+
+static void handle_hello(const struct frame *frame, uint8_t length)
+{
+    struct hello hello;
+    if (length != sizeof hello || frame->session == 0) {
+        return;
+    }
+    memcpy(&hello, frame->payload, sizeof hello);
+    if (frame->session != session) {
+        session = frame->session;
+        expected = 0;
+        commands_new_session();
+    }
+    nonce = hello.nonce;
+    welcome_due = true;
+    safety_heard();
+}
+
+static void handle_frame(const struct frame *frame, uint8_t length)
+{
+    if (frame->type == MESSAGE_HELLO) {
+        handle_hello(frame, length);
+        return;
+    }
+    if (session == 0 || frame->session != session) {
+        welcome_due = session == 0; /* tells a host that missed our reset */
+        return;
+    }
+    safety_heard();
+    if (frame->type < FIRST_SEQUENCED) {
+        status_due = true;
+        return;
+    }
+    if (frame->seq == expected && commands_handle(frame->type, frame->payload, length)) {
+        expected++;
+    }
+    ack_due = true;
+}
+
+static void handle_block(void)
+{
+    uint8_t length = block_length;
+    block_length = 0;
+    if (length == 0) {
+        return;
+    }
+    length = length > sizeof block ? 0 : cobs_decode(block.bytes, length);
+    int8_t payload = frame_check(&block.frame, length);
+    if (payload < 0) {
+        bad_frames++;
+        return;
+    }
+    handle_frame(&block.frame, (uint8_t)payload);
+}
+
+static void take_byte(uint8_t byte)
+{
+    if (byte == 0) {
+        handle_block();
+    } else if (block_length < sizeof block) {
+        block.bytes[block_length++] = byte;
+    } else {
+        block_length = sizeof block + 1;
+    }
+}
+
+void link_poll(void)
+{
+    for (uint8_t taken = 0; taken < BYTES_A_ROUND && rx_out != rx_in; taken++) {
+        uint8_t byte = rx_ring[rx_out];
+        rx_out = (rx_out + 1) & RX_MASK;
+        take_byte(byte);
+    }
+    if (commands_state_changed()) {
+        status_due = session != 0;
+    }
+    send_due();
+}

@@ -1,0 +1,185 @@
+/*
+ * A turn's start follows from the turns before it, so a plan is a chain in time that needs no clock
+ * of the host. Turns are started - handed to the interrupts with their tick - a little ahead; from
+ * then on they count as in progress and are finished whatever happens, except by an emergency stop.
+ * A turn that cannot start at its tick any more (the queue ran dry, the plan was held) starts as
+ * soon as possible instead and shifts the rest of the chain with it.
+ */
+#include "player.h"
+
+#include "actuators.h"
+#include "queue.h"
+#include "safety.h"
+#include "timer.h"
+
+#define TICKS_PER_MS (1000ul * PROTOCOL_TICKS_PER_US)
+#define GO_LEAD (2 * TICKS_PER_MS)
+#define SERVO_TOLERANCE (5 * TICKS_PER_MS)
+
+struct player player;
+
+void player_begin(uint16_t plan, uint16_t turns)
+{
+    queue_clear();
+    player.running = false;
+    player.holding = false;
+    player.dropping = false;
+    player.plan = plan;
+    player.turns = turns;
+    player.started = 0;
+    player.done = 0;
+    player.executed = 0;
+}
+
+void player_go(void)
+{
+    if (!player.running) {
+        player.go = timer_now() + GO_LEAD;
+        player.previous_start = player.go;
+        player.previous_end = player.go;
+        player.latest_end = player.go;
+        player.running = true;
+    }
+    player.resumed = player.holding;
+    player.holding = false;
+}
+
+void player_hold(void)
+{
+    player.holding = player.running;
+}
+
+void player_drop(void)
+{
+    player_hold();
+    player.dropping = player.running;
+}
+
+void player_end(void)
+{
+    player.running = false;
+    player.holding = false;
+    player.dropping = false;
+    player.turns = player.started;
+    queue_clear();
+}
+
+static void finish_turns(uint32_t now)
+{
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        struct actuator *actuator = &actuators[i];
+        bool stepping = actuator->setup.kind == KIND_STEPPER && actuator->motor.stepper.active;
+        if (actuator->turning && !stepping && time_reached(now, actuator->end)) {
+            actuator_finish(actuator);
+            player.done++;
+            if (actuator->end - player.go > player.executed) {
+                player.executed = actuator->end - player.go;
+            }
+        }
+    }
+}
+
+static uint32_t start_of(const struct turn *turn)
+{
+    switch (turn->timing) {
+    case TIMING_WITH:
+        return player.previous_start;
+    case TIMING_AFTER_PREVIOUS:
+        return player.previous_end;
+    case TIMING_DELAY:
+        return player.previous_start + turn->delay * PROTOCOL_TICKS_PER_US;
+    default:
+        return player.latest_end;
+    }
+}
+
+static bool refuse(uint8_t fault, uint8_t actuator)
+{
+    fault_raise(fault, actuator);
+    return false;
+}
+
+static void note_start(uint32_t start, uint32_t duration)
+{
+    player.previous_start = start;
+    player.previous_end = start + duration;
+    if (time_reached(player.previous_end, player.latest_end)) {
+        player.latest_end = player.previous_end;
+    }
+    player.started++;
+    player.resumed = false;
+}
+
+/* Starts at its tick, or as soon as can be when that has passed. */
+static bool start_turn(const struct turn *turn, struct actuator *actuator,
+                       const struct profile *profile, uint32_t now)
+{
+    uint32_t start = start_of(turn);
+    bool missed = profile->kind == KIND_SERVO && time_reached(now, start + SERVO_TOLERANCE);
+    if (missed || !actuator_start(actuator, profile, turn->reverse, start)) {
+        player.late += !player.resumed;
+        start = now + GO_LEAD;
+        if (!actuator_start(actuator, profile, turn->reverse, start)) {
+            return refuse(FAULT_OVERLOAD, turn->actuator);
+        }
+    }
+    note_start(start, profile->duration);
+    return true;
+}
+
+/* True when a turn was started and another may follow. */
+static bool start_next(uint32_t now)
+{
+    struct turn turn;
+    if (!queue_peek(&turn)) {
+        return false;
+    }
+    bool together = turn.timing == TIMING_WITH && !time_reached(now, player.previous_end);
+    if (player.holding && !together) {
+        return false;
+    }
+    const struct profile *profile = profiles_get(turn.profile);
+    if (!profile || turn.actuator >= actuator_count) {
+        return refuse(FAULT_BAD_TURN, turn.actuator);
+    }
+    struct actuator *actuator = &actuators[turn.actuator];
+    if (actuator->turning || !time_reached(now + PROTOCOL_LOOKAHEAD, start_of(&turn))) {
+        return false;
+    }
+    int32_t steps;
+    uint8_t fault = actuator_check(actuator, profile, turn.reverse, &steps);
+    if (fault) {
+        return refuse(fault, turn.actuator);
+    }
+    if (!start_turn(&turn, actuator, profile, now)) {
+        return false;
+    }
+    queue_drop();
+    return true;
+}
+
+static void note_underrun(uint32_t now)
+{
+    struct turn turn;
+    bool dry = player.started < player.turns && !queue_peek(&turn);
+    if (dry && !player.resumed && !player.holding && time_reached(now, player.latest_end)) {
+        player.underruns++;
+        player.resumed = true;
+    }
+}
+
+void player_poll(void)
+{
+    uint32_t now = timer_now();
+    finish_turns(now);
+    if (!player.running) {
+        return;
+    }
+    while (start_next(now)) {
+    }
+    note_underrun(now);
+    bool ended = player.dropping || player.started == player.turns;
+    if (ended && !actuators_mask(actuator_is_moving)) {
+        player_end();
+    }
+}

@@ -1,0 +1,229 @@
+/* Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit. */
+#ifndef CUBIST_PROTOCOL_H
+#define CUBIST_PROTOCOL_H
+
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 1 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_FIRMWARE_VERSION "0.1.0" /* version of the firmware built from this tree */
+#define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
+#define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
+#define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
+#define PROTOCOL_HEARTBEAT_MS 50 /* the host sends something at least this often */
+#define PROTOCOL_SILENCE_HOLD_MS 220 /* silence of the host after which motion holds (the Pi may set 100 to 2000) */
+#define PROTOCOL_SILENCE_SAFE_MS 3000 /* silence of the host after which outputs go to their safe state */
+#define PROTOCOL_MAX_ACTUATORS 8 /* actuators a board may have */
+#define PROTOCOL_MAX_PROFILES 64 /* profile numbers 0 to 63 */
+#define PROTOCOL_NO_PIN 255 /* a pin that is not connected */
+#define PROTOCOL_ANY_SESSION 255 /* the session of an emergency stop, which is obeyed in any session */
+#define PROTOCOL_MIN_INTERVAL 24 /* ticks: shortest time between two steps */
+#define PROTOCOL_MAX_INTERVAL 40000 /* ticks: longest time between two steps */
+#define PROTOCOL_SERVO_FRAME 40000 /* ticks between two pulses of a servo */
+#define PROTOCOL_MIN_PULSE 600 /* ticks: shortest servo pulse */
+#define PROTOCOL_MAX_PULSE 5000 /* ticks: longest servo pulse */
+#define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
+#define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
+#define PROTOCOL_FIRMWARE_MAJOR 0
+#define PROTOCOL_FIRMWARE_MINOR 1
+#define PROTOCOL_FIRMWARE_PATCH 0
+/* The frame of an emergency stop as it travels, without the final 00. */
+#define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
+
+enum kind {
+    KIND_SERVO = 0, /* pulse of 50 Hz */
+    KIND_STEPPER = 1, /* step, direction and enable */
+};
+
+enum safe {
+    SAFE_HOLD = 0, /* keeps its position with power: a gripper that holds the cube */
+    SAFE_OFF = 1, /* no pulses, driver disabled */
+};
+
+enum state {
+    STATE_UNCONFIGURED = 0, /* outputs released; knows no actuators */
+    STATE_IDLE = 1, /* at rest */
+    STATE_HOMING = 2, /* finding positions */
+    STATE_RUNNING = 3, /* playing a plan */
+    STATE_HOLDING = 4, /* finishing the turns in progress */
+    STATE_HELD = 5, /* at rest in the middle of a plan; GO resumes it, ABORT drops it */
+    STATE_FAULT = 6, /* a fault is latched; CLEAR after its cause is gone */
+};
+
+enum timing {
+    TIMING_AFTER_ALL = 0, /* starts when all turns before it have ended */
+    TIMING_WITH = 1, /* starts together with the turn before it */
+    TIMING_AFTER_PREVIOUS = 2, /* starts when the turn before it ends */
+    TIMING_DELAY = 3, /* starts a number of microseconds (three more bytes) after the turn before it started */
+};
+
+enum actuator_flag {
+    ACTUATOR_FLAG_INVERT_DIRECTION = 1, /* the direction pin is low for positive steps */
+    ACTUATOR_FLAG_ENABLE_HIGH = 2, /* the enable pin is active high */
+    ACTUATOR_FLAG_SENSOR_HIGH = 4, /* the end stop is active high */
+    ACTUATOR_FLAG_HOME_POSITIVE = 8, /* the end stop lies in the direction of positive steps */
+    ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; otherwise HOME only declares the position */
+    ACTUATOR_FLAG_MUST_HOME = 32, /* makes no turn before it is homed */
+};
+
+enum turn_bit {
+    TURN_BIT_PROFILE_MASK = 63, /* first byte: profile number */
+    TURN_BIT_TIMING_SHIFT = 6, /* first byte: timing in the two high bits */
+    TURN_BIT_ACTUATOR_MASK = 7, /* second byte: actuator */
+    TURN_BIT_REVERSE = 8, /* second byte: steps in the negative direction */
+};
+
+enum board {
+    BOARD_HOST = 0, /* a simulated board */
+    BOARD_ATMEGA328P = 1, /* Arduino Uno, Nano */
+    BOARD_ATMEGA2560 = 2, /* Arduino Mega */
+};
+
+enum reset_cause {
+    RESET_CAUSE_POWER_ON = 0,
+    RESET_CAUSE_EXTERNAL = 1, /* reset button, or the serial port was opened */
+    RESET_CAUSE_BROWN_OUT = 2, /* supply voltage too low */
+    RESET_CAUSE_WATCHDOG = 3, /* the program hung */
+};
+
+enum fault {
+    FAULT_NONE = 0,
+    FAULT_EMERGENCY_STOP = 1, /* emergency stop */
+    FAULT_HOST_LOST = 2, /* the Raspberry Pi fell silent */
+    FAULT_HOME_MISSING = 3, /* the end stop was never reached */
+    FAULT_HOME_STUCK = 4, /* the end stop stays active */
+    FAULT_NOT_HOMED = 5, /* a turn was asked of an actuator that is not homed */
+    FAULT_BAD_STATE = 6, /* a command came in a state that does not allow it */
+    FAULT_BAD_MESSAGE = 7, /* a message is malformed or unknown */
+    FAULT_BAD_CONFIG = 8, /* the configuration of an actuator is impossible */
+    FAULT_CONFIG_CRC = 9, /* the configuration arrived damaged */
+    FAULT_PROFILE_CRC = 10, /* a motion profile arrived damaged */
+    FAULT_PROFILE_SPACE = 11, /* too many motion profiles for this microcontroller */
+    FAULT_BAD_PROFILE = 12, /* a motion profile is impossible */
+    FAULT_BAD_TURN = 13, /* a turn names a profile or actuator that is not there */
+    FAULT_OUT_OF_RANGE = 14, /* a turn leaves the limits of an actuator */
+    FAULT_OVERLOAD = 15, /* the step interrupt could not keep up */
+};
+
+struct __attribute__((packed)) step_segment {
+    uint16_t interval; /* ticks before the first step */
+    int16_t count; /* steps; negative: against the direction of the turn */
+    int16_t add; /* ticks by which the interval grows from step to step */
+};
+
+struct __attribute__((packed)) servo_segment {
+    uint16_t pulse; /* ticks of pulse at the end of the segment */
+    uint32_t duration; /* ticks */
+};
+
+enum message {
+    MESSAGE_HELLO = 0x01, /* opens a session; answered by Welcome. A new session finishes the turns in progress and drops the rest. */
+    MESSAGE_PING = 0x02, /* heartbeat; answered by Status */
+    MESSAGE_CONFIG_BEGIN = 0x10, /* forgets all actuators; only at rest */
+    MESSAGE_CONFIG_ACTUATOR = 0x11, /* one actuator, in the order of their numbers */
+    MESSAGE_CONFIG_END = 0x12, /* the configuration is complete */
+    MESSAGE_CLEAR_PROFILES = 0x20, /* forgets all profiles; only at rest */
+    MESSAGE_PROFILE_BEGIN = 0x21, /* the next profile: numbers count up from 0 */
+    MESSAGE_PROFILE_SEGMENTS = 0x22, /* segments of the profile, as StepSegment or ServoSegment; the last one is checked by the CRC */
+    MESSAGE_PLAN_BEGIN = 0x30, /* forgets what is queued; only at rest */
+    MESSAGE_TURNS = 0x31, /* whole turns for the queue, each 2 or 5 bytes; beyond the credit the frame is refused without acknowledgement */
+    MESSAGE_GO = 0x32, /* starts the plan, or resumes it when held */
+    MESSAGE_HOLD = 0x33, /* finish the turns in progress, then hold */
+    MESSAGE_ABORT = 0x34, /* drops the rest of a held plan */
+    MESSAGE_HOME = 0x40, /* homes actuators, together */
+    MESSAGE_CLEAR = 0x41, /* forgets a latched fault */
+    MESSAGE_RELEASE = 0x42, /* outputs off: motors without power, servos without pulses, nothing homed */
+    MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */
+    MESSAGE_WELCOME = 0x81, /* what the microcontroller is */
+    MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
+    MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
+};
+
+struct __attribute__((packed)) hello {
+    uint8_t version; /* protocol version of the host */
+    uint16_t nonce; /* chosen at random; Welcome returns it */
+};
+
+struct __attribute__((packed)) config_begin {
+    uint16_t silence_hold_ms; /* see SILENCE_HOLD_MS */
+    uint16_t silence_safe_ms; /* see SILENCE_SAFE_MS */
+};
+
+struct __attribute__((packed)) config_actuator {
+    uint8_t kind; /* Kind */
+    uint8_t flags; /* ActuatorFlag bits */
+    uint8_t safe; /* Safe: what it does when the host is lost or the emergency stop is hit */
+    uint8_t pin; /* servo pulse or step */
+    uint8_t direction_pin;
+    uint8_t enable_pin; /* may be shared by several */
+    uint8_t sensor_pin; /* end stop */
+    int32_t minimum; /* lowest position: steps, or ticks of pulse */
+    int32_t maximum; /* highest position */
+    uint16_t min_interval; /* ticks: its fastest step */
+    int32_t home_position; /* position at the edge of the end stop, or of a homed servo */
+    uint16_t home_interval; /* ticks per step while seeking the end stop */
+    uint16_t home_slow_interval; /* ticks per step while approaching it a second time */
+    uint16_t home_backoff; /* steps away from the end stop before that */
+    uint32_t home_travel; /* steps after which the end stop is taken for missing */
+    uint16_t home_ms; /* servo: time of the slew to its home position */
+};
+
+struct __attribute__((packed)) config_end {
+    uint16_t crc; /* CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order */
+};
+
+struct __attribute__((packed)) profile_begin {
+    uint8_t kind; /* Kind */
+    uint8_t segments; /* how many follow */
+    uint32_t duration; /* ticks from start to rest, settling included */
+    uint16_t crc; /* CRC-16 of all segments as sent */
+};
+
+struct __attribute__((packed)) plan_begin {
+    uint16_t plan; /* number of the plan, returned in Status */
+    uint16_t turns; /* turns it has */
+};
+
+struct __attribute__((packed)) home {
+    uint8_t actuators; /* bit mask */
+};
+
+struct __attribute__((packed)) welcome {
+    uint8_t version; /* protocol version */
+    uint16_t nonce; /* of the Hello answered */
+    uint32_t boot_id; /* differs after every reset */
+    uint16_t config_crc; /* of the configuration it has, 0 for none */
+    uint8_t board; /* Board */
+    uint8_t major; /* firmware version */
+    uint8_t minor;
+    uint8_t patch;
+    uint16_t profile_units; /* room for profiles: segments, one more for each profile */
+    uint16_t queue_bytes; /* room for turns */
+    uint16_t rate_one; /* steps/s for one axis at a time */
+    uint16_t rate_two; /* steps/s for each of two axes at a time */
+    uint16_t rate_six; /* steps/s for each of six axes at a time */
+    uint8_t reset_cause; /* ResetCause */
+};
+
+struct __attribute__((packed)) status {
+    uint8_t state; /* State */
+    uint8_t fault; /* Fault, 0 for none */
+    uint8_t fault_detail; /* actuator or message type the fault is about */
+    uint8_t homed; /* bit mask of actuators */
+    uint8_t moving; /* bit mask of actuators */
+    uint16_t plan; /* number of the plan */
+    uint16_t turns_done; /* turns of it completed */
+    uint32_t executed; /* ticks from the start of the plan to the end of its last completed turn */
+    uint16_t free; /* free bytes of the turn queue */
+    uint8_t underruns; /* times the queue ran dry before the end of the plan, since boot */
+    uint8_t late; /* turns that could not start on time, since boot */
+    uint16_t bad_frames; /* frames with a wrong CRC or length, since boot */
+    uint8_t lost_bytes; /* bytes lost to a full receive buffer or a slow interrupt, since boot */
+    uint8_t held; /* times the host fell silent, since boot */
+    uint8_t sensors; /* bit mask of actuators whose end stop is active */
+};
+
+struct __attribute__((packed)) ack {
+    uint16_t free; /* free bytes of the turn queue */
+};
+
+#endif

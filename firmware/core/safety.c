@@ -1,0 +1,124 @@
+#include "safety.h"
+
+#include "actuators.h"
+#include "board.h"
+#include "homing.h"
+#include "player.h"
+#include "protocol.h"
+#include "timer.h"
+
+static uint8_t fault;
+static uint8_t detail;
+static volatile uint8_t stopped; /* cause of a safety_stop() not yet dealt with */
+static bool watching;
+static uint32_t heard_ms;
+static uint16_t hold_after_ms = PROTOCOL_SILENCE_HOLD_MS;
+static uint16_t safe_after_ms = PROTOCOL_SILENCE_SAFE_MS;
+static uint8_t times_held;
+
+void fault_raise(uint8_t code, uint8_t about)
+{
+    if (!fault) {
+        fault = code;
+        detail = about;
+    }
+    player_drop();
+}
+
+uint8_t fault_code(void)
+{
+    return fault;
+}
+
+uint8_t fault_detail(void)
+{
+    return detail;
+}
+
+void fault_clear(void)
+{
+    fault = FAULT_NONE;
+    detail = 0;
+}
+
+void safety_stop(uint8_t cause)
+{
+    stepper_halt_all();
+    stopped = cause;
+}
+
+/* Steppers lose their place when stopped dead; nothing is known of where the cube's layers
+ * stand. */
+static void stop_everything(void)
+{
+    uint32_t now = timer_now();
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        actuator_halt(&actuators[i], now);
+        actuators[i].homed = false;
+    }
+    player_end();
+}
+
+static void make_safe(void)
+{
+    stop_everything();
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        actuator_make_safe(&actuators[i]);
+    }
+}
+
+void safety_release(void)
+{
+    stop_everything();
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        actuator_power(&actuators[i], false);
+    }
+}
+
+void safety_set_silence(uint16_t hold_ms, uint16_t safe_ms)
+{
+    bool possible = hold_ms >= 100 && hold_ms <= 2000 && safe_ms >= hold_ms;
+    hold_after_ms = possible ? hold_ms : PROTOCOL_SILENCE_HOLD_MS;
+    safe_after_ms = possible ? safe_ms : PROTOCOL_SILENCE_SAFE_MS;
+}
+
+void safety_heard(void)
+{
+    heard_ms = board_link_ms();
+    watching = true;
+}
+
+uint8_t safety_times_held(void)
+{
+    return times_held;
+}
+
+static void watch_host(void)
+{
+    uint32_t silent_ms = board_link_ms() - heard_ms;
+    if (silent_ms > hold_after_ms) {
+        times_held += player.running && !player.holding;
+        player_hold();
+        homing_abort();
+    }
+    if (silent_ms > safe_after_ms) {
+        watching = false;
+        if (actuator_count) {
+            fault_raise(FAULT_HOST_LOST, 0);
+            make_safe();
+        }
+    }
+}
+
+void safety_poll(void)
+{
+    if (stopped) {
+        fault_clear();
+        fault_raise(stopped, 0);
+        stopped = FAULT_NONE;
+        make_safe();
+    }
+    if (watching) {
+        watch_host();
+    }
+}

@@ -1,0 +1,183 @@
+/*
+ * The frame of 20 ms has a slot of 2.5 ms for each of eight actuators; a servo's pulse rises at the
+ * start of its slot, so no two rise together and at most one pulse lasts at a time. At the start of
+ * a slot the main loop is asked for the pulse of the next one; should it ever miss that, the servo
+ * holds its last pulse. The pulse is the position due at the end of its frame: the last pulse of a
+ * slew is out no later than the slew's end.
+ */
+#include "servo.h"
+
+#include "timer.h"
+
+#define SLOT (PROTOCOL_SERVO_FRAME / PROTOCOL_MAX_ACTUATORS)
+#define NOBODY 0xff
+
+static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
+static uint8_t attached;
+static uint8_t slot;
+static uint16_t edge_wait; /* ticks to the next edge */
+static uint16_t rest;      /* of the slot, after the falling edge */
+static struct servo *high; /* whose pulse is high */
+static volatile uint8_t asked = NOBODY; /* slot whose pulse is to be worked out */
+static uint16_t asked_at; /* lower half of the tick of asking: the slot before */
+
+static void ask_for(uint8_t coming)
+{
+    asked = coming;
+    asked_at = timer_last_event();
+}
+
+static void start_slot(void)
+{
+    slot = (slot + 1) % PROTOCOL_MAX_ACTUATORS;
+    ask_for((slot + 1) % PROTOCOL_MAX_ACTUATORS);
+    struct servo *servo = slots[slot];
+    edge_wait = SLOT;
+    if (servo && servo->pulse) {
+        board_high(servo->pin);
+        high = servo;
+        edge_wait = servo->pulse;
+        rest = SLOT - edge_wait;
+    }
+}
+
+static __attribute__((noinline)) void edge(void)
+{
+    if (high) {
+        board_low(high->pin);
+        high = 0;
+        edge_wait = rest;
+        if (edge_wait) {
+            return;
+        }
+    }
+    start_slot();
+}
+
+uint16_t servo_event(uint16_t elapsed, uint16_t next)
+{
+    if (!attached) {
+        return next;
+    }
+    edge_wait -= elapsed;
+    if (edge_wait == 0) {
+        edge();
+    }
+    return edge_wait < next ? edge_wait : next;
+}
+
+void servo_attach(uint8_t index, struct servo *servo)
+{
+    board_lock_t lock = board_lock();
+    servo->pulse = 0;
+    servo->count = 0;
+    slots[index] = servo;
+    board_events_changed();
+    if (!attached++) {
+        slot = PROTOCOL_MAX_ACTUATORS - 1;
+        edge_wait = SLOT;
+        high = 0;
+    }
+    board_unlock(lock);
+}
+
+void servo_detach_all(void)
+{
+    board_lock_t lock = board_lock();
+    if (high) {
+        board_low(high->pin);
+        high = 0;
+    }
+    for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+        slots[i] = 0;
+    }
+    attached = 0;
+    asked = NOBODY;
+    board_unlock(lock);
+}
+
+/* Part of the way from one pulse to another: both times are shortened until the product fits 32
+ * bits. */
+static uint16_t interpolate(uint16_t from, uint16_t to, uint32_t passed, uint32_t duration)
+{
+    while (duration > UINT16_MAX) {
+        duration >>= 1;
+        passed >>= 1;
+    }
+    uint32_t way = to > from ? to - from : from - to;
+    uint16_t done = (uint16_t)(way * passed / duration);
+    return to > from ? from + done : from - done;
+}
+
+uint16_t servo_at(const struct servo *servo, uint32_t moment)
+{
+    if (!servo->count || !time_reached(moment, servo->start)) {
+        return servo->count ? servo->from : servo->target;
+    }
+    uint32_t passed = moment - servo->start;
+    uint16_t from = servo->from;
+    for (uint8_t i = 0; i < servo->count; i++) {
+        const struct servo_segment *segment = &servo->segments[i];
+        if (passed < segment->duration) {
+            return interpolate(from, segment->pulse, passed, segment->duration);
+        }
+        passed -= segment->duration;
+        from = segment->pulse;
+    }
+    return servo->target;
+}
+
+static void set_pulse(struct servo *servo, uint16_t pulse)
+{
+    board_lock_t lock = board_lock();
+    servo->pulse = pulse;
+    board_unlock(lock);
+}
+
+void servo_start(struct servo *servo, const struct servo_segment *segments, uint8_t count,
+                 uint32_t start)
+{
+    servo->from = servo->pulse ? servo->target : segments[0].pulse;
+    servo->target = segments[count - 1].pulse;
+    servo->segments = segments;
+    servo->count = count;
+    servo->start = start;
+    if (!servo->pulse) {
+        set_pulse(servo, servo->from);
+    }
+}
+
+void servo_freeze(struct servo *servo, uint32_t now)
+{
+    uint16_t pulse = servo_at(servo, now + PROTOCOL_SERVO_FRAME);
+    servo->count = 0;
+    servo->target = pulse;
+    if (servo->pulse) {
+        set_pulse(servo, pulse);
+    }
+}
+
+void servo_finish(struct servo *servo)
+{
+    servo->count = 0;
+    if (servo->pulse) {
+        set_pulse(servo, servo->target);
+    }
+}
+
+void servo_poll(void)
+{
+    if (asked == NOBODY) {
+        return;
+    }
+    board_lock_t lock = board_lock();
+    uint8_t due = asked;
+    uint16_t then = asked_at;
+    asked = NOBODY;
+    board_unlock(lock);
+    struct servo *servo = slots[due];
+    if (servo && servo->pulse) {
+        uint32_t frame_end = timer_whole(then) + SLOT + PROTOCOL_SERVO_FRAME;
+        set_pulse(servo, servo_at(servo, frame_end));
+    }
+}

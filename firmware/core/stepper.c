@@ -1,0 +1,202 @@
+/*
+ * The step interrupt is simple on purpose: all motors due now get their pulse's rising edge first,
+ * so aligned axes step together; then the new intervals are worked out - one 16-bit addition -
+ * while the pulses last; then they fall. An interval or a pulse is never computed by division, and
+ * no floating point comes near.
+ */
+#include "stepper.h"
+
+#include "timer.h"
+
+/* Kept out of the interrupt's straight way, so that it saves fewer registers. */
+#define RARE __attribute__((noinline))
+
+/* The wait for a first step fits 16 bits even when counted from the event before now. */
+#define LONGEST_WAIT (UINT16_MAX - TIMER_IDLE)
+
+/* Consecutive steps with an active end stop that make it believed: its contacts bounce. */
+#define SENSED_STEPS 3
+
+/* Ends with a null. */
+static struct stepper *running[PROTOCOL_MAX_ACTUATORS + 1];
+static uint8_t running_count;
+
+static void set_direction(struct stepper *motor, bool positive_count)
+{
+    board_lock_t lock = board_lock();
+    if ((positive_count == motor->forward) != motor->inverted) {
+        board_high(motor->direction);
+    } else {
+        board_low(motor->direction);
+    }
+    board_unlock(lock);
+}
+
+static void next_run(struct stepper *motor)
+{
+    const struct step_segment *run = motor->segment++;
+    motor->segments_left--;
+    motor->interval = run->interval;
+    motor->add = run->add;
+    motor->left = run->count < 0 ? (uint16_t)-run->count : (uint16_t)run->count;
+    set_direction(motor, run->count >= 0);
+}
+
+static bool sensor_reached(struct stepper *motor)
+{
+    bool level = board_read(motor->sensor);
+    if (level != (motor->sense == SENSE_HIGH)) {
+        motor->sensed_steps = 0;
+        return false;
+    }
+    motor->sensed = ++motor->sensed_steps >= SENSED_STEPS;
+    return motor->sensed;
+}
+
+/* After the last step of a run, or any step that looks at a sensor: false when it was the very
+ * last. */
+static RARE bool change_run(struct stepper *motor)
+{
+    if (motor->sense != SENSE_NOTHING && sensor_reached(motor)) {
+        return false;
+    }
+    if (--motor->left) {
+        motor->interval += (uint16_t)motor->add;
+    } else if (motor->segments_left) {
+        next_run(motor);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* After a step: works out when the next one is due. False when there is none. */
+static inline bool prepare_step(struct stepper *motor)
+{
+    uint16_t left = motor->left - 1;
+    if (left && motor->sense == SENSE_NOTHING) {
+        motor->left = left;
+        motor->interval += (uint16_t)motor->add;
+    } else if (!change_run(motor)) {
+        return false;
+    }
+    motor->wait = motor->interval;
+    return true;
+}
+
+/* The last one takes its place; one already looked at, when the list is gone through from its
+ * end. */
+static RARE void retire(struct stepper **place)
+{
+    board_events_changed();
+    (*place)->active = false;
+    *place = running[--running_count];
+    running[running_count] = 0;
+}
+
+static inline uint16_t lesser(uint16_t a, uint16_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint16_t one_motor(uint16_t elapsed, uint16_t next)
+{
+    struct stepper *motor = running[0];
+    motor->wait -= elapsed;
+    if (motor->wait == 0) {
+        board_high(motor->step);
+        bool more = prepare_step(motor);
+        board_end_pulse(motor->step);
+        if (!more) {
+            retire(running);
+            return next;
+        }
+    }
+    return lesser(motor->wait, next);
+}
+
+static inline uint16_t several_motors(uint16_t elapsed, uint16_t next)
+{
+    struct stepper **place = running;
+    bool due = false;
+    for (struct stepper *motor; (motor = *place); place++) {
+        uint16_t wait = motor->wait - elapsed;
+        motor->wait = wait;
+        if (wait == 0) {
+            board_high(motor->step);
+            due = true;
+        } else {
+            next = lesser(wait, next);
+        }
+    }
+    while (due && place != running) {
+        struct stepper *motor = *--place;
+        if (motor->wait != 0) {
+            continue;
+        }
+        bool more = prepare_step(motor);
+        board_end_pulse(motor->step);
+        if (!more) {
+            retire(place);
+        } else {
+            next = lesser(motor->wait, next);
+        }
+    }
+    return next;
+}
+
+uint16_t stepper_event(uint16_t elapsed, uint16_t next)
+{
+    if (!running[0]) {
+        return next;
+    }
+    return running[1] ? several_motors(elapsed, next) : one_motor(elapsed, next);
+}
+
+bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
+                   bool forward, uint32_t start)
+{
+    motor->segment = segments;
+    motor->segments_left = count;
+    motor->forward = forward;
+    motor->sensed = false;
+    motor->sensed_steps = 0;
+    next_run(motor);
+    uint32_t first = start + motor->interval;
+    int32_t ahead = (int32_t)(first - timer_now());
+    if (ahead <= 0 || ahead > LONGEST_WAIT) {
+        return false;
+    }
+    board_lock_t lock = board_lock();
+    uint16_t wait = (uint16_t)first - timer_last_event();
+    bool met = timer_request(wait);
+    if (met) {
+        motor->wait = wait;
+        motor->active = true;
+        running[running_count++] = motor;
+        board_events_changed();
+    }
+    board_unlock(lock);
+    return met;
+}
+
+void stepper_halt(struct stepper *motor)
+{
+    board_lock_t lock = board_lock();
+    for (uint8_t i = 0; i < running_count; i++) {
+        if (running[i] == motor) {
+            retire(&running[i]);
+            break;
+        }
+    }
+    board_unlock(lock);
+}
+
+void stepper_halt_all(void)
+{
+    board_lock_t lock = board_lock();
+    while (running_count) {
+        retire(&running[running_count - 1]);
+    }
+    board_unlock(lock);
+}

@@ -1,0 +1,75 @@
+/*
+ * Everything that must happen at a tick - steps, servo edges - is counted down in `wait` fields. An
+ * event subtracts the time that has passed since the last one, serves what reached zero and returns
+ * the smallest wait left. The board restarts its counter at every event (CTC), so times add up
+ * exactly however late the interrupt was served.
+ */
+#include "timer.h"
+
+#include "board.h"
+#include "servo.h"
+#include "stepper.h"
+
+/* A request closer than this to the present might be missed by the counter. */
+#define REQUEST_MARGIN 30
+
+static volatile uint16_t event_low; /* time of the last event */
+static uint16_t planned = TIMER_IDLE;
+
+uint16_t timer_event(void)
+{
+    event_low += planned;
+    uint16_t next = servo_event(planned, TIMER_IDLE);
+    next = stepper_event(planned, next);
+    planned = next;
+    return next;
+}
+
+uint16_t timer_last_event(void)
+{
+    return event_low;
+}
+
+uint16_t timer_progress(void)
+{
+    uint16_t low;
+    do {
+        low = event_low;
+    } while (low != event_low);
+    return low;
+}
+
+/* The main loop asks many times while the lower half, 33 ms, goes round once. It does not keep
+ * interrupts off for that, which would delay steps: an event in the middle of reading shows in
+ * `event_low`, and the reading is repeated. */
+uint32_t timer_now(void)
+{
+    static uint32_t now;
+    uint16_t low;
+    uint16_t elapsed;
+    do {
+        low = event_low;
+        elapsed = board_timer_elapsed();
+    } while (low != event_low);
+    now += (uint16_t)(low + elapsed - (uint16_t)now);
+    return now;
+}
+
+uint32_t timer_whole(uint16_t low)
+{
+    uint32_t now = timer_now();
+    return now - (uint16_t)((uint16_t)now - low);
+}
+
+bool timer_request(uint16_t wait)
+{
+    if (wait >= planned) {
+        return true;
+    }
+    if (wait < board_timer_elapsed() + REQUEST_MARGIN) {
+        return false;
+    }
+    planned = wait;
+    board_timer_set(wait);
+    return true;
+}

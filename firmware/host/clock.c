@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "clock.h"
+
+#include <time.h>
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_TICK 500.0
+#define MAX_CATCH_UP_NS (100 * NS_PER_MS)
+
+static double ticks_per_ns;
+static uint64_t looked_ns;
+static double allowed; /* ticks */
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+void clock_start(double speed)
+{
+    ticks_per_ns = speed / NS_PER_TICK;
+    looked_ns = monotonic_ns();
+    allowed = 0;
+}
+
+uint32_t clock_real_ms(void)
+{
+    return (uint32_t)(looked_ns / NS_PER_MS);
+}
+
+uint64_t clock_look(void)
+{
+    uint64_t now = monotonic_ns();
+    uint64_t passed = now - looked_ns;
+    looked_ns = now;
+    allowed += (double)(passed < MAX_CATCH_UP_NS ? passed : MAX_CATCH_UP_NS) * ticks_per_ns;
+    return (uint64_t)allowed;
+}
+
+void clock_limit(uint64_t tick)
+{
+    if (allowed > (double)tick) {
+        allowed = (double)tick;
+    }
+}
+
+int clock_ms_until(uint64_t tick)
+{
+    double missing = (double)tick - allowed;
+    return missing <= 0 ? 0 : (int)(missing / ticks_per_ns / (double)NS_PER_MS) + 1;
+}

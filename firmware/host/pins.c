@@ -1,0 +1,131 @@
+#define _GNU_SOURCE
+#include "pins.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BUFFERED 1024
+#define ANSWER_MS 1000
+
+struct __attribute__((packed)) record {
+    uint64_t time;
+    uint16_t pin;
+    uint8_t level;
+    uint8_t kind;
+};
+
+static int robot = -1;
+static struct record out[BUFFERED];
+static unsigned waiting;
+static union {
+    struct record record;
+    uint8_t bytes[sizeof(struct record)];
+} in;
+static unsigned in_length;
+static bool pulled_low[PINS]; /* inputs have pull-ups */
+static bool answers = true;
+
+void pins_open(int fd)
+{
+    robot = fd;
+}
+
+int pins_fd(void)
+{
+    return robot;
+}
+
+bool pins_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(address.sun_path, path);
+    robot = socket(AF_UNIX, SOCK_STREAM, 0);
+    return robot >= 0 && connect(robot, (struct sockaddr *)&address, sizeof address) == 0;
+}
+
+/* The robot has gone: the firmware goes on, as on a board whose wires were pulled. */
+static void disconnect(void)
+{
+    close(robot);
+    robot = -1;
+}
+
+void pins_flush(void)
+{
+    const uint8_t *bytes = (const uint8_t *)out;
+    size_t left = waiting * sizeof out[0];
+    waiting = 0;
+    while (left && robot >= 0) {
+        ssize_t sent = send(robot, bytes, left, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            disconnect();
+        } else if (sent > 0) {
+            bytes += sent;
+            left -= (size_t)sent;
+        }
+    }
+}
+
+void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kind kind)
+{
+    if (robot < 0) {
+        return;
+    }
+    out[waiting++] = (struct record){time, pin, level, kind};
+    if (waiting == BUFFERED) {
+        pins_flush();
+    }
+}
+
+/* One record from the robot, waiting for it at most `ms`. */
+static bool receive(int ms)
+{
+    while (robot >= 0 && in_length < sizeof in) {
+        struct pollfd ready = {.fd = robot, .events = POLLIN};
+        if (poll(&ready, 1, ms) <= 0) {
+            return false;
+        }
+        ssize_t got = recv(robot, in.bytes + in_length, sizeof in - in_length, 0);
+        if (got <= 0) {
+            disconnect();
+            return false;
+        }
+        in_length += (unsigned)got;
+    }
+    if (robot < 0) {
+        return false;
+    }
+    in_length = 0;
+    if (in.record.pin < PINS) {
+        pulled_low[in.record.pin] = !in.record.level;
+    }
+    return true;
+}
+
+void pins_poll(void)
+{
+    while (receive(0)) {
+    }
+}
+
+bool pins_read(uint64_t time, uint8_t pin)
+{
+    if (robot >= 0 && answers) {
+        pins_record(time, pin, 0, PIN_READ);
+        pins_flush();
+        bool answered = false;
+        while (!answered && receive(ANSWER_MS)) {
+            answered = in.record.kind == PIN_READ && in.record.pin == pin && in.record.time == time;
+        }
+        answers = answered; /* a robot that does not answer sends levels by itself, or none */
+    }
+    return !pulled_low[pin];
+}

@@ -1,0 +1,34 @@
+/* The stream of pin records to whoever simulates the robot; see docs/protocol.md. */
+#ifndef CUBIST_PINS_H
+#define CUBIST_PINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PINS 70
+#define PIN_NONE 0xffff
+
+/* PIN_BYTE: a byte began to arrive at the UART; its value is in `level`, only for measurements. */
+enum pin_record_kind { PIN_OUTPUT, PIN_TIME, PIN_RESET, PIN_READ, PIN_BYTE };
+
+/* Sends records to an open stream socket; -1 for nobody. */
+void pins_open(int fd);
+
+/* Connects to a Unix socket; false, with errno set, when that fails. */
+bool pins_connect(const char *path);
+
+/* Appends a record; `time` never decreases except after PIN_RESET. */
+void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kind kind);
+
+/* Sends what was appended. */
+void pins_flush(void);
+
+/* Takes levels the robot has sent without being asked. */
+void pins_poll(void);
+
+/* The level of an input at a time, as the robot answers. */
+bool pins_read(uint64_t time, uint8_t pin);
+
+int pins_fd(void);
+
+#endif

@@ -1,0 +1,296 @@
+#include "machine.h"
+
+#include <simavr/avr_ioport.h>
+#include <simavr/avr_uart.h>
+#include <simavr/sim_avr.h>
+#include <simavr/sim_elf.h>
+#include <simavr/sim_regbit.h>
+#include <simavr/sim_time.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pin_places.h"
+#include "pins.h"
+
+#define FREQUENCY 16000000
+#define BYTE_CYCLES (FREQUENCY / 500000 * 11) /* simavr takes 11 bit times for a byte */
+#define LINE_SIZE 4096
+#define PORTS 12
+#define TIME_RECORD_TICKS 10000
+#define RJMP_TO_ITSELF 0xcfff
+
+/* Port letters as numbers; the order of their registers in memory. */
+enum port { A, B, C, D, E, F, G, H, J, K, L };
+
+#define AT(port, bit) {port, bit}
+
+struct place {
+    uint8_t port;
+    uint8_t bit;
+};
+
+static const struct place uno_places[] = {PIN_PLACES_UNO};
+static const struct place mega_places[] = {PIN_PLACES_MEGA};
+static const char port_letters[] = "ABCDEFGHJKL";
+
+struct line {
+    uint8_t bytes[LINE_SIZE];
+    unsigned in;
+    unsigned out;
+};
+
+static avr_t *avr;
+static uint64_t reset_cycle;
+static unsigned cycles_a_stamp = CYCLES_PER_TICK;
+static uint64_t recorded;
+static uint8_t numbers[PORTS][8]; /* Arduino numbers of port bits */
+static uint8_t port_levels[PORTS];
+static uint8_t port_modes[PORTS];
+static uint8_t port_shown[PORTS];
+static avr_io_t reset_notice;
+static struct line to_avr;
+static struct line from_avr;
+static uint64_t next_byte; /* cycle */
+static uint32_t hung_at;
+static uint16_t hung_instruction;
+
+static unsigned filled(const struct line *line)
+{
+    return (line->in - line->out) % LINE_SIZE;
+}
+
+static uint8_t take(struct line *line)
+{
+    uint8_t byte = line->bytes[line->out];
+    line->out = (line->out + 1) % LINE_SIZE;
+    return byte;
+}
+
+static void put(struct line *line, uint8_t byte)
+{
+    line->bytes[line->in] = byte;
+    line->in = (line->in + 1) % LINE_SIZE;
+}
+
+uint64_t machine_now(void)
+{
+    return (avr->cycle - reset_cycle) / CYCLES_PER_TICK;
+}
+
+static uint64_t stamp(void)
+{
+    return (avr->cycle - reset_cycle) / cycles_a_stamp;
+}
+
+/* A pin is high when it is an output and its bit is set; inputs and pull-ups drive nothing. */
+static void show_port(unsigned port)
+{
+    uint8_t levels = port_levels[port] & port_modes[port];
+    uint8_t changed = levels ^ port_shown[port];
+    port_shown[port] = levels;
+    for (unsigned bit = 0; bit < 8; bit++) {
+        if (changed >> bit & 1 && numbers[port][bit] != 0xff) {
+            recorded = machine_now();
+            pins_record(stamp(), numbers[port][bit], levels >> bit & 1, PIN_OUTPUT);
+        }
+    }
+}
+
+static void port_written(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq;
+    unsigned port = (unsigned)(uintptr_t)param;
+    port_levels[port] = (uint8_t)value;
+    show_port(port);
+}
+
+static void mode_written(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq;
+    unsigned port = (unsigned)(uintptr_t)param;
+    port_modes[port] = (uint8_t)value;
+    show_port(port);
+}
+
+/* Inputs with pull-up are asked for when the program reads them. */
+static uint8_t pins_are_read(avr_t *machine, avr_io_addr_t address, void *param)
+{
+    (void)machine;
+    (void)address;
+    unsigned port = (unsigned)(uintptr_t)param;
+    uint8_t inputs = port_levels[port] & (uint8_t)~port_modes[port];
+    uint8_t value = port_shown[port];
+    for (unsigned bit = 0; bit < 8; bit++) {
+        bool asked = inputs >> bit & 1 && numbers[port][bit] != 0xff;
+        if (asked && pins_read(stamp(), numbers[port][bit])) {
+            value |= (uint8_t)(1u << bit);
+        }
+    }
+    return value;
+}
+
+static avr_io_addr_t pin_register(unsigned port)
+{
+    return (avr_io_addr_t)(port < H ? 0x20 + 3 * port : 0x100 + 3 * (port - H));
+}
+
+static void watch_port(unsigned port)
+{
+    uint32_t irqs = AVR_IOCTL_IOPORT_GETIRQ(port_letters[port]);
+    void *param = (void *)(uintptr_t)port;
+    avr_irq_register_notify(avr_io_getirq(avr, irqs, IOPORT_IRQ_REG_PORT), port_written, param);
+    avr_irq_register_notify(avr_io_getirq(avr, irqs, IOPORT_IRQ_DIRECTION_ALL), mode_written,
+                            param);
+    avr_io_addr_t io = AVR_DATA_TO_IO(pin_register(port));
+    avr->io[io].r.c = pins_are_read; /* in place of simavr's own, which knows no robot */
+    avr->io[io].r.param = param;
+}
+
+static void number_pins(const struct place *places, unsigned count)
+{
+    memset(numbers, 0xff, sizeof numbers);
+    for (unsigned number = 0; number < count; number++) {
+        numbers[places[number].port][places[number].bit] = (uint8_t)number;
+    }
+    for (unsigned port = 0; port < sizeof port_letters - 1; port++) {
+        bool used = false;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            used |= numbers[port][bit] != 0xff;
+        }
+        if (used) {
+            watch_port(port);
+        }
+    }
+}
+
+static void byte_sent(struct avr_irq_t *irq, uint32_t value, void *param)
+{
+    (void)irq;
+    (void)param;
+    if (filled(&from_avr) < LINE_SIZE - 1) {
+        put(&from_avr, (uint8_t)value);
+    }
+}
+
+/* Also when the program's watchdog did it. */
+static void was_reset(struct avr_io_t *io)
+{
+    (void)io;
+    for (unsigned port = 0; port < PORTS; port++) {
+        port_levels[port] = 0;
+        port_modes[port] = 0;
+        show_port(port);
+    }
+    if (hung_at) {
+        memcpy(avr->flash + hung_at, &hung_instruction, sizeof hung_instruction);
+        hung_at = 0;
+    }
+    reset_cycle = avr->cycle;
+    recorded = 0;
+    pins_record(0, PIN_NONE, false, PIN_RESET);
+}
+
+static void connect_uart(void)
+{
+    uint32_t flags = 0;
+    avr_ioctl(avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
+    avr_irq_t *output = avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT);
+    avr_irq_register_notify(output, byte_sent, 0);
+}
+
+bool machine_start(const char *board, const char *elf, bool stamp_cycles)
+{
+    cycles_a_stamp = stamp_cycles ? 1 : CYCLES_PER_TICK;
+    bool uno = strcmp(board, "uno") == 0;
+    elf_firmware_t program = {0};
+    if (!freopen("/dev/null", "w", stdout)) { /* simavr tells there what it loads */
+        return false;
+    }
+    if (elf_read_firmware(elf, &program) != 0) {
+        fprintf(stderr, "cubist-firmware-avr: cannot read %s\n", elf);
+        return false;
+    }
+    avr = avr_make_mcu_by_name(uno ? "atmega328p" : "atmega2560");
+    if (!avr) {
+        fprintf(stderr, "cubist-firmware-avr: simavr has no chip for board %s\n", board);
+        return false;
+    }
+    avr_init(avr);
+    avr->frequency = FREQUENCY;
+    avr->log = LOG_NONE;
+    program.frequency = FREQUENCY;
+    avr_load_firmware(avr, &program);
+    number_pins(uno ? uno_places : mega_places,
+                (unsigned)(uno ? sizeof uno_places : sizeof mega_places) / sizeof uno_places[0]);
+    connect_uart();
+    reset_notice.reset = was_reset;
+    avr_register_io(avr, &reset_notice);
+    pins_record(0, PIN_NONE, false, PIN_RESET);
+    return true;
+}
+
+static void feed_uart(void)
+{
+    if (avr->cycle < next_byte || !filled(&to_avr)) {
+        return;
+    }
+    next_byte = avr->cycle + BYTE_CYCLES;
+    uint8_t byte = take(&to_avr);
+    if (cycles_a_stamp == 1) {
+        pins_record(stamp(), PIN_NONE, byte, PIN_BYTE);
+    }
+    avr_raise_irq(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), byte);
+}
+
+bool machine_run(uint64_t until)
+{
+    while (machine_now() < until) {
+        int state = avr_run(avr);
+        if (state == cpu_Done || state == cpu_Crashed) {
+            return false;
+        }
+        feed_uart();
+    }
+    if (machine_now() - recorded >= TIME_RECORD_TICKS) {
+        recorded = machine_now();
+        pins_record(stamp(), PIN_NONE, false, PIN_TIME);
+    }
+    return true;
+}
+
+void machine_reset(void)
+{
+    avr_reset(avr);
+    avr_regbit_set(avr, avr->reset_flags.extrf);
+}
+
+void machine_hang(uint32_t address)
+{
+    static const uint16_t circle = RJMP_TO_ITSELF;
+    hung_at = address;
+    memcpy(&hung_instruction, avr->flash + address, sizeof hung_instruction);
+    memcpy(avr->flash + address, &circle, sizeof circle);
+}
+
+unsigned machine_room(void)
+{
+    return LINE_SIZE - 1 - filled(&to_avr);
+}
+
+unsigned machine_receive(const uint8_t *bytes, unsigned length)
+{
+    unsigned taken = 0;
+    while (taken < length && machine_room()) {
+        put(&to_avr, bytes[taken++]);
+    }
+    return taken;
+}
+
+unsigned machine_transmitted(uint8_t *bytes, unsigned room)
+{
+    unsigned count = 0;
+    while (count < room && filled(&from_avr)) {
+        bytes[count++] = take(&from_avr);
+    }
+    return count;
+}

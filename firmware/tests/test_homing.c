@@ -1,0 +1,92 @@
+/* Homing of a stepper against an end stop that lies at position -100, active low. */
+#include "bench.h"
+
+static int where;
+static bool broken;
+static bool stuck;
+static unsigned bounces; /* steps for which contacts chatter around the edge */
+
+static void follow(uint8_t pin, bool level)
+{
+    if (pin == STEP_PIN && level) {
+        where += levels[DIRECTION_PIN] ? 1 : -1;
+    }
+    bool pressed = where <= -100;
+    if (bounces && where > -100 - (int)bounces && where < -100 + (int)bounces) {
+        pressed = where % 2;
+    }
+    inputs[SENSOR_PIN] = !((pressed && !broken) || stuck);
+}
+
+static struct status home_from(int start)
+{
+    where = start;
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    follow(0, false);
+    bench_home(1 << 1);
+    bench_run_ms(10000);
+    return bench_status();
+}
+
+static void finds_the_edge_from_both_sides(void)
+{
+    struct status status = home_from(0);
+    CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1);
+    int edge = where;
+    CHECK(edge <= -100 && edge >= -104);
+    status = home_from(-110);
+    CHECK(status.homed == 1 << 1 && where == edge);
+}
+
+static void contacts_may_bounce(void)
+{
+    bounces = 2;
+    struct status status = home_from(-50);
+    CHECK(status.homed == 1 << 1 && where <= -100 && where >= -106);
+    bounces = 0;
+}
+
+static void a_missing_end_stop_is_a_fault(void)
+{
+    broken = true;
+    struct status status = home_from(0);
+    CHECK(status.fault == FAULT_HOME_MISSING && status.fault_detail == 1);
+    CHECK(status.homed == 0 && where == -500);
+    broken = false;
+}
+
+static void a_stuck_end_stop_is_another(void)
+{
+    stuck = true;
+    struct status status = home_from(0);
+    CHECK(status.fault == FAULT_HOME_STUCK && status.homed == 0);
+    CHECK(where == 80);
+    stuck = false;
+}
+
+static void abort_ends_it(void)
+{
+    where = 0;
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    follow(0, false);
+    bench_home(1 << 1);
+    bench_run_ms(20);
+    CHECK(bench_status().state == STATE_HOMING);
+    bench_command(MESSAGE_ABORT, 0, 0);
+    int there = where;
+    bench_run_ms(1000);
+    CHECK(where == there && bench_status().homed == 0 && bench_status().state == STATE_IDLE);
+}
+
+int main(void)
+{
+    on_edge = follow;
+    finds_the_edge_from_both_sides();
+    contacts_may_bounce();
+    a_missing_end_stop_is_a_fault();
+    a_stuck_end_stop_is_another();
+    abort_ends_it();
+    return bench_result();
+}

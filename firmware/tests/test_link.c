@@ -1,0 +1,169 @@
+/* The link from the wire: sessions, order, duplicates, the emergency stop, silence. */
+#include <string.h>
+
+#include "bench.h"
+
+#define SESSION 17
+
+static const struct step_segment slow[] = {{20000, 100, 0}};
+
+static void open_session(uint8_t session)
+{
+    struct hello hello = {.version = PROTOCOL_VERSION, .nonce = 0x4321};
+    bench_clear_sent();
+    bench_send(session, 0, MESSAGE_HELLO, &hello, sizeof hello);
+}
+
+static const struct frame *last_sent(void)
+{
+    return &sent[sent_count - 1];
+}
+
+static void hello_is_answered(void)
+{
+    open_session(SESSION);
+    CHECK(sent_count == 1 && last_sent()->type == MESSAGE_WELCOME);
+    struct welcome welcome;
+    memcpy(&welcome, last_sent()->payload, sizeof welcome);
+    CHECK(welcome.nonce == 0x4321 && welcome.boot_id == 0x12345678);
+    CHECK(last_sent()->session == SESSION && last_sent()->ack == 255);
+}
+
+/* Clear is harmless, so its acknowledgement is all there is to see. */
+static uint8_t ack_after(uint8_t session, uint8_t seq)
+{
+    bench_clear_sent();
+    bench_send(session, seq, MESSAGE_CLEAR, 0, 0);
+    return sent_count ? last_sent()->ack : 0xee;
+}
+
+static void frames_are_taken_in_order_only(void)
+{
+    CHECK(ack_after(SESSION, 0) == 0);
+    CHECK(ack_after(SESSION, 2) == 0); /* one is missing */
+    CHECK(ack_after(SESSION, 1) == 1);
+    CHECK(ack_after(SESSION, 1) == 1); /* again */
+    CHECK(ack_after(SESSION, 0) == 1);
+    CHECK(ack_after(SESSION + 1, 2) == 0xee); /* not our session: not even answered */
+    for (unsigned seq = 2; seq < 600; seq++) {
+        CHECK(ack_after(SESSION, (uint8_t)seq) == (uint8_t)seq);
+    }
+}
+
+static void a_repeated_hello_keeps_the_session(void)
+{
+    open_session(SESSION);
+    CHECK(last_sent()->ack == (uint8_t)599);
+    open_session(SESSION + 1);
+    CHECK(last_sent()->ack == 255);
+}
+
+static void run_with_heartbeat(uint8_t session, unsigned ms)
+{
+    for (; ms >= 50; ms -= 50) {
+        bench_run_ms(50);
+        bench_send(session, 0, MESSAGE_PING, 0, 0);
+    }
+}
+
+static void start_turning(uint8_t session)
+{
+    open_session(session);
+    run_with_heartbeat(session, 1200); /* what an earlier session left has come to rest */
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, slow, 1, 2000000);
+    bench_home(1 << 0 | 1 << 2);
+    run_with_heartbeat(session, 200);
+    const uint8_t turns[] = {0, 2, 0, 2};
+    bench_clear_edges();
+    bench_play(turns, sizeof turns, 2);
+    bench_run_ms(105);
+    CHECK(bench_rises(STEP2_PIN) == 10);
+}
+
+static void emergency_stop_ends_all_steps(void)
+{
+    static const uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
+    start_turning(20);
+    const uint8_t half_frame[] = {9, 1, 2, 3};
+    bench_bytes(half_frame, sizeof half_frame);
+    bench_bytes(pattern, sizeof pattern);
+    bench_run_ms(500);
+    bench_bytes((const uint8_t *)"", 1); /* ends the block that began before the stop */
+    CHECK(bench_rises(STEP2_PIN) == 10);
+    struct status status = bench_status();
+    CHECK(status.fault == FAULT_EMERGENCY_STOP && status.homed == 0 && status.moving == 0);
+    bench_clear_edges();
+    bench_run_ms(100);
+    CHECK(bench_rises(SERVO_PIN) == 0); /* its safe state is off */
+}
+
+static void almost_an_emergency_stop_is_none(void)
+{
+    uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
+    start_turning(21);
+    for (unsigned bit = 0; bit < sizeof pattern * 8; bit++) {
+        pattern[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        bench_bytes(pattern, sizeof pattern);
+        pattern[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        bench_bytes((const uint8_t *)"", 1);
+    }
+    CHECK(bench_status().fault == FAULT_NONE);
+}
+
+static void silence_holds_and_then_makes_safe(void)
+{
+    start_turning(22);
+    bench_run_ms(250);
+    CHECK(bench_status().state == STATE_HOLDING && bench_status().fault == FAULT_NONE);
+    bench_run_ms(700); /* 1.3 s: the first turn has ended, the second has not begun */
+    CHECK(bench_rises(STEP2_PIN) <= 100);
+    bench_run_ms(500);
+    CHECK(bench_status().fault == FAULT_HOST_LOST && bench_status().state == STATE_FAULT);
+    CHECK(bench_rises(STEP2_PIN) <= 100);
+    CHECK(!levels[ENABLE_PIN]); /* the motor whose safe state is to hold keeps its power */
+}
+
+static void a_new_session_drops_the_plan(void)
+{
+    start_turning(23);
+    open_session(24);
+    run_with_heartbeat(24, 2000);
+    CHECK(bench_rises(STEP2_PIN) == 100);
+    CHECK(bench_status().state == STATE_IDLE && bench_status().turns_done == 1);
+}
+
+static void garbage_is_counted_and_forgotten(void)
+{
+    open_session(25);
+    uint16_t before = bench_status().bad_frames;
+    uint8_t noise[500];
+    uint32_t state = 1;
+    for (unsigned i = 0; i < sizeof noise; i++) {
+        state = state * 1664525u + 1013904223u;
+        noise[i] = (uint8_t)(state >> 24);
+    }
+    bench_bytes(noise, sizeof noise);
+    bench_bytes((const uint8_t *)"", 1);
+    CHECK(ack_after(25, 0) == 0);
+    bench_clear_sent();
+    bench_send(25, 0, MESSAGE_PING, 0, 0);
+    struct status status;
+    memcpy(&status, last_sent()->payload, sizeof status);
+    CHECK(last_sent()->type == MESSAGE_STATUS && status.bad_frames > before);
+}
+
+int main(void)
+{
+    hello_is_answered();
+    frames_are_taken_in_order_only();
+    a_repeated_hello_keeps_the_session();
+    emergency_stop_ends_all_steps();
+    almost_an_emergency_stop_is_none();
+    silence_holds_and_then_makes_safe();
+    a_new_session_drops_the_plan();
+    garbage_is_counted_and_forgotten();
+    return bench_result();
+}

@@ -1,0 +1,218 @@
+/* Turns: step times and servo pulses to the tick, the chain of turns, holding, running dry. */
+#include <string.h>
+
+#include "bench.h"
+
+#define GO_LEAD 4000
+
+enum { RAMP, SLEW, SHORT };
+
+static const struct step_segment ramp[] = {{1000, 5, -100}, {600, 10, 0}, {600, -3, 50}};
+static const struct servo_segment slew[] = {{4000, 400000}, {4000, 100000}};
+static const struct step_segment short_run[] = {{2000, 4, 0}};
+
+static void start_over(void)
+{
+    bench_command(MESSAGE_ABORT, 0, 0);
+    bench_run_ms(2000);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, ramp, COUNT(ramp), 40000);
+    bench_profile(KIND_SERVO, slew, COUNT(slew), 500000);
+    bench_profile(KIND_STEPPER, short_run, 1, 10000);
+    bench_home(1 << 0 | 1 << 2);
+    bench_run_ms(300);
+    bench_clear_edges();
+}
+
+static void steps_fall_on_their_ticks(void)
+{
+    start_over();
+    const uint8_t turns[] = {RAMP, 2};
+    uint64_t go = bench_now() + GO_LEAD;
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(100);
+    uint64_t at = go;
+    unsigned number = 0;
+    for (unsigned run = 0; run < COUNT(ramp); run++) {
+        unsigned steps = (unsigned)(ramp[run].count < 0 ? -ramp[run].count : ramp[run].count);
+        for (unsigned k = 0; k < steps; k++) {
+            at += (uint64_t)(ramp[run].interval + (int)k * ramp[run].add);
+            CHECK(bench_rise(STEP2_PIN, number++) == at);
+        }
+    }
+    CHECK(bench_rises(STEP2_PIN) == number);
+    struct status status = bench_status();
+    CHECK(status.executed == 40000);
+    CHECK(status.turns_done == 1);
+    CHECK(status.state == STATE_IDLE);
+}
+
+static void direction_changes_between_steps(void)
+{
+    start_over();
+    const uint8_t turns[] = {RAMP, 2 | TURN_BIT_REVERSE};
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(100);
+    CHECK(!levels[STEP2_PIN]);
+    uint64_t turned = bench_rise(DIRECTION2_PIN, 0);
+    CHECK(turned >= bench_rise(STEP2_PIN, 14) && turned < bench_rise(STEP2_PIN, 15));
+}
+
+static uint16_t pulse_after(uint64_t moment)
+{
+    for (unsigned i = 0; i + 1 < edge_count; i++) {
+        if (edges[i].pin == SERVO_PIN && edges[i].level && edges[i].time >= moment) {
+            return (uint16_t)(edges[i + 1].time - edges[i].time);
+        }
+    }
+    return 0;
+}
+
+static void servo_pulses_lead_to_the_end_in_time(void)
+{
+    start_over();
+    const uint8_t turns[] = {SLEW, 0};
+    uint64_t go = bench_now() + GO_LEAD;
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(400);
+    uint64_t first = bench_rise(SERVO_PIN, 0);
+    CHECK(bench_rise(SERVO_PIN, 1) - first == PROTOCOL_SERVO_FRAME);
+    CHECK(pulse_after(first) == 3000);
+    CHECK(pulse_after(go + 400000 - PROTOCOL_SERVO_FRAME + 1) == 4000);
+    uint16_t middle = pulse_after(go + 200000);
+    CHECK(middle >= 3600 && middle <= 3700); /* where it is due up to two frames later */
+    CHECK(bench_status().executed == 500000);
+}
+
+static void a_servo_stays_when_its_profile_is_overwritten(void)
+{
+    start_over();
+    const uint8_t turns[] = {SLEW, 0};
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(300);
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        bench_profile(KIND_STEPPER, ramp, COUNT(ramp), 40000);
+    }
+    bench_clear_edges();
+    bench_run_ms(100);
+    for (unsigned frame = 0; frame < 4; frame++) {
+        CHECK(pulse_after(bench_rise(SERVO_PIN, frame)) == 4000);
+    }
+}
+
+static void turns_follow_each_other_in_time(void)
+{
+    start_over();
+    const uint8_t turns[] = {
+        SLEW, 0,                                                   /* 0 to 250 ms */
+        TIMING_DELAY << TURN_BIT_TIMING_SHIFT | SHORT, 2, 100, 0, 0, /* at 100 us */
+        TIMING_AFTER_PREVIOUS << TURN_BIT_TIMING_SHIFT | SHORT, 2, /* at 5.1 ms */
+        SHORT, 2,                                                  /* at 250 ms */
+    };
+    uint64_t go = bench_now() + GO_LEAD;
+    bench_play(turns, sizeof turns, 4);
+    bench_run_ms(400);
+    CHECK(bench_rise(STEP2_PIN, 0) == go + 200 + 2000);
+    CHECK(bench_rise(STEP2_PIN, 4) == go + 200 + 10000 + 2000);
+    CHECK(bench_rise(STEP2_PIN, 8) == go + 500000 + 2000);
+    CHECK(bench_status().executed == 510000);
+    CHECK(bench_status().turns_done == 4);
+    CHECK(bench_status().late == 0);
+}
+
+static void hold_finishes_the_turn_and_go_resumes(void)
+{
+    start_over();
+    const uint8_t turns[] = {SHORT, 2, SHORT, 2, SHORT, 2, SHORT, 2, SHORT, 2, SHORT, 2};
+    bench_play(turns, sizeof turns, 6);
+    bench_run_ms(9);
+    bench_command(MESSAGE_HOLD, 0, 0);
+    CHECK(bench_status().state == STATE_HOLDING);
+    bench_run_ms(500);
+    struct status held = bench_status();
+    CHECK(held.state == STATE_HELD);
+    CHECK(held.turns_done < 6 && bench_rises(STEP2_PIN) == held.turns_done * 4u);
+    bench_command(MESSAGE_GO, 0, 0);
+    bench_run_ms(100);
+    CHECK(bench_status().turns_done == 6);
+    CHECK(bench_rises(STEP2_PIN) == 24);
+    CHECK(bench_status().executed > 60000 + 450 * TICKS_A_MS);
+}
+
+static void a_dry_queue_is_reported_and_loses_nothing(void)
+{
+    start_over();
+    uint8_t underruns = bench_status().underruns;
+    const uint8_t turns[] = {SHORT, 2};
+    bench_play(turns, sizeof turns, 2);
+    bench_run_ms(100);
+    CHECK(bench_status().underruns == underruns + 1);
+    CHECK(bench_status().state == STATE_RUNNING);
+    bench_command(MESSAGE_TURNS, turns, sizeof turns);
+    bench_run_ms(100);
+    CHECK(bench_status().state == STATE_IDLE);
+    CHECK(bench_rises(STEP2_PIN) == 8);
+}
+
+static void expect_fault(uint8_t fault, const uint8_t *turns, uint8_t length)
+{
+    bench_play(turns, length, 1);
+    bench_run_ms(50);
+    CHECK(bench_status().fault == fault);
+    CHECK(bench_rises(STEP_PIN) + bench_rises(STEP2_PIN) == 0);
+}
+
+static void what_must_not_be_is_refused(void)
+{
+    start_over();
+    expect_fault(FAULT_NOT_HOMED, (const uint8_t[]){SHORT, 1}, 2);
+    start_over();
+    expect_fault(FAULT_BAD_TURN, (const uint8_t[]){9, 2}, 2);
+    start_over();
+    expect_fault(FAULT_BAD_TURN, (const uint8_t[]){SLEW, 2}, 2);
+    start_over();
+    expect_fault(FAULT_BAD_MESSAGE, (const uint8_t[]){SHORT}, 1);
+    start_over();
+    const struct step_segment far[] = {{200, 10001, 0}};
+    bench_profile(KIND_STEPPER, far, 1, 10001 * 200);
+    expect_fault(FAULT_OUT_OF_RANGE, (const uint8_t[]){3, 2}, 2);
+    start_over();
+    const struct step_segment fast[] = {{99, 10, 0}};
+    bench_profile(KIND_STEPPER, fast, 1, 990);
+    expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
+}
+
+static void a_full_queue_refuses_without_losing(void)
+{
+    start_over();
+    uint8_t turns[40];
+    for (unsigned i = 0; i < sizeof turns; i += 2) {
+        turns[i] = SHORT;
+        turns[i + 1] = 2;
+    }
+    struct plan_begin begin = {.plan = 1, .turns = 1000};
+    bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
+    for (unsigned i = 0; i < 8; i++) {
+        CHECK(bench_command(MESSAGE_TURNS, turns, sizeof turns));
+    }
+    CHECK(bench_status().free == 0);
+    CHECK(!bench_command(MESSAGE_TURNS, turns, sizeof turns));
+    CHECK(bench_status().fault == FAULT_NONE);
+}
+
+int main(void)
+{
+    steps_fall_on_their_ticks();
+    direction_changes_between_steps();
+    servo_pulses_lead_to_the_end_in_time();
+    a_servo_stays_when_its_profile_is_overwritten();
+    turns_follow_each_other_in_time();
+    hold_finishes_the_turn_and_go_resumes();
+    a_dry_queue_is_reported_and_loses_nothing();
+    what_must_not_be_is_refused();
+    a_full_queue_refuses_without_losing();
+    return bench_result();
+}

@@ -1,0 +1,281 @@
+"""Make core/protocol.h, robot/link/protocol.py and robot/fault_table.py from protocol.toml.
+
+``generate_protocol.py`` writes them; ``--check`` only tells whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+FIRMWARE = Path(__file__).resolve().parent.parent
+HEADER = FIRMWARE / "core" / "protocol.h"
+MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
+FAULT_TABLE = FIRMWARE.parent / "robot" / "fault_table.py"
+NOTE = "Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit."
+C_TYPES = {
+    "u8": "uint8_t",
+    "u16": "uint16_t",
+    "u32": "uint32_t",
+    "i16": "int16_t",
+    "i32": "int32_t",
+}
+STRUCT_CODES = {"u8": "B", "u16": "H", "u32": "I", "i16": "h", "i32": "i"}
+
+
+def screaming(name: str) -> str:
+    """``ConfigBegin`` as ``CONFIG_BEGIN``."""
+    parts = "".join(f"_{c}" if c.isupper() else c for c in name)
+    return parts.lstrip("_").upper()
+
+
+def c_struct(name: str, fields: dict[str, list[str]]) -> list[str]:
+    """A packed structure, as it lies in the payload."""
+    lines = ["struct __attribute__((packed)) " + screaming(name).lower() + " {"]
+    for field, (kind, about) in fields.items():
+        comment = f" /* {about} */" if about else ""
+        lines.append(f"    {C_TYPES[kind]} {field};{comment}")
+    return [*lines, "};", ""]
+
+
+def header(protocol: dict[str, Any]) -> str:
+    """The C header."""
+    out = [f"/* {NOTE} */", "#ifndef CUBIST_PROTOCOL_H", "#define CUBIST_PROTOCOL_H", ""]
+    out += ["#include <stdint.h>", ""]
+    for name, (value, about) in protocol["constants"].items():
+        shown = f'"{value}"' if isinstance(value, str) else value
+        out.append(f"#define PROTOCOL_{name} {shown} /* {about} */")
+    for part, value in zip(("MAJOR", "MINOR", "PATCH"), version_parts(protocol), strict=True):
+        out.append(f"#define PROTOCOL_FIRMWARE_{part} {value}")
+    stop = ", ".join(f"{byte:#04x}" for byte in stop_pattern(protocol))
+    out.append("/* The frame of an emergency stop as it travels, without the final 00. */")
+    out.append(f"#define PROTOCOL_STOP_PATTERN {{{stop}}}")
+    out.append("")
+    for enum, members in protocol["enums"].items():
+        out.append(f"enum {screaming(enum).lower()} {{")
+        for name, (value, about) in members.items():
+            comment = f" /* {about} */" if about else ""
+            out.append(f"    {screaming(enum)}_{name} = {value},{comment}")
+        out += ["};", ""]
+    out.append("enum fault {")
+    out.append("    FAULT_NONE = 0,")
+    for name, (code, about, _, _) in protocol["faults"].items():
+        if code < 64:
+            out.append(f"    FAULT_{name} = {code}, /* {about} */")
+    out += ["};", ""]
+    for name, fields in protocol["structs"].items():
+        out += c_struct(name, fields)
+    out.append("enum message {")
+    for name, message in protocol["messages"].items():
+        constant = f"MESSAGE_{screaming(name)} = {message['id']:#04x}"
+        out.append(f"    {constant}, /* {message['about']} */")
+    out += ["};", ""]
+    for name, message in protocol["messages"].items():
+        if "fields" in message:
+            out += c_struct(name, message["fields"])
+    return "\n".join([*out, "#endif", ""])
+
+
+def version_parts(protocol: dict[str, Any]) -> list[int]:
+    """The firmware version as three numbers."""
+    return [int(part) for part in protocol["constants"]["FIRMWARE_VERSION"][0].split(".")]
+
+
+def crc16(data: bytes) -> int:
+    """CRC-16/CCITT-FALSE."""
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1) & 0xFFFF
+    return crc
+
+
+def stop_pattern(protocol: dict[str, Any]) -> bytes:
+    """The emergency stop after COBS: none of its bytes is 00, so it is a length and the bytes."""
+    any_session = protocol["constants"]["ANY_SESSION"][0]
+    frame = bytes([any_session] * 3 + [protocol["messages"]["EmergencyStop"]["id"]])
+    frame += crc16(frame).to_bytes(2, "little")
+    assert 0 not in frame, "choose another type for EmergencyStop"
+    return bytes([len(frame) + 1]) + frame
+
+
+def sentence(text: str) -> str:
+    """Capital letter and full stop, as docstrings have."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def python_enum(name: str, members: dict[str, list[Any]], base: str, about: str) -> list[str]:
+    """An enumeration with a docstring for each member that has one."""
+    lines = [f"class {name}({base}):", f'    """{about}"""', ""]
+    for member, values in members.items():
+        lines.append(f"    {member} = {values[0]}")
+        if values[1]:
+            lines += wrapped_docstring(sentence(values[1]), 4)
+    return [*lines, "", ""]
+
+
+def wrapped_docstring(text: str, indent: int) -> list[str]:
+    """The text as a docstring of lines that fit."""
+    pad = " " * indent
+    if len(text) + indent + 6 <= 100:
+        return [f'{pad}"""{text}"""']
+    cut = text.rindex(" ", 0, 96 - indent)
+    return [f'{pad}"""{text[:cut]}', f'{pad}{text[cut + 1 :]}"""']
+
+
+def python_message(name: str, spec: dict[str, Any]) -> list[str]:
+    """A frozen dataclass that packs and unpacks itself."""
+    fields: dict[str, list[str]] = spec.get("fields", {})
+    layout = "<" + "".join(STRUCT_CODES[kind] for kind, _ in fields.values())
+    about = sentence(spec["about"])
+    lines = ["@dataclass(frozen=True, slots=True)", f"class {name}(Message):"]
+    lines += [*wrapped_docstring(about, 4), ""]
+    lines += [
+        f"    TYPE: ClassVar[int] = 0x{spec['id']:02X}",
+        f"    SEQUENCED: ClassVar[bool] = {spec['sequenced']}",
+        f'    LAYOUT: ClassVar[Struct] = Struct("{layout}")',
+        f"    TAIL: ClassVar[bool] = {'tail' in spec}",
+        *field_names([*fields, *([spec["tail"]] if "tail" in spec else [])]),
+    ]
+    if fields:
+        lines.append("")
+    for field, (_, note) in fields.items():
+        lines.append(f"    {field}: int")
+        if note:
+            lines += wrapped_docstring(sentence(note), 4)
+    if "tail" in spec:
+        lines += ["", f"    {spec['tail']}: bytes"]
+    return [*lines, "", ""]
+
+
+def field_names(names: list[str]) -> list[str]:
+    """The FIELDS of a message, on one line if they fit."""
+    start = "    FIELDS: ClassVar[tuple[str, ...]] = ("
+    text = ", ".join(f'"{name}"' for name in names) + ("," if len(names) == 1 else "")
+    if len(start) + len(text) < 100:
+        return [f"{start}{text})"]
+    return [start, *(f'        "{name}",' for name in names), "    )"]
+
+
+def faults_table(faults: dict[str, list[Any]]) -> list[str]:
+    """What every fault means and what to do."""
+    lines = ["FAULTS: Mapping[Fault, FaultText] = {"]
+    for name, (_, about, cause, remedy) in faults.items():
+        lines.append(f"    Fault.{name}: FaultText(")
+        lines += [f'        "{text}",' for text in (about, cause, remedy)]
+        lines.append("    ),")
+    return [*lines, "}", '"""Every fault: what it is, what causes it, what to do."""', ""]
+
+
+FAULT_TEXT = '''
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class FaultText(NamedTuple):
+    """What a fault is, what usually causes it, what to do about it."""
+
+    about: str
+    cause: str
+    remedy: str
+
+
+'''
+
+BASE = '''
+
+class Message:
+    """A message: header fields are the frame's, these are the payload's."""
+
+    TYPE: ClassVar[int]
+    SEQUENCED: ClassVar[bool]
+    LAYOUT: ClassVar[Struct]
+    TAIL: ClassVar[bool]
+    FIELDS: ClassVar[tuple[str, ...]]
+    __slots__ = ()
+
+    def payload(self) -> bytes:
+        """The payload as it travels."""
+        values = [getattr(self, name) for name in self.FIELDS]
+        tail: bytes = values.pop() if self.TAIL else b""
+        return self.LAYOUT.pack(*values) + tail
+
+    @classmethod
+    def parse(cls, payload: bytes) -> Self:
+        """From a payload; raises ``struct.error`` for a wrong length."""
+        make: Callable[..., Self] = cls
+        if not cls.TAIL:
+            return make(*cls.LAYOUT.unpack(payload))
+        size = cls.LAYOUT.size
+        return make(*cls.LAYOUT.unpack(payload[:size]), payload[size:])
+
+'''
+
+
+def fault_module(protocol: dict[str, Any]) -> str:
+    """The Python module of the faults."""
+    faults = {"NONE": [0, "nothing is wrong", "", ""]} | protocol["faults"]
+    out = ['"""Faults by their code on the wire, with cause and remedy.', "", NOTE, '"""']
+    out.append(FAULT_TEXT.rstrip("\n") + "\n\n")
+    out += python_enum("Fault", faults, "IntEnum", "What can go wrong, by the code on the wire.")
+    return "\n".join([*out, *faults_table(protocol["faults"])])
+
+
+def module(protocol: dict[str, Any]) -> str:
+    """The Python module."""
+    out = ['"""Messages and limits of the link.', "", NOTE, '"""', ""]
+    out += ["from __future__ import annotations", ""]
+    out += ["from collections.abc import Callable, Mapping", "from dataclasses import dataclass"]
+    out += ["from enum import IntEnum, IntFlag", "from struct import Struct"]
+    out += ["from typing import ClassVar, Self", ""]
+    for name, (value, about) in protocol["constants"].items():
+        shown = f'"{value}"' if isinstance(value, str) else value
+        out += [f"{name} = {shown}", *wrapped_docstring(sentence(about), 0)]
+    out.append(BASE)
+    for name, members in protocol["enums"].items():
+        base = "IntFlag" if name == "ActuatorFlag" else "IntEnum"
+        out += python_enum(name, members, base, f"{name} on the wire.")
+    for name, members in protocol["structs"].items():
+        layout = "<" + "".join(STRUCT_CODES[kind] for kind, _ in members.values())
+        out += [f'{screaming(name)} = Struct("{layout}")']
+        out += wrapped_docstring(sentence(", ".join(members)), 0)
+    out += ["", ""]
+    for name, spec in protocol["messages"].items():
+        out += python_message(name, spec)
+    out += ["MESSAGES: Mapping[int, type[Message]] = {", "    m.TYPE: m", "    for m in ("]
+    out += [f"        {name}," for name in protocol["messages"]]
+    out += ["    )", "}"]
+    return "\n".join([*out, '"""Every message by its type on the wire."""', ""])
+
+
+def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, str]:
+    """The files' texts by path."""
+    protocol = tomllib.loads(protocol_file.read_text(encoding="utf-8"))
+    return {
+        HEADER: header(protocol),
+        MODULE: module(protocol),
+        FAULT_TABLE: fault_module(protocol),
+    }
+
+
+def main() -> int:
+    """Write the files, or with ``--check`` compare them."""
+    files = generated()
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path} is not up to date; run firmware/tools/generate_protocol.py")
+        return bool(stale)
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
