@@ -1,0 +1,1 @@
+"""``cubist``: the command line."""

@@ -1,0 +1,96 @@
+"""``cubist calibration``: what was calibrated; shown, compared, moved between robots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from robot.cli.groups import Listing
+from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.positions import maintenance
+from robot.daemon.client import ControlClient
+
+
+@click.group(cls=Listing)
+def calibration() -> None:
+    """Show, compare, restore, export and import what was calibrated."""
+
+
+@calibration.command()
+@json_option
+def show(as_json: bool) -> int:
+    """Show all calibrated values."""
+    found = ControlClient().call("GET", "/calibration")
+    if as_json:
+        emit(found)
+        return ExitCode.DONE
+    for key, value in sorted(found["values"].items()):
+        click.echo(f"{key}: {value}")
+    if not found["values"]:
+        note(f"nothing is calibrated: {found['robot']} is as its profile says")
+    return ExitCode.DONE
+
+
+@calibration.command()
+@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
+@json_option
+def diff(profile: str | None, as_json: bool) -> int:
+    """Show what differs from the robot's profile."""
+    from robot.calibration import Calibration, differences
+    from robot.settings import load_profile
+
+    found = Calibration.model_validate(ControlClient().call("GET", "/calibration"))
+    for key, before, after in differences(load_profile(profile or found.robot), found):
+        if as_json:
+            emit({"key": key, "profile": before, "calibrated": after})
+        else:
+            click.echo(f"{key}: {before} -> {after}")
+    return ExitCode.DONE
+
+
+@calibration.command()
+@json_option
+def restore(as_json: bool) -> int:
+    """Go back to the version before the last change; again to undo that."""
+    with maintenance() as client:
+        _tell(client.call("POST", "/calibration/restore", {}), as_json)
+    return ExitCode.DONE
+
+
+@calibration.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@json_option
+def export(file: Path, as_json: bool) -> int:
+    """Write the calibration to FILE, to keep it or to move it to another machine."""
+    from robot.storage import write_atomically
+
+    found = ControlClient().call("GET", "/calibration")
+    write_atomically(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    _tell(found, as_json)
+    return ExitCode.DONE
+
+
+@calibration.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+def import_(file: Path, as_json: bool) -> int:
+    """Replace the calibration by what `export` wrote."""
+    try:
+        values: dict[str, Any] = json.loads(file.read_text())["values"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise click.UsageError(f"{file} is no exported calibration: {error}") from error
+    with maintenance() as client:
+        present = client.call("GET", "/calibration")["values"]
+        removed = dict.fromkeys(present)
+        _tell(client.call("PUT", "/calibration", {"values": removed | values}), as_json)
+    return ExitCode.DONE
+
+
+def _tell(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit(found)
+    else:
+        note(f"{found['robot']}: {len(found['values'])} calibrated values")

@@ -1,0 +1,106 @@
+"""``cubist test``: scramble and solve again and again, with statistics."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from robot.cli.output import ExitCode, emit, json_option, note
+from robot.daemon.client import ControlClient
+
+POLL_S = 0.2
+
+
+@click.command()
+@click.option("--cycles", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--keep-going", is_flag=True, help="Do not end at the first failure.")
+@json_option
+def test(cycles: int, keep_going: bool, as_json: bool) -> int:
+    """Scramble and solve the cube repeatedly; Ctrl-C stops the robot.
+
+    Exit code 0 when every cube was solved, 1 when one was not, 3 when the robot failed.
+    """
+    client = ControlClient()
+    records: list[dict[str, Any]] = []
+    try:
+        for number in range(cycles):
+            records.append(_cycle(client))
+            _tell(number + 1, cycles, records[-1], as_json)
+            if records[-1]["outcome"] != "solved" and not keep_going:
+                break
+    except KeyboardInterrupt:
+        note("stopping the robot")
+        client.stop()
+        _tell_summary(records, as_json)
+        return ExitCode.STOPPED
+    _tell_summary(records, as_json)
+    return verdict(records)
+
+
+def verdict(records: Sequence[Mapping[str, Any]]) -> ExitCode:
+    """The exit code for the runs' outcomes."""
+    outcomes = {record["outcome"] for record in records}
+    if outcomes & {"fault", "interrupted", None}:
+        return ExitCode.FAILED
+    if "stopped" in outcomes:
+        return ExitCode.STOPPED
+    return ExitCode.DONE if outcomes == {"solved"} else ExitCode.NO
+
+
+def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Statistics of the runs: how many were solved, and how long things took."""
+    solved = [record for record in records if record["outcome"] == "solved"]
+    durations = sorted(record["duration_s"] for record in solved)
+    turning = [record["executed_us"] / 1e6 for record in solved]
+    figures: dict[str, Any] = {"cycles": len(records), "solved": len(solved)}
+    if solved:
+        figures |= {
+            "mean_s": round(statistics.fmean(durations), 3),
+            "median_s": round(statistics.median(durations), 3),
+            "best_s": durations[0],
+            "worst_s": durations[-1],
+            "mean_turn_s": round(statistics.fmean(turning), 3),
+        }
+    return figures
+
+
+def _cycle(client: ControlClient) -> dict[str, Any]:
+    """One scramble and one solve; the record of whichever ended the cycle."""
+    scrambled = _wait(client, client.start("scramble"))
+    if scrambled["outcome"] != "done":
+        return scrambled
+    return _wait(client, client.start("solve"))
+
+
+def _wait(
+    client: ControlClient, run_id: str, sleep: Callable[[float], None] = time.sleep
+) -> dict[str, Any]:
+    while (job := client.status()["job"]) is not None and job["run"] == run_id:
+        sleep(POLL_S)
+    return client.run(run_id)
+
+
+def _tell(number: int, cycles: int, record: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
+        emit({"cycle": number} | {key: record[key] for key in kept})
+    else:
+        text = f"{number}/{cycles}  run {record['id']}  {record['outcome']}"
+        click.echo(f"{text}  {record['duration_s']:.1f} s  {record['reason']}".rstrip())
+
+
+def _tell_summary(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    figures = summary(records)
+    if as_json:
+        emit(figures)
+    elif "mean_s" in figures:
+        click.echo(
+            f"solved {figures['solved']} of {figures['cycles']}: mean {figures['mean_s']:.1f} s, "
+            f"best {figures['best_s']:.1f} s, worst {figures['worst_s']:.1f} s"
+        )
+    else:
+        click.echo(f"solved {figures['solved']} of {figures['cycles']}")

@@ -1,0 +1,135 @@
+"""``cubist demo``: the whole robot in simulation."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from robot.cli.output import ExitCode, a_number, emit, json_option
+from robot.cli.surroundings import interrupted_by
+from robot.demo.display import display_for, print_outcome
+from robot.demo.mischief import DEEDS, parse_mischief
+from robot.demo.outcome import DemoOutcome
+from robot.demo.progress import STAGES, Display, SilentDisplay
+from robot.demo.session import Demo, DemoOptions
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.studio import load_photographs
+from solver.cube import parse_state
+
+
+@click.command()
+@click.option(
+    "--robot",
+    "profile_name",
+    default=DEFAULT_PROFILE,
+    show_default=True,
+    help="A profile: a name from config/ or a path.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Which random cube to hold.")
+@click.option(
+    "--faces",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show the program these photographs (U.* R.* F.* D.* L.* B.*) instead.",
+)
+@click.option("--state", help="The true state of the cube in the photographs: 54 or 24 facelets.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.1, 1000),
+    callback=a_number,
+    default=1.0,
+    show_default=True,
+    help="Simulated seconds per second.",
+)
+@click.option(
+    "--firmware",
+    type=click.Choice(["host", "avr"]),
+    default="host",
+    show_default=True,
+    help="The firmware built for this computer, or the AVR's own binary under simavr.",
+)
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME[:ACTUATOR][@STAGE]",
+    help=f"Make something go wrong: {', '.join(DEEDS)}; in the stage "
+    f"{', '.join(title for _, title in STAGES)} (turn unless given).",
+)
+@json_option
+def demo(  # noqa: PLR0913, PLR0917  # one argument per option
+    profile_name: str,
+    seed: int,
+    faces: Path | None,
+    state: str | None,
+    speed: float,
+    firmware: str,
+    faults: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Solve a cube with a simulated robot, from the start button to the robot's own verdict.
+
+    The daemon and the firmware are the real ones; only motors, cube and camera are simulated.
+    """
+    if (faces is None) != (state is None):
+        raise click.UsageError("--faces and --state belong together: photographs and their truth")
+    profile = load_profile(profile_name)
+    body = scrambled(profile.cube.size, seed) if state is None else _body_of(state)
+    fitting = profile.model_copy(
+        update={"cube": profile.cube.model_copy(update={"size": body.size})}
+    )
+    options = DemoOptions(
+        profile=fitting,
+        profile_file=_file_of(profile_name) if fitting == profile else None,
+        body=body,
+        title=_title(profile, seed, faces, speed),
+        speed=speed,
+        seed=seed,
+        photographs=load_photographs(faces) if faces else {},
+        firmware=firmware,
+        mischief=[parse_mischief(fault, profile.actuators) for fault in faults],
+    )
+    outcome = _run(options, SilentDisplay() if as_json else display_for(sys.stderr))
+    if not as_json:
+        print_outcome(outcome, sys.stderr)
+    if as_json or not sys.stdout.isatty():
+        emit(outcome.as_dict())
+    return exit_code(outcome)
+
+
+def exit_code(outcome: DemoOutcome) -> ExitCode:
+    """Done only when the simulated robot itself says so; faults and people have their own codes."""
+    if outcome.good:
+        return ExitCode.DONE
+    codes = {"fault": ExitCode.FAILED, "stopped": ExitCode.STOPPED}
+    return codes.get(outcome.record.outcome or "", ExitCode.NO)
+
+
+def _run(options: DemoOptions, display: Display) -> DemoOutcome:
+    # Also when its terminal is closed: robot stopped, processes ended, folder removed.
+    with interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        return asyncio.run(Demo(options, display).run())
+
+
+def _body_of(state: str) -> CubeBody:
+    """The cube of ``--state``; its letters stay as they are, for they name the photographs."""
+    facelets = "".join(state.split())
+    size = 2 if len(facelets) == 24 else 3
+    parse_state(facelets, size)
+    return CubeBody(facelets)
+
+
+def _file_of(name: str) -> Path:
+    """The profile's file, by a path that means the same to the daemon."""
+    given = Path(name)
+    return given.resolve() if given.suffix in {".yaml", ".yml"} else profile_path(name)
+
+
+def _title(profile: RobotProfile, seed: int, faces: Path | None, speed: float) -> str:
+    cube = f"cube in {faces.name}" if faces else f"cube {seed}"
+    pace = "" if speed == 1 else f" · {speed:g} times as fast"
+    return f"{profile.title} · {cube}{pace}"

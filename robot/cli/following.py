@@ -1,0 +1,80 @@
+"""Staying with a job until it ends: progress on standard error, the record's summary at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from robot.cli.output import ExitCode, complain, emit, note
+from robot.daemon.client import ControlClient
+
+POLL_S = 0.2
+
+_CODES = {
+    "solved": ExitCode.DONE,
+    "already-solved": ExitCode.DONE,
+    "done": ExitCode.DONE,
+    "not-solved": ExitCode.NO,
+    "unreadable": ExitCode.NO,
+    "stopped": ExitCode.STOPPED,
+}
+
+
+def follow(
+    client: ControlClient,
+    run_id: str,
+    as_json: bool,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Show a job until it ends. Ctrl-C stops the robot."""
+    try:
+        _watch(client, run_id, sleep)
+    except KeyboardInterrupt:
+        note("stopping the robot")
+        client.stop()
+    record = client.run(run_id)
+    if as_json:
+        emit(record)
+    else:
+        tell(record)
+    return _CODES.get(record["outcome"], ExitCode.FAILED)
+
+
+def tell(record: Mapping[str, Any]) -> None:
+    """Say how a run ended, in a line or two."""
+    good = _CODES.get(record["outcome"]) is ExitCode.DONE
+    seconds = f"{record['duration_s']:.1f} s"
+    line = f"{record['outcome']} in {seconds}, run {record['id']}"
+    if good:
+        click.secho(line, fg="green", bold=True)
+    else:
+        complain(f"{line}: {record['reason']}")
+    if record.get("moves"):
+        click.echo(record["moves"])
+
+
+def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+        told = ""
+        while (job := client.status()["job"]) is not None and job["run"] == run_id:
+            fraction = job["progress"]
+            progress.update(
+                task, description=job["step"], completed=fraction or 0, total=fraction and 1.0
+            )
+            if job["step"] != told and not console.is_terminal:
+                note(job["step"])
+            told = job["step"]
+            sleep(POLL_S)

@@ -1,0 +1,38 @@
+"""``cubist logs``: the daemon's lines in the journal."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import click
+
+from robot.cli.output import ExitCode, json_option
+from solver.errors import CubistError
+
+
+class NoJournal(CubistError, RuntimeError):
+    """This machine has no systemd journal."""
+
+
+@click.command()
+@click.option("--follow", "-f", is_flag=True, help="Go on showing new lines, until Ctrl-C.")
+@click.option(
+    "--lines", "-n", type=click.IntRange(1), default=100, show_default=True, help="How many."
+)
+@click.option("--since", help="From this time on, as journalctl takes it: today, -1h, ...")
+@json_option
+def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
+    """Show what the daemon wrote to the journal."""
+    program = shutil.which("journalctl")
+    if program is None:
+        raise NoJournal(
+            "there is no systemd journal on this machine; a cubistd that you started yourself "
+            "writes to its own terminal"
+        )
+    command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
+    command += ["--follow"] if follow else []
+    command += ["--since", since] if since else []
+    command += ["--output", "json" if as_json else "short"]
+    code = subprocess.run(command, check=False).returncode
+    return ExitCode.DONE if code == 0 else ExitCode.FAILED

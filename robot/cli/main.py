@@ -1,0 +1,141 @@
+"""``cubist``: the command people type. Commands are imported when they are used, not before."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import signal
+import sys
+
+import click
+
+from robot.cli.output import ExitCode, complain, exit_code_of
+from robot.cli.surroundings import interrupted_by, prepare_streams
+from solver.errors import CubistError
+
+COMMANDS = {
+    "calibrate": ("robot.cli.calibrate:calibrate", "Adjust the robot while its daemon runs."),
+    "calibration": (
+        "robot.cli.calibration:calibration",
+        "Show, compare, restore, export and import what was calibrated.",
+    ),
+    "config": ("robot.cli.config:config", "Check, show and describe robot profiles."),
+    "demo": ("robot.cli.demo:demo", "Solve a cube with a simulated robot, from button to solved."),
+    "doctor": ("robot.cli.doctor:doctor", "Is this machine ready to run a robot?"),
+    "firmware": ("robot.cli.firmware:firmware", "Build, flash and inspect the firmware."),
+    "home": ("robot.cli.control:home", "Bring the robot to its start position."),
+    "logs": ("robot.cli.logs:logs", "Show what the daemon wrote to the journal."),
+    "read": ("robot.cli.read:read", "Read a cube from photographs or measured colours."),
+    "robot": ("robot.cli.robot:robot", "Show what a robot profile can do and what it costs."),
+    "runs": ("robot.cli.runs:runs", "List what the robot did, newest first."),
+    "scramble": ("robot.cli.control:scramble", "Have the robot scramble the cube it holds."),
+    "shutdown": ("robot.cli.control:shutdown", "Switch the robot's Raspberry Pi off cleanly."),
+    "solve": ("robot.cli.solve:solve", "Find moves, or a robot's motion, that solve a cube."),
+    "start": ("robot.cli.control:start", "Have the robot solve the cube it holds."),
+    "status": ("robot.cli.status:status", "Show what the robot is doing."),
+    "stop": ("robot.cli.control:stop", "Stop the robot safely."),
+    "test": ("robot.cli.cycles:test", "Scramble and solve again and again, with statistics."),
+}
+"""Name -> (``module:command``, the line shown by ``cubist --help``)."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules that are imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands that are installed."""
+        return [name for name, (target, _) in COMMANDS.items() if _is_installed(target)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS or not _is_installed(COMMANDS[cmd_name][0]):
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad file, "
+    "3 the robot or its link failed, 4 stopped by a person or a deadline.",
+)
+@click.version_option(package_name="cubist", prog_name="cubist")
+def cubist() -> None:
+    """Control a robot that solves twisty cubes."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: run a command and leave with its exit code; no traceback reaches a person."""
+    prepare_streams()
+    with interrupted_by(signal.SIGTERM):
+        code = run(arguments)
+    sys.exit(code)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command; its exit code as in ``CONTRACTS.md``."""
+    try:
+        result = cubist.main(arguments, prog_name="cubist", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        complain("stopped")
+        return ExitCode.STOPPED
+    except (BrokenPipeError, SystemExit):
+        # rich makes the second of the first; nothing of ours raises it.
+        return _reader_left()
+    except CubistError as error:
+        complain(str(error))
+        return exit_code_of(error)
+    except Exception as error:
+        return _unexpected(error)
+    return result if isinstance(result, int) else ExitCode.DONE
+
+
+def _reader_left() -> int:
+    """Whoever read our output has gone (``| head``): not our failure, and nothing more to say."""
+    _drop_output()
+    return ExitCode.DONE
+
+
+def _drop_output() -> None:
+    """What is still buffered goes nowhere, or Python complains of it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unexpected(error: Exception) -> int:
+    """What the system refused (a full disk, a folder that may not be written), or a mistake."""
+    if os.environ.get("CUBIST_DEBUG"):
+        raise error
+    what, code = f"internal error: {type(error).__name__}: {error}", ExitCode.FAILED
+    if isinstance(error, OSError):
+        what, code = _by_system(error), ExitCode.USAGE
+    complain(f"{what}. Run again with CUBIST_DEBUG=1 to see where.")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    return code
+
+
+def _by_system(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _is_installed(target: str) -> bool:
+    return importlib.util.find_spec(target.partition(":")[0]) is not None
+
+
+if __name__ == "__main__":
+    main()

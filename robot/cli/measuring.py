@@ -1,0 +1,125 @@
+"""``cubist calibrate colours``, ``timing`` and ``gripper``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.positions import TABLES, NoSuchActuator, maintenance, set_position, tell
+from robot.daemon.client import ControlClient
+
+FACES = "URFDLB"
+
+
+@click.command()
+@click.option("--solved", is_flag=True, help="The cube is solved (else it is read).")
+@click.option("--facelets", help="What cube it is, as facelets in URFDLB order.")
+@click.option("--save/--try", default=True, help="Keep the colours, or only look at them.")
+@json_option
+def colours(solved: bool, facelets: str | None, save: bool, as_json: bool) -> int:
+    """Learn the colours of the cube in the robot, for reading it in any light."""
+    if solved and facelets:
+        raise click.UsageError("--solved and --facelets say different things: give one of them")
+    tell_colours(measure_colours(solved, facelets, save), as_json)
+    return ExitCode.DONE
+
+
+@click.command()
+@click.option("--save/--try", default=True, help="Keep longer times, or only show them.")
+@json_option
+def timing(save: bool, as_json: bool) -> int:
+    """Perform every operation and measure how long it really takes."""
+    tell_timing(measure_timing(save), as_json)
+    return ExitCode.DONE
+
+
+@click.command()
+@click.argument("site", type=click.Choice(list(FACES)))
+@click.argument("position", type=click.Choice(["open", "closed"]))
+@click.option(
+    "--to", "target", type=int, help="Where it should be; asks with arrow keys if absent."
+)
+@click.option("--save/--try", default=True, help="Keep the value, or only move there.")
+@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
+@json_option
+def gripper(
+    site: str, position: str, target: int | None, save: bool, profile: str | None, as_json: bool
+) -> int:
+    """Set how far the jaws of the gripper at SITE open or close."""
+    key = jaw_key(site, position, profile)
+    tell(set_position(key, target, save, profile), as_json)
+    return ExitCode.DONE
+
+
+def jaw_key(site: str, position: str, profile_name: str | None) -> str:
+    """The calibration's key of a gripper's jaws; raises :class:`NoSuchActuator`."""
+    from robot.settings import load_profile
+    from robot.settings.mechanisms import GrippersSettings
+
+    robot = profile_name or ControlClient().call("GET", "/calibration")["robot"]
+    profile = load_profile(robot)
+    grippers = profile.mechanism.grippers if isinstance(profile.mechanism, GrippersSettings) else {}
+    found = next((gripper for at, gripper in grippers.items() if at == site), None)
+    if found is None:
+        known = f"grippers at {', '.join(grippers)}" if grippers else "no grippers"
+        raise NoSuchActuator(f"{robot} has no gripper at {site}: it has {known}")
+    named = found.open if position == "open" else found.closed
+    return f"actuators.{found.jaw}.{TABLES[profile.actuators[found.jaw].kind]}.{named}"
+
+
+def measure_colours(solved: bool, facelets: str | None, save: bool) -> dict[str, Any]:
+    """Have the robot look at its cube; what it saw, and whether that was kept."""
+    with maintenance() as client:
+        if solved:
+            facelets = _solved(client)
+        seen = client.call("POST", "/maintenance/colours", {"facelets": facelets})
+        if save:
+            client.call("PUT", "/calibration", {"values": seen["values"]})
+    return seen | {"saved": save}
+
+
+def measure_timing(save: bool) -> dict[str, Any]:
+    """Have the robot perform its operations; what they took, and whether corrections were kept."""
+    with maintenance() as client:
+        found = client.call("POST", "/maintenance/timing", {})
+        kept = save and bool(found["values"])
+        if kept:
+            client.call("PUT", "/calibration", {"values": found["values"]})
+    return found | {"saved": kept}
+
+
+def _solved(client: ControlClient) -> str:
+    """A solved cube of the robot's size."""
+    from robot.settings import load_profile
+
+    size = load_profile(client.call("GET", "/calibration")["robot"]).cube.size
+    return "".join(face * size**2 for face in FACES)
+
+
+def tell_colours(seen: dict[str, Any], as_json: bool) -> None:
+    """Say which colours were seen."""
+    if as_json:
+        emit(seen)
+        return
+    for face, rgb in seen["values"]["colours"]["linear_rgb"].items():
+        shown = tuple(round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in rgb)
+        click.secho(f" {face} ", bg=shown, fg="black", nl=False)
+    click.echo()
+    note("kept" if seen["saved"] else "not saved")
+
+
+def tell_timing(found: dict[str, Any], as_json: bool) -> None:
+    """Say what operations take."""
+    if as_json:
+        emit(found)
+        return
+    for row in found["operations"]:
+        planned, measured = row["planned_us"] / 1e3, row["measured_us"] / 1e3
+        click.echo(f"{row['operation']:32} planned {planned:7.1f} ms, took {measured:7.1f} ms")
+    if not found["values"]:
+        note("everything takes as long as planned")
+        return
+    for key in found["values"]:
+        note(f"{key}: longer times" + ("" if found["saved"] else " (not saved)"))

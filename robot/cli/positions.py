@@ -1,0 +1,86 @@
+"""Setting an actuator's named position over the control socket: moved there, then kept or not."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from robot.cli.output import emit, note
+from robot.daemon.client import ControlClient
+from solver.errors import CubistError
+
+LONGEST_STEP_S = 600.0
+"""A scan by a slow robot takes a minute, timing its operations a few."""
+
+TABLES = {"servo": "positions_us", "stepper": "positions_steps"}
+"""Kind of actuator -> where its profile keeps named positions."""
+
+
+class NoSuchActuator(CubistError, ValueError):
+    """The robot has no actuator, or no position, of that name."""
+
+
+@contextlib.contextmanager
+def maintenance() -> Iterator[ControlClient]:
+    """The daemon in maintenance mode; it leaves the mode with us, whatever happens to us."""
+    client = ControlClient(timeout_s=LONGEST_STEP_S)
+    with client.maintenance():
+        yield client
+
+
+def set_position(key: str, target: int | None, save: bool, profile: str | None) -> dict[str, Any]:
+    """Move to a position and keep it; asks with arrow keys where ``target`` is None.
+
+    ``key`` as in a calibration: ``actuators.lid.positions_us.open``. Returns what was done.
+    """
+    actuator = key.split(".")[1]
+    with maintenance() as client:
+        now = present(client, key, profile)
+        client.call("POST", "/maintenance/home", {})
+        wanted = target
+        if wanted is None:
+            from robot.cli.jogging import jog
+
+            wanted = jog(lambda to: _move(client, actuator, to), now)
+        else:
+            _move(client, actuator, wanted)
+        kept = save and wanted not in {None, now}
+        if kept:
+            client.call("PUT", "/calibration", {"values": {key: wanted}})
+    return {"key": key, "before": now, "after": wanted, "saved": kept}
+
+
+def tell(done: dict[str, Any], as_json: bool) -> None:
+    """Say what :func:`set_position` did."""
+    if as_json:
+        emit(done)
+    elif done["before"] == done["after"]:
+        note(f"{done['key']}: {done['before']}, as it was")
+    else:
+        text = f"{done['key']}: {done['before']} -> {done['after']}"
+        note(text + ("" if done["saved"] else " (not saved)"))
+
+
+def _move(client: ControlClient, actuator: str, target: int) -> int:
+    answer = client.call("POST", "/maintenance/move", {"actuator": actuator, "to": target})
+    return int(answer["position"])
+
+
+def present(client: ControlClient, key: str, profile: str | None) -> int:
+    """The value that counts now: the calibrated one, else the profile's.
+
+    Raises :class:`NoSuchActuator`.
+    """
+    from robot.settings import load_profile
+
+    calibrated = client.call("GET", "/calibration")
+    if key in calibrated["values"]:
+        return int(calibrated["values"][key])
+    document: Any = load_profile(profile or calibrated["robot"]).model_dump(mode="json")
+    for part in key.split("."):
+        if not isinstance(document, dict) or part not in document:
+            known = ", ".join(document) if isinstance(document, dict) else "none"
+            raise NoSuchActuator(f"{key}: there is no {part}; there is {known}")
+        document = document[part]
+    return int(document)

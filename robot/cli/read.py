@@ -1,0 +1,193 @@
+"""``cubist read``: a cube's state from photographs or from measured colours."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robot.cli.output import ExitCode, emit, json_option, note
+from solver.errors import CubistError
+
+if TYPE_CHECKING:
+    from vision.looks import CubeLooks
+    from vision.reader import CubeReading, Unreadable
+    from vision.sticker_colours import StickerColours
+
+
+class BadColourFile(CubistError, ValueError):
+    """A file that does not hold the colours of a cube in the documented form."""
+
+
+@click.command()
+@click.option(
+    "--faces",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder with six photographs U.* R.* F.* D.* L.* B.*, one face each, anywhere in view.",
+)
+@click.option(
+    "--colours",
+    "--colors",
+    metavar="FILE",
+    help='Measured colours {"size": 3, "rgb": [[r, g, b], ...]}; - for standard input.',
+)
+@click.option("--size", type=click.IntRange(2, 7), help="Layers of the cube; found when not given.")
+@click.option(
+    "--explain",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="OUT.png",
+    help="Also save a picture of what was found, measured and decided.",
+)
+@json_option
+def read(
+    faces: Path | None,
+    colours: str | None,
+    size: int | None,
+    explain: Path | None,
+    as_json: bool,
+) -> int:
+    """Read a cube: six photographs in a folder, or colours measured elsewhere.
+
+    Photographs show the faces in Kociemba's orientation: U with B at its top edge, D with F at its
+    top edge, the others upright. The state is printed as facelets, to be piped into `cubist solve`.
+    """
+    if (faces is None) == (colours is None):
+        raise click.UsageError("give either --faces DIR or --colours FILE")
+    report = _Report(as_json, explain)
+    if faces is not None:
+        return _read_photographs(faces, size, report)
+    documents = list(_colour_documents(colours or "-"))
+    if explain is not None and len(documents) > 1:
+        raise click.UsageError("--explain draws one cube, but the file holds more")
+    return max(_read_colours(each, size, report) for each in documents)
+
+
+def _read_photographs(folder: Path, size: int | None, report: _Report) -> int:
+    from vision.locate import NoFace
+    from vision.looks import look_at_folder
+    from vision.reader import read_cube
+
+    start = time.perf_counter()
+    try:
+        looks = look_at_folder(folder, size)
+    except NoFace as error:
+        report.refusal(str(error), ())
+        return ExitCode.NO
+    return report.outcome(looks.colours, read_cube, start, looks)
+
+
+def _read_colours(document: Any, size: int | None, report: _Report) -> int:
+    from vision.reader import read_cube
+    from vision.sticker_colours import StickerColours
+
+    if not isinstance(document, dict) or not isinstance(document.get("rgb"), list):
+        raise BadColourFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
+    start = time.perf_counter()
+    stated = document.get("size") or round((len(document["rgb"]) / 6) ** 0.5)
+    if type(stated) is not int:
+        raise BadColourFile(f"size {json.dumps(stated)} in the file: a whole number is expected")
+    if size not in (None, stated):
+        raise BadColourFile(f"size {stated} in the file, --size {size} asked for")
+    colours = StickerColours.from_srgb(stated, document["rgb"])
+    return report.outcome(colours, read_cube, start)
+
+
+@dataclass(frozen=True)
+class _Report:
+    """Tells what was read: on standard output as JSON or text, and in a picture if asked for."""
+
+    as_json: bool
+    explain: Path | None
+
+    def outcome(
+        self,
+        colours: StickerColours,
+        decide: Callable[[StickerColours], CubeReading],
+        start: float,
+        looks: CubeLooks | None = None,
+    ) -> int:
+        """Decide on the cube and report; the exit code. ``start`` is when reading began."""
+        from vision.reader import Unreadable
+
+        try:
+            reading = decide(colours)
+        except Unreadable as error:
+            self._draw(colours, error, looks)
+            self.refusal(error.reason, error.doubtful)
+            return ExitCode.NO
+        seconds = time.perf_counter() - start
+        self._draw(colours, reading, looks)
+        self._reading(reading, seconds)
+        return ExitCode.DONE
+
+    def refusal(self, reason: str, doubtful: Sequence[str]) -> None:
+        """Say why there is no answer."""
+        if self.as_json:
+            emit({"error": "unreadable", "reason": reason, "doubtful": list(doubtful)})
+            return
+        note(f"unreadable: {reason}")
+        if doubtful:
+            note(f"stickers to look at again: {', '.join(doubtful)}")
+
+    def _reading(self, reading: CubeReading, seconds: float) -> None:
+        if self.as_json:
+            emit(
+                {
+                    "facelets": reading.facelets,
+                    "confident": reading.confident,
+                    "margin": round(reading.margin, 2),
+                    "doubtful": list(reading.doubtful),
+                    "read_s": round(seconds, 4),
+                    **({"corrections": list(reading.corrections)} if reading.corrections else {}),
+                }
+            )
+            return
+        click.echo(reading.facelets)
+        for correction in reading.corrections:
+            note(correction)
+        if not reading.confident:
+            names = ", ".join(reading.doubtful) or "no single one"
+            note(f"not sure (margin {reading.margin:.1f}); stickers to look at again: {names}")
+
+    def _draw(
+        self,
+        colours: StickerColours,
+        outcome: CubeReading | Unreadable,
+        looks: CubeLooks | None,
+    ) -> None:
+        if self.explain is None:
+            return
+        from robot.storage import write_atomically
+        from vision.drawing import png
+        from vision.explain import explain
+
+        write_atomically(self.explain, png(explain(colours, outcome, looks)))
+
+
+def _colour_documents(source: str) -> Iterator[Any]:
+    """The JSON documents in a file, one after the other, whatever their lines."""
+    decoder = json.JSONDecoder()
+    text = _text_of(source).strip()
+    if not text:
+        raise BadColourFile(f"{source}: empty; expected colours as JSON")
+    while text:
+        try:
+            document, end = decoder.raw_decode(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise BadColourFile(f"{source}: not JSON: {error}") from error
+        yield document
+        text = text[end:].lstrip()
+
+
+def _text_of(source: str) -> str:
+    try:
+        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadColourFile(f"{source}: cannot be read as text ({error})") from error

@@ -1,0 +1,146 @@
+"""``cubist robot``: what a profile describes, whether it can work, and how soon it solves."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from robot.cli.groups import Listing
+from robot.cli.output import ExitCode, a_number, emit, json_option, note
+
+if TYPE_CHECKING:
+    from robot.survey import Survey
+
+_cubes = click.option(
+    "--cubes", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Random cubes."
+)
+_time_limit = click.option(
+    "--time-limit",
+    "search_s",
+    type=click.FloatRange(0.001, 600),
+    callback=a_number,
+    default=0.5,
+    show_default=True,
+    help="Seconds of search for each cube.",
+)
+
+
+@click.group(cls=Listing)
+def robot() -> None:
+    """Show what a robot profile can do and what it costs."""
+
+
+@robot.command("list")
+@json_option
+def list_(as_json: bool) -> int:
+    """List the robots that come with Cubist."""
+    from robot.settings import list_profiles, load_profile, profile_path
+
+    for name in (*list_profiles(), *list_profiles(reference=True)):
+        profile = load_profile(name)
+        if as_json:
+            kind = profile.mechanism.kind
+            about = {"name": name, "title": profile.title, "kind": kind, "size": profile.cube.size}
+            emit(about | {"path": str(profile_path(name))})
+        else:
+            click.echo(f"{name:16} {profile.title}")
+    return ExitCode.DONE
+
+
+@robot.command()
+@click.argument("profile")
+@_cubes
+@_time_limit
+@json_option
+def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
+    """Validate PROFILE (a name or a YAML file) and estimate its solves over random cubes.
+
+    Exit code 2 says what is wrong with the file, line by line; 1 that no camera can see the cube.
+    """
+    found = _survey(profile, cubes, search_s)
+    if as_json:
+        emit(found.as_dict())
+    else:
+        _print_one(found)
+    return ExitCode.NO if found.scan is None and found.drivable else ExitCode.DONE
+
+
+@robot.command()
+@click.argument("profiles", nargs=-1, required=True)
+@_cubes
+@_time_limit
+@json_option
+def compare(profiles: tuple[str, ...], cubes: int, search_s: float, as_json: bool) -> int:
+    """Solve the same random cubes on several PROFILES and lay the figures side by side."""
+    found = [_survey(profile, cubes, search_s) for profile in profiles]
+    if as_json:
+        for one in found:
+            emit(one.as_dict())
+    else:
+        _print_table(found)
+    return ExitCode.DONE
+
+
+def _survey(name: str, cubes: int, search_s: float) -> Survey:
+    from robot.settings import load_profile
+    from robot.survey import survey
+
+    profile = load_profile(name)
+    with click.progressbar(length=cubes, label=profile.name, file=sys.stderr) as bar:
+        return survey(profile, cubes, search_s, lambda _: bar.update(1))
+
+
+def _print_one(found: Survey) -> None:
+    graph = found.graph
+    note("")
+    click.echo(f"{found.title} ({found.kind}, {found.size}x{found.size}x{found.size})")
+    click.echo(
+        f"  mechanism  {graph.configurations} configurations, {graph.transitions} transitions, "
+        f"{graph.states} states after a turn in {graph.classes} classes an axis; "
+        f"compiled in {graph.compile_s:.2f} s"
+    )
+    click.echo(f"  actuators  {'ready to be driven' if found.drivable else 'timed only: to plan'}")
+    click.echo(f"  scan       {_scan_text(found)}")
+    if found.solves is not None:
+        solves = found.solves
+        click.echo(
+            f"  solve      {solves.mean_us / 1e6:.3f} s on average over {solves.cubes} cubes "
+            f"({solves.best_us / 1e6:.3f} to {solves.worst_us / 1e6:.3f} s), "
+            f"{solves.moves:.1f} turns"
+        )
+
+
+def _scan_text(found: Survey) -> str:
+    if found.scan is None:
+        return found.cannot_see
+    scan = found.scan
+    return f"{scan.looks} looks at {scan.stops} stops in {scan.duration_us / 1e6:.2f} s"
+
+
+def _print_table(found: list[Survey]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("robot", "kind", "cube", "classes", "compile", "scan", "solve", "turns"):
+        left = heading in ("robot", "kind")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for one in found:
+        table.add_row(*_cells(one))
+    Console().print(table)
+
+
+def _cells(found: Survey) -> tuple[str, ...]:
+    size = str(found.size)
+    return (
+        found.name,
+        found.kind,
+        "x".join(size * 3),
+        str(found.graph.classes),
+        f"{found.graph.compile_s:.2f} s",
+        "-" if found.scan is None else f"{found.scan.duration_us / 1e6:.2f} s",
+        "-" if found.solves is None else f"{found.solves.mean_us / 1e6:.3f} s",
+        "-" if found.solves is None else f"{found.solves.moves:.1f}",
+    )

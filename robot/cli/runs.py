@@ -1,0 +1,139 @@
+"""``cubist runs``: what the robot did; read from its records, with or without a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from robot.cli.groups import Listing
+from robot.cli.output import ExitCode, emit, json_option
+from robot.cli.solution_text import timeline as timeline_table
+from robot.daemon.client import ControlClient, NoDaemon
+from robot.daemon.places import state_directory
+from robot.runs import EXPLANATION_NAME, RunRecord, RunStore
+
+_STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
+
+
+@click.group(cls=Listing, invoke_without_command=True)
+@click.option("--count", type=click.IntRange(1, 1000), default=20, show_default=True)
+@json_option
+@click.pass_context
+def runs(ctx: click.Context, count: int, as_json: bool) -> int:
+    """List what the robot did, newest first."""
+    if ctx.invoked_subcommand is not None:
+        return ExitCode.DONE
+    records = _latest(count)
+    if as_json:
+        for record in records:
+            emit(record.model_dump(mode="json"))
+    else:
+        _list(records)
+    return ExitCode.DONE
+
+
+@runs.command()
+@click.argument("run_id")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the plan into this SVG file.",
+)
+@json_option
+def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
+    """Show one run: its timeline, what was read, what went wrong."""
+    record = _load(run_id)
+    if timeline:
+        from robot.cli.timeline_file import draw
+
+        draw(timeline, record.operations, record.planned_us or 0)
+    if as_json:
+        emit(record.model_dump(mode="json"))
+    else:
+        _show(record)
+    return ExitCode.DONE
+
+
+def _latest(count: int) -> Sequence[RunRecord]:
+    try:
+        return [RunRecord.model_validate(run) for run in ControlClient().runs(count)]
+    except NoDaemon:
+        return _store().latest(count)
+
+
+def _load(run_id: str) -> RunRecord:
+    try:
+        return RunRecord.model_validate(ControlClient().run(run_id))
+    except NoDaemon:
+        return _store().load(run_id)
+
+
+def _store() -> RunStore:
+    return RunStore(state_directory() / "runs")
+
+
+def _list(records: Sequence[RunRecord]) -> None:
+    console = Console(highlight=False)
+    if not records:
+        console.print("no runs yet")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("run", "started", "what", "outcome", "took", "moves"):
+        table.add_column(title, justify="right" if title in {"took", "moves"} else "left")
+    for record in records:
+        started = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        moves = str(len(record.moves.split())) if record.moves else ""
+        outcome = record.outcome or "under way"
+        took = f"{record.duration_s:.1f} s"
+        table.add_row(record.id, started, record.kind, _coloured(outcome), took, moves)
+    console.print(table)
+
+
+def _coloured(outcome: str) -> Text:
+    good = outcome in {"solved", "already-solved", "done"}
+    return Text(outcome, style="green" if good else "yellow" if outcome == "stopped" else "red")
+
+
+def _show(record: RunRecord) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    head = Text.assemble((f"run {record.id} ", "bold"), _coloured(record.outcome or "under way"))
+    console.print(head)
+    console.print(f"{record.robot}, {record.kind}, {record.started_at.astimezone():%c}")
+    if record.reason:
+        console.print(record.reason, style="red", markup=False)
+    if record.facelets:
+        console.print(f"cube  {record.facelets}")
+    if record.moves:
+        console.print(f"moves {record.moves}")
+    console.print(_stage_line(record))
+    if record.photos:
+        console.print(_picture_line(record), markup=False)
+    for event in record.events:
+        console.print(f"{event.at_s:8.2f} s  {event.text}", style="dim", markup=False)
+    if record.operations and record.planned_us:
+        console.print(timeline_table(record.operations, record.planned_us))
+
+
+def _picture_line(record: RunRecord) -> str:
+    """Where the pictures are; the one that explains the reading by its name."""
+    folder = _store().directory_of(record.id)
+    looks = sum(name != EXPLANATION_NAME for name in record.photos)
+    parts = [f"{looks} pictures in {folder}"]
+    if EXPLANATION_NAME in record.photos:
+        parts.append(f"how they were read: {folder / EXPLANATION_NAME}")
+    return "seen  " + ", ".join(parts)
+
+
+def _stage_line(record: RunRecord) -> str:
+    parts = [
+        f"{name} {record.timings_s[name]:.1f} s" for name in _STAGES if name in record.timings_s
+    ]
+    if record.planned_us is not None and record.executed_us is not None:
+        parts.append(f"planned {record.planned_us / 1e6:.3f} s")
+        parts.append(f"executed {record.executed_us / 1e6:.3f} s")
+    return "took  " + ", ".join(parts)

@@ -1,0 +1,200 @@
+"""One way of searching, applied to any number of cubes; Ctrl-C ends the native search at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any, Protocol, TypeVar
+
+from robot.cli.search_progress import ProgressLine
+from solver.cube import Cube, parse_state
+from solver.errors import IllegalCube
+from solver.notation import length, parse_moves
+from solver.pocket import PocketCube
+from solver.search import ALGORITHMS, AnyCube, solve_many
+from solver.solution import CancelFlag, Progress, Request, Solution
+
+T = TypeVar("T")
+
+USUAL = {2: "ida-star", 3: "two-phase"}
+ENDLESS = frozenset({"two-phase"})
+"""Searches that improve their answer until the time is over."""
+
+USUAL_LIMIT_S = 1.0
+NO_LIMIT_S = 1e6
+
+
+class SearchJob(Protocol):
+    """Answers any number of states with documents of the command's contract."""
+
+    def answers(self, text: str) -> list[dict[str, Any]]:
+        """Solutions of one state, best first; raises BadNotation, IllegalCube, SearchFailed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of ``cubist solve`` that say what to search for; None: as usual."""
+
+    size: int | None
+    algorithm: str | None
+    metric: str | None
+    time_limit: float | None
+    threads: int
+    solutions: int
+    target: int | None
+    tables: str
+    depth: int | None
+
+
+def make_job(profile: str | None, **options: Any) -> SearchJob:
+    """The job for a command's options; raises what the profile or the algorithm is refused for."""
+    wanted = Wanted(**options)
+    return RobotSearch(profile, wanted) if profile else MetricSearch(wanted)
+
+
+class MetricSearch:
+    """Few moves, in a metric."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def answers(self, text: str) -> list[dict[str, Any]]:
+        """See :meth:`SearchJob.answers`."""
+        cube = parse_state(text, self._wanted.size or size_of(text))
+        with ProgressLine() as line:
+            found = interruptible(
+                lambda flag: solve_many(cube, self._request(cube.size, flag, line.report))
+            )
+        return [_document(cube.facelets(), solution) for solution in found]
+
+    def _request(
+        self, size: int, flag: CancelFlag, progress: Callable[[Progress], None]
+    ) -> Request:
+        wanted = self._wanted
+        name = wanted.algorithm or usual_algorithm(size)
+        usual = USUAL_LIMIT_S if name in ENDLESS else NO_LIMIT_S
+        return Request(
+            algorithm=name,
+            metric=wanted.metric or "htm",
+            time_limit=wanted.time_limit or usual,
+            threads=wanted.threads,
+            solutions=wanted.solutions,
+            target=wanted.target,
+            tables=wanted.tables,
+            depth=wanted.depth,
+            cancel=flag,
+            progress=progress,
+        )
+
+
+class RobotSearch:
+    """Little time, on a robot."""
+
+    def __init__(self, profile: str, wanted: Wanted) -> None:
+        from robot.planner import build_mechanism
+        from robot.settings import load_profile
+
+        settings = load_profile(profile)
+        self._wanted = wanted
+        self._cube_size = settings.cube.size
+        self._name = settings.name
+        self._mechanism = build_mechanism(settings)
+        self._limit = wanted.time_limit or settings.policy.search_s
+
+    def answers(self, text: str) -> list[dict[str, Any]]:
+        """See :meth:`SearchJob.answers`; one plan."""
+        from robot.planner import plan_solve
+        from robot.planner.solving import ALGORITHM
+
+        cube = self._fitting(parse_state(text, self._wanted.size or size_of(text)))
+        plan = interruptible(
+            lambda flag: plan_solve(
+                cube,
+                self._mechanism,
+                time_limit=self._limit,
+                threads=self._wanted.threads,
+                cancel=flag,
+            )
+        )
+        moves = " ".join(plan.moves)
+        answer = {
+            "state": cube.facelets(),
+            "algorithm": ALGORITHM[cube.size],
+            "metric": "htm",
+            "moves": moves,
+            "length": length(parse_moves(moves), "htm", cube.size),
+            "optimal": plan.optimal,
+            "lower_bound": int(not cube.is_solved),
+            "search_s": round(plan.search_s, 6),
+            "cpu_s": round(plan.cpu_s, 6),
+            "robot": self._name,
+            "duration_us": plan.duration_us,
+            "lower_bound_us": plan.lower_bound_us or 0,
+            "initial_orientation": plan.initial_orientation.name,
+            "operations": [operation.as_dict() for operation in plan.operations],
+        }
+        return [answer]
+
+    def _fitting(self, cube: AnyCube) -> Cube | PocketCube:
+        if isinstance(cube, Cube | PocketCube) and cube.size == self._cube_size:
+            return cube
+        raise IllegalCube(
+            f"{self._name} holds cubes of size {self._cube_size}, not {cube.size}",
+            {"kind": "count", "size": cube.size},
+        )
+
+
+def _document(state: str, solution: Solution) -> dict[str, Any]:
+    """A solution as the command's contract wants it."""
+    answer = {
+        "state": state,
+        "algorithm": solution.algorithm,
+        "metric": solution.metric,
+        "moves": " ".join(solution.moves),
+        "length": solution.length,
+        "optimal": solution.optimal,
+        "lower_bound": solution.lower_bound,
+        "search_s": round(solution.search_s, 6),
+        "cpu_s": round(solution.cpu_s, 6),
+    }
+    if solution.phases is not None:
+        answer["phases"] = [" ".join(phase) for phase in solution.phases]
+    return answer | dict(solution.extra)
+
+
+def usual_algorithm(size: int) -> str:
+    """The search for cubes of a size when none is named: ours, else the first that can."""
+    fitting = (name for name, entry in ALGORITHMS.items() if not entry.sizes or size in entry.sizes)
+    return USUAL.get(size) or next(fitting, "reduction")
+
+
+def size_of(text: str) -> int:
+    """Layers of the cube a state describes, by its number of facelets; 3 when that tells none."""
+    count = len("".join(text.split()))
+    size = isqrt(count // 6)
+    told = size > 0 and count == 6 * size * size and not text.startswith("--scramble")
+    return size if told else 3
+
+
+def interruptible(search: Callable[[CancelFlag], T]) -> T:
+    """Run a native search on a thread: the main thread stays free for Ctrl-C, which cancels it."""
+    flag, result = CancelFlag(), Future[T]()
+
+    def work() -> None:
+        try:
+            result.set_result(search(flag))
+        except BaseException as error:
+            result.set_exception(error)
+
+    try:
+        threading.Thread(target=work, name="search").start()
+        return result.result()
+    except KeyboardInterrupt:
+        # Not Thread.join: once interrupted, it takes the thread for ended (bpo-45274), and
+        # Python would shut down around a native search.
+        flag.set()
+        wait([result])
+        raise

@@ -1,0 +1,83 @@
+"""A solution as people like to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+BAR_WIDTH = 40
+
+
+def print_answer(answer: Mapping[str, Any]) -> None:
+    """Print what ``cubist solve`` found; plain text where standard output is no terminal."""
+    console = Console(highlight=False, soft_wrap=True)
+    moves = answer["moves"] or "(already solved)"
+    if "operations" not in answer:
+        console.print(Text(moves, style="bold"))
+        console.print(_metric_line(answer), style="dim")
+        return
+    console.print(Text(moves, style="bold"))
+    console.print(_robot_line(answer), style="dim")
+    if console.is_terminal:
+        console.print(timeline(answer["operations"], answer["duration_us"]))
+
+
+def timeline(operations: Sequence[Mapping[str, Any]], duration_us: int) -> Table:
+    """Operations over time, one per row, with bars to scale."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title, side in (
+        ("start", "right"),
+        ("takes", "right"),
+        ("operation", "left"),
+        ("", "left"),
+    ):
+        table.add_column(title, justify="right" if side == "right" else "left", no_wrap=True)
+    for operation in operations:
+        start, takes = operation["start_us"], operation["duration_us"]
+        table.add_row(
+            f"{start / 1e6:.2f}",
+            f"{takes / 1e6:.2f}",
+            describe(operation),
+            _bar(start, takes, duration_us),
+        )
+    return table
+
+
+def describe(operation: Mapping[str, Any]) -> str:
+    """``turn D by 1 quarter``, ``rotate x by 2 quarters``, ``lid to open``."""
+    name = operation["op"]
+    if name in {"turn", "rotate"}:
+        quarters = operation["quarter_turns"]
+        what = operation.get("site") or operation.get("axis")
+        return f"{name} {what} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
+    known = {"op", "start_us", "duration_us"}
+    details = " ".join(str(value) for key, value in operation.items() if key not in known)
+    return f"{name} {details}".rstrip()
+
+
+def _bar(start_us: int, duration_us: int, total_us: int) -> Text:
+    scale = BAR_WIDTH / max(total_us, 1)
+    before = int(start_us * scale)
+    return Text(" " * before + "━" * max(1, round(duration_us * scale)), style="cyan")
+
+
+def _metric_line(answer: Mapping[str, Any]) -> str:
+    proof = "optimal" if answer["optimal"] else f"at least {answer['lower_bound']}"
+    return (
+        f"{answer['length']} {answer['metric']} ({proof}), {answer['algorithm']}, "
+        f"{answer['search_s'] * 1000:.0f} ms"
+    )
+
+
+def _robot_line(answer: Mapping[str, Any]) -> str:
+    bound = answer["lower_bound_us"] / 1e6
+    proof = " (none is sooner)" if answer["optimal"] else f" (at least {bound:.2f})"
+    return (
+        f"{answer['duration_us'] / 1e6:.2f} s{proof} on {answer['robot']}, "
+        f"{answer['length']} moves, {len(answer['operations'])} operations, "
+        f"searched {answer['search_s']:.2f} s"
+    )

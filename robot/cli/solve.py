@@ -1,0 +1,165 @@
+"""``cubist solve``: moves, or a robot's motion, for one cube or for a stream of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from robot.cli.output import ExitCode, a_number, complain, emit, json_option
+from robot.cli.search_job import SearchJob, make_job
+from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
+
+METRICS = ("htm", "qtm", "axial", "axial-qtm")
+
+
+class SolveCommand(click.Command):
+    """A command whose help ends with the searches there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the algorithms; imported here, as help alone needs them."""
+        from solver.search import ALGORITHMS
+
+        with formatter.section("Algorithms"):
+            formatter.write_dl([(name, entry.about) for name, entry in ALGORITHMS.items()])
+
+
+@click.command(cls=SolveCommand)
+@click.argument("state", required=False)
+@click.option("--scramble", help="Moves from the solved cube, instead of STATE; - for lines.")
+@click.option(
+    "--size", type=click.IntRange(1, 100), help="Layers; told by STATE's length when absent."
+)
+@click.option("--algorithm", help="Which search; see the list below.")
+@click.option("--metric", type=click.Choice(METRICS), help="What is counted (htm).")
+@click.option("--robot", "profile", help="Soonest on this robot: a name from config/ or a path.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True, max=1e6),
+    callback=a_number,
+    help="Seconds to search: 1 unless the search ends by itself.",
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 64), default=1, show_default=True, help="Processors used."
+)
+@click.option(
+    "--solutions", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."
+)
+@click.option("--target", type=click.IntRange(min=0), help="End at this many moves or fewer.")
+@click.option(
+    "--tables",
+    type=click.Choice(["default", "large"]),
+    default="default",
+    show_default=True,
+    help="Large tables (850 MB) make optimal faster.",
+)
+@click.option("--depth", type=click.IntRange(min=1), help="Depth of the tables of heuristic-db.")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --robot: draw the plan into this SVG file.",
+)
+@click.option("--execute", is_flag=True, help="Have the robot that holds this cube solve it.")
+@json_option
+def solve(
+    state: str | None,
+    scramble: str | None,
+    execute: bool,
+    profile: str | None,
+    timeline: Path | None,
+    as_json: bool,
+    **wanted: Any,
+) -> int:
+    """Solve STATE: facelets (URFDLB), 20 Singmaster words, or - for one state per line.
+
+    A state that no turns can reach is refused with the reason and exit code 1.
+    """
+    if (state is None) == (scramble is None):
+        raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
+    if profile:
+        _check_for_robot(wanted)
+    if execute:
+        return _execute(next(_texts(state, scramble), ""), wanted["size"], as_json)
+    if timeline and not profile:
+        raise click.UsageError("--timeline draws the plan of a robot: give --robot too")
+    job = make_job(profile, **wanted)
+    codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
+    return _worst(codes)
+
+
+def _check_for_robot(wanted: dict[str, Any]) -> None:
+    if wanted["metric"]:
+        raise click.UsageError("--metric counts turns, --robot time: give one of them")
+    usual = {"algorithm": None, "solutions": 1, "target": None, "tables": "default", "depth": None}
+    for name, value in usual.items():
+        if wanted[name] != value:
+            raise click.UsageError(f"--robot has a search of its own: leave --{name} away")
+
+
+def _execute(text: str, size: int | None, as_json: bool) -> int:
+    """The daemon solves a cube it need not look at; its own profile and limits count."""
+    from robot.cli.control import run_job
+    from robot.cli.search_job import size_of
+    from solver.cube import parse_state
+
+    cube = parse_state(text, size or size_of(text))
+    return run_job("solve", True, as_json, facelets=cube.facelets())
+
+
+def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
+    """What to solve, as the parser takes it: ``--scramble`` and moves, or a state."""
+    prefix, given = ("--scramble ", scramble) if scramble is not None else ("", state or "")
+    if given != "-":
+        yield prefix + (given or "")
+        return
+    for line in sys.stdin:
+        if line.strip():
+            yield prefix + line.strip()
+
+
+def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> int:
+    try:
+        answers = job.answers(text)
+    except IllegalCube as error:
+        return _refuse(text, "illegal-cube", error, as_json, ExitCode.NO, detail=error.detail)
+    except BadNotation as error:
+        return _refuse(text, "bad-notation", error, as_json, ExitCode.USAGE)
+    except SearchFailed as error:
+        return _refuse(text, "no-solution", error, as_json, ExitCode.STOPPED)
+    for answer in answers:
+        _print(answer, as_json)
+    if timeline:
+        from robot.cli.timeline_file import draw
+
+        draw(timeline, answers[0]["operations"], answers[0]["duration_us"])
+    return ExitCode.DONE
+
+
+def _print(answer: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit(answer)
+        return
+    from robot.cli.solution_text import print_answer
+
+    print_answer(answer)
+
+
+def _refuse(
+    text: str, name: str, error: CubistError, as_json: bool, code: ExitCode, **more: Any
+) -> int:
+    if as_json:
+        emit(
+            {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)} | more
+        )
+    else:
+        complain(str(error))
+    return code
+
+
+def _worst(codes: list[int]) -> int:
+    """Of many answers: bad input outweighs a search that ran out, that a cube refused."""
+    order = (ExitCode.USAGE, ExitCode.STOPPED, ExitCode.NO)
+    return next((code for code in order if code in codes), ExitCode.DONE)

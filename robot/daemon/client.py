@@ -1,0 +1,165 @@
+"""A client of the control socket, for programs without an event loop; standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from robot.daemon.places import control_socket
+from solver.errors import CubistError
+
+TIMEOUT_S = 30.0
+LEAVING_S = 2.0
+
+
+class NoDaemon(CubistError, ConnectionError):
+    """Nobody listens at the control socket, or we may not talk to it."""
+
+
+class RequestRefused(CubistError, RuntimeError):
+    """The daemon did not do what it was asked; ``status`` is HTTP's, ``error`` a stable name."""
+
+    def __init__(self, status: int, error: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.error = error
+        self.reason = reason
+
+
+class BadRequest(RequestRefused, ValueError):
+    """What was asked for does not exist or has no meaning; the robot is as it was."""
+
+
+_ABOUT_THE_REQUEST = (http.client.BAD_REQUEST, http.client.NOT_FOUND)
+
+
+class ControlClient:
+    """Calls the daemon. Every method raises :class:`NoDaemon` or :class:`RequestRefused`."""
+
+    def __init__(self, path: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
+        self.path = path if path is not None else control_socket()
+        self._timeout_s = timeout_s
+
+    def status(self) -> dict[str, Any]:
+        """What the robot is doing (``Status``)."""
+        return self.call("GET", "/status")
+
+    def start(self, kind: str = "solve", **more: Any) -> str:
+        """Start a job; its run number."""
+        return str(self.call("POST", "/start", {"kind": kind} | more)["run"])
+
+    def stop(self, *, emergency: bool = False) -> bool:
+        """Stop the robot; whether there was anything to stop."""
+        return bool(self.call("POST", "/stop", {"emergency": emergency})["stopped"])
+
+    def runs(self, count: int = 20) -> list[dict[str, Any]]:
+        """Summaries of records, newest first."""
+        found: list[dict[str, Any]] = self.call("GET", f"/runs?count={count}")["runs"]
+        return found
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """One record."""
+        return self.call("GET", f"/runs/{run_id}")
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """One request and its answer."""
+        connection = self._connected(self._timeout_s)
+        try:
+            response = self._request(connection, method, path, body)
+            answer: dict[str, Any] = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise NoDaemon(f"{self.path}: cubistd went away while it was asked: {error}") from error
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            name, reason = answer.get("error", "unknown"), answer.get("reason", "")
+            refusal = BadRequest if response.status in _ABOUT_THE_REQUEST else RequestRefused
+            raise refusal(response.status, name, reason)
+        return answer
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """What happens from now on, until the daemon ends."""
+        connection = self._connected(None)
+        try:
+            response = self._request(connection, "GET", "/events", None)
+            for line in response:
+                yield json.loads(line)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise NoDaemon(f"{self.path}: cubistd went away: {error}") from error
+        finally:
+            connection.close()
+
+    @contextlib.contextmanager
+    def maintenance(self) -> Iterator[None]:
+        """The daemon in maintenance mode for as long as the context lasts."""
+        connection = self._connected(self._timeout_s)
+        try:
+            response = self._request(connection, "POST", "/maintenance", {})
+            if response.status != http.client.OK:
+                answer = json.loads(response.read())
+                raise RequestRefused(response.status, answer["error"], answer["reason"])
+            response.readline()
+            yield
+        finally:
+            connection.close()
+            self._wait_for_the_end_of_maintenance()
+
+    def _wait_for_the_end_of_maintenance(self) -> None:
+        """So that whatever is asked for next finds the daemon at work again."""
+        deadline = time.monotonic() + LEAVING_S
+        with contextlib.suppress(NoDaemon, RequestRefused):
+            while self.status()["state"] == "maintenance" and time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    def _connected(self, timeout_s: float | None) -> _UnixConnection:
+        connection = _UnixConnection(self.path, timeout_s)
+        try:
+            connection.connect()
+        except OSError as error:
+            connection.close()
+            raise NoDaemon(_why_absent(self.path, error)) from error
+        return connection
+
+    def _request(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+    ) -> http.client.HTTPResponse:
+        data = None if body is None else json.dumps(body).encode()
+        connection.request(method, path, data, {"Content-Type": "application/json"})
+        return connection.getresponse()
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: Path, timeout_s: float | None) -> None:
+        super().__init__("localhost")
+        self._path = path
+        self._limit_s = timeout_s
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self._limit_s)
+        self.sock.connect(str(self._path))
+
+
+def _why_absent(path: Path, error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return (
+            f"{path}: you may not talk to cubistd. Join its group "
+            "(`sudo usermod -aG cubist $USER`) and log in again."
+        )
+    return (
+        f"cubistd is not running (nobody listens at {path}). "
+        "Start it with `sudo systemctl start cubistd`, or run `cubistd` yourself."
+    )

@@ -1,0 +1,279 @@
+"""The daemon's heart: one state, at most one job, and everything that may start or end it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from robot.daemon import solving
+from robot.daemon.events import EventBoard
+from robot.daemon.job import Job
+from robot.daemon.models import Event, JobStatus, StartRequest, Status
+from robot.daemon.ports import MotionFault, Robot, RunStopped, fault_record
+from robot.daemon.states import WORKING, Refused, State, check_transition
+from robot.runs import FaultRecord, Outcome, RunRecord, RunStore, RunWriter, unrecorded, utc_now
+from robot.storage import StorageError
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd")
+
+STOP_LIMIT_S = 10.0
+"""How long a job may take to end after a stop before the outputs are turned off."""
+
+_GOOD: frozenset[Outcome] = frozenset({"solved", "already-solved", "done", "stopped"})
+
+
+class Conductor:
+    """Owns the robot. All methods are for the event loop's thread."""
+
+    def __init__(
+        self, robot: Robot, store: RunStore, *, version: str, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self.robot = robot
+        self.store = store
+        self.events = EventBoard()
+        self.state = State.IDLE
+        self.ended = asyncio.Event()
+        self.power_off = False
+        self.estop_open = False
+        self._version = version
+        self._now = now
+        self._since = now()
+        self._homed = False
+        self._fault: FaultRecord | None = None
+        self._job: Job | None = None
+        self._starting = False
+        self._task: asyncio.Task[None] | None = None
+        self._last: RunRecord | None = None
+        self._last_whole: RunRecord | None = None
+
+    async def open(self) -> None:
+        """Close what a crash left open, then connect; a robot that is not there is a fault."""
+        for run_id in await asyncio.to_thread(self.store.recover):
+            log.warning("run %s was interrupted; its record is closed", run_id)
+        latest = await asyncio.to_thread(self.store.latest, 1)
+        self._last = latest[0] if latest else None
+        await self._connect()
+
+    def status(self) -> Status:
+        """What the robot is doing."""
+        return Status(
+            state=self.state,
+            since=self._since,
+            robot=self.robot.name,
+            homed=self._homed,
+            job=self._job_status(),
+            fault=self._fault,
+            last_run=self._last,
+            version=self._version,
+            process=os.getpid(),
+        )
+
+    async def start(self, request: StartRequest) -> str:
+        """Start a job; its run number. Raises :class:`Refused` when another one is under way."""
+        if self.state in WORKING or self._job is not None or self._starting:
+            raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
+        self.check_estop()
+        if self.state is State.MAINTENANCE:
+            raise Refused("the robot is being calibrated; end that first")
+        self._starting = True
+        try:
+            job = Job(await self._begin(request), self._report)
+        finally:
+            self._starting = False
+        self._job, self._fault = job, None
+        self._task = asyncio.create_task(self._run(job, request), name=request.kind)
+        log.info("run %s: %s started", job.record.id, request.kind)
+        return job.record.id
+
+    async def stop(self, *, emergency: bool = False) -> bool:
+        """End the job under way, in order or at once; whether there was one."""
+        job, task = self._job, self._task
+        if emergency:
+            await self._emergency_stop()
+        if job is None or task is None:
+            return emergency
+        job.cancel.set()
+        if not emergency:
+            await asyncio.to_thread(self.robot.hands.stop)
+        done, _ = await asyncio.wait({task}, timeout=STOP_LIMIT_S)
+        if not done:
+            log.error("the job did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
+            await self._emergency_stop()
+        return True
+
+    async def runs(self, count: int) -> list[RunRecord]:
+        """Summaries of the latest records, newest first."""
+        return await asyncio.to_thread(self.store.latest, count)
+
+    async def run_record(self, run_id: str) -> RunRecord:
+        """One record; raises ``StorageError`` when there is none."""
+        for record in (self._job.record if self._job else None, self._last_whole):
+            if record is not None and run_id.isdigit() and int(record.id) == int(run_id):
+                return record
+        return await asyncio.to_thread(self.store.load, run_id)
+
+    async def shut_down(self, *, power_off: bool) -> bool:
+        """Stop and let the daemon end, then the machine if ``power_off``; whether a job ended."""
+        log.info("shutting down")
+        stopped = await self.stop()
+        self.power_off = power_off
+        self.ended.set()
+        return stopped
+
+    async def finished(self) -> None:
+        """Wait for the job under way, if any."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Stop safely and give everything back. Idempotent."""
+        await self.stop()
+        self.events.close()
+        await self._let_go()
+
+    def check_estop(self) -> None:
+        """Raise :class:`Refused` while the emergency stop's circuit is open: nothing may move."""
+        if self.estop_open:
+            raise Refused("the emergency stop is pressed, or its wire is broken; release it first")
+
+    def enter_maintenance(self) -> None:
+        """Let a person calibrate; raises :class:`Refused` while a job is under way."""
+        self._enter(State.MAINTENANCE, "maintenance")
+
+    def leave_maintenance(self) -> None:
+        """Back to work; what was calibrated moved things, so the robot is not homed any more."""
+        self._homed = False
+        self._enter(State.IDLE, "idle")
+
+    async def replace(self, robot: Robot) -> None:
+        """Go on with another robot, put together from other values; in maintenance only."""
+        await self._let_go()
+        self.robot = robot
+        await asyncio.to_thread(robot.hands.open)
+
+    async def _let_go(self) -> None:
+        await asyncio.to_thread(self.robot.hands.close)
+        await asyncio.to_thread(self.robot.eyes.close)
+
+    async def _begin(self, request: StartRequest) -> RunWriter:
+        if self._fault is not None:
+            await self._connect()
+        if self._fault is not None:
+            raise Refused(f"{self._fault.cause}. {self._fault.remedy}".rstrip(" ."))
+        job = (request.kind, self.robot.name, self._now())
+        try:
+            return await asyncio.to_thread(self.store.begin, *job)
+        except StorageError as error:
+            log.warning("not recorded: %s", error)
+            return unrecorded(*job)
+
+    async def _connect(self) -> None:
+        try:
+            await asyncio.to_thread(self.robot.hands.open)
+        except CubistError as error:
+            self._set_fault(error)
+        else:
+            self._fault = None
+            self._enter(State.IDLE, "ready")
+
+    async def _run(self, job: Job, request: StartRequest) -> None:
+        """Perform a job to its end, whatever that is, and leave a closed record."""
+        fault: CubistError | None = None
+        try:
+            outcome = await _performer(request)(job, self.robot)
+        except RunStopped:
+            outcome, job.record.reason = "stopped", "stopped by a person"
+        except CubistError as error:
+            fault = error
+            outcome = "stopped" if job.cancel.is_set() else _outcome_of(error)
+            job.record.reason = str(error)
+            job.record.faults.append(fault_record(error))
+        except Exception as error:
+            log.exception("run %s: unexpected error", job.record.id)
+            fault = MotionFault("internal", f"internal error: {error}", recoverable=False)
+            outcome, job.record.reason = "fault", str(fault)
+        await self._finish(job, outcome, None if outcome in _GOOD else fault)
+
+    async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
+        job.record.outcome = outcome
+        await job.save_explanation()
+        await job.save()
+        await asyncio.to_thread(self.store.prune)
+        self._last_whole, self._last = job.record, job.record.summary()
+        self._job = None
+        self._homed = fault is None and outcome != "stopped"
+        if fault is not None:
+            self._set_fault(fault)
+        elif self.state is not State.FAULT:
+            self._enter(State.IDLE, outcome)
+        log.info("run %s: %s %s", job.record.id, outcome, job.record.reason)
+        self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
+
+    async def _emergency_stop(self) -> None:
+        log.warning("emergency stop")
+        await asyncio.to_thread(self.robot.hands.emergency_stop)
+        self._homed = False
+        self._set_fault(
+            MotionFault(
+                "emergency-stop",
+                "emergency stop",
+                "Make sure that nothing is jammed, then start again: the robot homes first.",
+                recoverable=False,
+            )
+        )
+
+    def _set_fault(self, error: CubistError) -> None:
+        self._fault = fault_record(error)
+        self._homed = False
+        log.error("fault %s: %s", self._fault.code, error)
+        self._enter(State.FAULT, str(error))
+
+    def _report(self, state: State, step: str) -> None:
+        """A job entered a state or a step."""
+        self._enter(state, step)
+        log.info("%s: %s", state, step)
+        self._publish("step", step)
+
+    def _enter(self, state: State, text: str) -> None:
+        check_transition(self.state, state)
+        if state is self.state:
+            return
+        self.state, self._since = state, self._now()
+        self._publish("state", text)
+
+    def _publish(self, event: str, text: str, **more: object) -> None:
+        run = self._job.record.id if self._job else None
+        document = {"event": event, "time": self._now(), "state": self.state, "text": text}
+        self.events.publish(Event.model_validate({"run": run} | document | more))
+
+    def _job_status(self) -> JobStatus | None:
+        job = self._job
+        if job is None:
+            return None
+        return JobStatus(
+            run=job.record.id,
+            kind=job.record.kind,
+            step=job.step,
+            elapsed_s=round(job.elapsed_s, 3),
+            progress=job.progress,
+        )
+
+
+def _performer(request: StartRequest) -> Callable[[Job, Robot], Awaitable[Outcome]]:
+    if request.kind == "home":
+        return solving.home
+    if request.kind == "scramble":
+        return lambda job, robot: solving.scramble(job, robot, request.moves)
+    if request.facelets is not None:
+        facelets = request.facelets
+        return lambda job, robot: solving.solve_known(job, robot, facelets)
+    return solving.solve
+
+
+def _outcome_of(error: CubistError) -> Outcome:
+    code = getattr(error, "code", "fault")
+    return "unreadable" if code == "unreadable" else "fault"

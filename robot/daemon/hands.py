@@ -1,0 +1,233 @@
+"""The daemon's hands: the link to the firmware, reconnected when it breaks, faults named."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from robot.daemon.ports import MotionFault, RunStopped
+from robot.faults import Fault, LinkFault, RobotFault, Stopped
+from robot.firmware import matches
+from robot.link import ActuatorSetup, Capabilities, LinkThread, SerialTransport, ServoSetup
+from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
+from robot.motion import servo_slew, stepper_move
+from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.settings.profile import RobotProfile
+from robot.setup import actuator_setups, homing_order
+
+BOARD_LINK = Path("/dev/cubist")
+"""The name our udev rule gives the board."""
+
+BY_ID = Path("/dev/serial/by-id")
+
+_AT_ONCE = frozenset({"reset", "brown-out", "hung", "emergency-stop", "overload"})
+"""Faults that end a motion in its middle."""
+
+SERVO_JOG_US = 1_000
+"""Time for each microsecond of pulse: half a turn takes two seconds."""
+
+LONGEST_SILENCE_MS = 60_000
+
+_LASTING = frozenset(
+    {
+        Fault.EMERGENCY_STOP,
+        Fault.BAD_CONFIG,
+        Fault.BAD_PROFILE,
+        Fault.BAD_SCHEDULE,
+        Fault.BEYOND_BOARD,
+        Fault.OUT_OF_RANGE,
+        Fault.PORT_MISSING,
+        Fault.PORT_REFUSED,
+        Fault.PROFILE_SPACE,
+        Fault.WRONG_FIRMWARE,
+        Fault.WRONG_PROTOCOL,
+    }
+)
+"""Faults that homing and trying again cannot help; the others have to do with one motion."""
+
+
+class LinkHands:
+    """:class:`robot.daemon.ports.Hands` of a profile, over its serial port."""
+
+    def __init__(self, profile: RobotProfile, port: str | None = None, speed: float = 1.0) -> None:
+        self._port = port or profile.link.port
+        self._baud = profile.firmware.baud
+        self._setups = actuator_setups(profile)
+        self._order = homing_order(profile)
+        # A simulated board counts our silence in its own time, which may run faster.
+        self._silence_hold_ms = round(min(SILENCE_HOLD_MS * max(1.0, speed), LONGEST_SILENCE_MS))
+        self._link: LinkThread | None = None
+        self._ready = False
+        self._stopping = threading.Event()
+        self._moving: tuple[str, ...] = ()
+
+    def open(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.open`."""
+        with self._explained():
+            self._connected()
+
+    def home(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.home`."""
+        self._stopping.clear()
+        with self._explained():
+            self._connected().home(self._homing_order())
+            self._moving = ()
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """See :meth:`robot.daemon.ports.Hands.perform`."""
+        self._stopping.clear()
+        reached = 0.0
+
+        def note(fraction: float) -> None:
+            nonlocal reached
+            reached = fraction
+            progress(fraction)
+
+        try:
+            with self._explained():
+                return self._connected().run(schedule, note).executed_us
+        except MotionFault as fault:
+            # A lost link is no such case: the firmware finishes its turn, then holds.
+            self._moving = moving_at(schedule, reached) if fault.code in _AT_ONCE else ()
+            raise
+
+    def jog(self, actuator: str, target: int) -> int:
+        """See :meth:`robot.daemon.ports.Hands.jog`."""
+        setup = next((setup for setup in self._setups if setup.name == actuator), None)
+        if setup is None:
+            known = ", ".join(self._order)
+            raise MotionFault(
+                "no-such-actuator",
+                f"no actuator {actuator}",
+                f"There is {known}",
+                recoverable=False,
+            )
+        with self._explained():
+            link = self._connected()
+            start = link.position(actuator)
+            if start is None:
+                raise RobotFault(Fault.NOT_HOMED, actuator)
+            move = jog_profile(setup, start, target)
+            if move is not None:
+                link.run(Schedule((move,), (TimedTurn(0, 0),), move.duration_us))
+        return target
+
+    def stop(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.stop`."""
+        self._stopping.set()
+        if self._link is not None:
+            # What failed here is reported by the motion under way, if there is one.
+            with suppress(RobotFault):
+                self._link.stop()
+
+    def emergency_stop(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.emergency_stop`."""
+        self._stopping.set()
+        self._ready = False
+        if self._link is not None:
+            with self._explained():
+                self._link.emergency_stop()
+
+    def close(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.close`."""
+        link, self._link = self._link, None
+        self._ready = False
+        if link is not None:
+            with suppress(RobotFault):
+                link.release()
+            link.close()
+
+    def _homing_order(self) -> tuple[str, ...]:
+        """What a fault caught in motion first: a layer half turned has to be squared while what
+        holds the others still does; then as the mechanism wants it."""
+        return tuple(dict.fromkeys([*self._moving, *self._order]))
+
+    def _connected(self) -> LinkThread:
+        """The link, greeted and configured; made anew after whatever made it doubtful."""
+        if self._link is None:
+            port = self._port if self._port != "auto" else find_board()
+            self._link = LinkThread(
+                lambda: SerialTransport(port, self._baud), self._setups, self._silence_hold_ms
+            )
+            require_ours(self._link.open())
+        if not self._ready:
+            self._link.configure()
+            self._ready = True
+        return self._link
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """The link's errors as the daemon's; a motion that a stop ended is no error at all."""
+        try:
+            yield
+        except Stopped:
+            raise RunStopped from None
+        except RobotFault as fault:
+            self._ready = False
+            if isinstance(fault, LinkFault):
+                self._disconnect()
+            if self._stopping.is_set() and fault.fault is Fault.NOT_HOMED:
+                raise RunStopped from None
+            raise motion_fault(fault) from fault
+
+    def _disconnect(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+
+def require_ours(capabilities: Capabilities) -> None:
+    """Raise ``WRONG_FIRMWARE`` unless the board runs what came with this program."""
+    if not matches(capabilities):
+        found = f"{capabilities.firmware_version} on the board, {FIRMWARE_VERSION} expected"
+        raise LinkFault(Fault.WRONG_FIRMWARE, found)
+
+
+def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
+    """A slow motion to ``target``; None when it is there. Raises ``OUT_OF_RANGE``."""
+    if isinstance(setup, ServoSetup):
+        if not setup.minimum_us <= target <= setup.maximum_us:
+            raise RobotFault(Fault.OUT_OF_RANGE, setup.name)
+        travel_us = abs(target - start) * SERVO_JOG_US
+        return servo_slew(setup.name, start, target, travel_us) if travel_us else None
+    if not setup.minimum_steps <= target <= setup.maximum_steps:
+        raise RobotFault(Fault.OUT_OF_RANGE, setup.name)
+    steps = target - start
+    return stepper_move(setup.name, start, steps, setup.limits) if steps else None
+
+
+def moving_at(schedule: Schedule, fraction: float) -> tuple[str, ...]:
+    """Actuators that move when this part (0..1) of a schedule's time is over."""
+    time_us = fraction * schedule.duration_us
+    timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
+    return tuple(
+        dict.fromkeys(
+            profile.actuator
+            for start_us, profile in timed
+            if start_us <= time_us < start_us + profile.duration_us
+        )
+    )
+
+
+def motion_fault(fault: RobotFault) -> MotionFault:
+    """The fault as told to people, with its stable name."""
+    where = f" ({fault.detail})" if fault.detail else ""
+    return MotionFault(
+        fault.name,
+        f"{fault.about}{where}: {fault.cause}",
+        fault.remedy,
+        recoverable=fault.fault not in _LASTING,
+    )
+
+
+def find_board(link: Path = BOARD_LINK, by_id: Path = BY_ID) -> str:
+    """The serial port of the only board there is; raises ``PORT_MISSING`` when that is unclear."""
+    if link.exists():
+        return str(link)
+    ports = sorted(by_id.iterdir()) if by_id.is_dir() else []
+    if len(ports) == 1:
+        return str(ports[0])
+    found = ", ".join(port.name for port in ports) or "none"
+    raise LinkFault(Fault.PORT_MISSING, f"looking for a board; serial ports found: {found}")

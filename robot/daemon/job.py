@@ -1,0 +1,110 @@
+"""One job: its record, its stop flag, and steps that run in threads and are timed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from robot.daemon.ports import RunStopped
+from robot.daemon.states import State
+from robot.runs import EXPLANATION_NAME, RunEvent, RunRecord, RunWriter
+from robot.storage import StorageError
+
+log = logging.getLogger("cubistd")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Report = Callable[[State, str], None]
+
+
+class Job:
+    """The job under way; ``report`` is told each state and step, in the event loop's thread.
+
+    ``cancel`` is set when the job is to stop: steps already in threads watch it themselves.
+    ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
+    """
+
+    def __init__(
+        self, writer: RunWriter, report: Report, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.writer = writer
+        self.cancel = threading.Event()
+        self.step = "starting"
+        self.progress: float | None = None
+        self.explanation: Callable[[], bytes] | None = None
+        self._report = report
+        self._clock = clock
+        self._started = clock()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def record(self) -> RunRecord:
+        """The record as it stands."""
+        return self.writer.record
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._started
+
+    def enter(self, state: State, step: str) -> None:
+        """Say what is done next; raises ``RunStopped`` when the job is to stop."""
+        self.check()
+        self.step, self.progress = step, None
+        self.record.events.append(RunEvent(at_s=round(self.elapsed_s, 3), text=step))
+        self._report(state, step)
+
+    def check(self) -> None:
+        """Raise ``RunStopped`` when the job is to stop."""
+        if self.cancel.is_set():
+            raise RunStopped
+
+    async def do(
+        self, timing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a blocking function in a thread; its seconds are added to ``timings_s[timing]``."""
+        self.check()
+        begun = self._clock()
+        try:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        finally:
+            timings = self.record.timings_s
+            timings[timing] = round(timings.get(timing, 0.0) + self._clock() - begun, 6)
+
+    async def save(self) -> None:
+        """Write the record as it stands."""
+        self.record.duration_s = round(self.elapsed_s, 3)
+        await self._keep(self.writer.save)
+
+    async def save_photo(self, name: str, encoded: bytes) -> None:
+        """Keep a picture with the record."""
+        await self._keep(self.writer.save_photo, name, encoded)
+
+    async def save_explanation(self) -> None:
+        """Draw how the cube was read, if it was."""
+        if self.explanation is None:
+            return
+        try:
+            await self.save_photo(EXPLANATION_NAME, await asyncio.to_thread(self.explanation))
+        except Exception:
+            # Whatever a drawing fails for, the job ended as it did.
+            log.exception("run %s: the reading could not be drawn", self.record.id)
+
+    async def _keep(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Save; a full or broken disk is no reason to leave the cube unsolved."""
+        try:
+            await asyncio.to_thread(function, *args, **kwargs)
+        except StorageError as error:
+            log.warning("not recorded: %s", error)
+
+    def advance(self, fraction: float) -> None:
+        """Note how far the present step is, 0..1; from any thread."""
+        self._loop.call_soon_threadsafe(self._set_progress, fraction)
+
+    def _set_progress(self, fraction: float) -> None:
+        self.progress = min(max(fraction, 0.0), 1.0)

@@ -1,0 +1,140 @@
+"""``cubistd``: starts, owns and ends everything the daemon has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from robot.calibration import CalibrationStore, apply
+from robot.daemon.conductor import Conductor
+from robot.daemon.devices import make_gpio, make_robot, panel_pins
+from robot.daemon.frontpanel import FrontPanel
+from robot.daemon.journal import configure_logging
+from robot.daemon.lock import AlreadyRunning, owned
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.notify import Notifier
+from robot.daemon.options import Options, parse
+from robot.daemon.server import make_app, serving
+from robot.panel.gpio import PanelFault
+from robot.runs import RunStore
+from robot.settings import RobotProfile, UnknownProfile, load_profile
+from robot.storage import StorageError, write_atomically
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd")
+
+BAD_CONFIGURATION = 2
+ROBOT_FAILED = 3
+POWER_OFF_MARK = "power-off"
+STATUS_EVERY_S = 1.0
+
+_FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
+"""Errors that starting again does not help: bad profiles and calibrations are ValueErrors."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed."""
+    options = parse(arguments)
+    configure_logging(options.log_level)
+    try:
+        profile = load_profile(options.profile)
+        _make_directories(options)
+        with owned(options.lock_path):
+            asyncio.run(serve(profile, options, Notifier.from_environment()))
+    except CubistError as error:
+        log.error("%s", error)
+        sys.exit(BAD_CONFIGURATION if isinstance(error, _FOR_A_PERSON) else ROBOT_FAILED)
+
+
+async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> None:
+    """Run until SIGTERM, SIGINT or a very long press of the button; then stop safely."""
+    release = version("cubist")
+    values = CalibrationStore(options.state_dir)
+    make = partial(make_robot, options=options)
+    calibrated = apply(profile, values.load(profile.name))
+    robot = await asyncio.to_thread(make, calibrated)
+    conductor = Conductor(robot, RunStore(options.state_dir / "runs"), version=release)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, conductor.ended.set)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(conductor.close)
+        await conductor.open()
+        await _open_panel(stack, conductor, profile, options)
+        maintenance = Maintenance(conductor, profile, values, make)
+        app = make_app(conductor, maintenance, release)
+        await stack.enter_async_context(serving(app, options.socket_path))
+        keeper = asyncio.create_task(_keep_manager_informed(conductor, notifier))
+        stack.callback(keeper.cancel)
+        log.info("%s: ready at %s", profile.title, options.socket_path)
+        notifier.ready(_summary(conductor))
+        await conductor.ended.wait()
+        notifier.stopping("stopping")
+        log.info("stopping")
+    if conductor.power_off:
+        _request_power_off(options)
+
+
+async def _open_panel(
+    stack: contextlib.AsyncExitStack,
+    conductor: Conductor,
+    profile: RobotProfile,
+    options: Options,
+) -> None:
+    """Watch the panel, if the robot has one that works: without it, the CLI still does."""
+    pins = panel_pins(profile.panel)
+    try:
+        gpio = await asyncio.to_thread(make_gpio, options)
+        panel = FrontPanel(conductor, gpio, pins)
+        stack.push_async_callback(panel.close)
+        panel.open()
+    except PanelFault as fault:
+        log.warning("no panel: %s", fault)
+
+
+async def _keep_manager_informed(conductor: Conductor, notifier: Notifier) -> None:
+    """Feed the watchdog while the loop turns and no job hangs; tell the manager each new state."""
+    period = min(STATUS_EVERY_S, (notifier.watchdog_s or STATUS_EVERY_S * 3) / 3)
+    told = ""
+    while True:
+        summary = _summary(conductor)
+        if summary != told:
+            notifier.status(summary)
+            told = summary
+        notifier.alive()
+        await asyncio.sleep(period)
+
+
+def _request_power_off(options: Options) -> None:
+    """Leave the mark that the unit ``cubist-poweroff.path`` waits for: we have no such right."""
+    write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
+
+
+def _summary(conductor: Conductor) -> str:
+    status = conductor.status()
+    if status.fault is not None:
+        return f"{status.state}: {status.fault.cause}"
+    return f"{status.state}: {status.job.step}" if status.job else str(status.state)
+
+
+def _make_directories(options: Options) -> None:
+    for directory in (options.runtime_dir, options.state_dir):
+        _make_directory(directory)
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{directory}: cannot be made: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    main()

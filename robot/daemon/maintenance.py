@@ -1,0 +1,117 @@
+"""Maintenance: a person calibrates over a connection, and it ends with that connection."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from robot.calibration import Calibration, CalibrationStore, apply
+from robot.daemon.conductor import Conductor
+from robot.daemon.measuring import measured_colours, measured_timing
+from robot.daemon.models import ColoursSeen, Timings
+from robot.daemon.ports import Robot
+from robot.daemon.states import Refused, State
+from robot.settings import RobotProfile
+
+MakeRobot = Callable[[RobotProfile], Robot]
+
+
+class Maintenance:
+    """Single steps on the robot, for calibration; all methods but :meth:`values` need the mode.
+
+    ``make_robot`` puts the robot together anew from a calibrated profile, once the mode ends.
+    """
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        profile: RobotProfile,
+        store: CalibrationStore,
+        make_robot: MakeRobot,
+    ) -> None:
+        self._conductor = conductor
+        self._profile = profile
+        self._store = store
+        self._make_robot = make_robot
+        self._busy = asyncio.Lock()
+        self._changed = False
+
+    def enter(self) -> None:
+        """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
+        if self._conductor.state is State.MAINTENANCE:
+            raise Refused("another person is calibrating")
+        self._conductor.enter_maintenance()
+
+    async def leave(self) -> None:
+        """End, after the step under way; what was saved counts from now on."""
+        async with self._busy:
+            if self._changed:
+                self._changed = False
+                calibrated = apply(self._profile, self._store.load(self._profile.name))
+                await self._conductor.replace(await asyncio.to_thread(self._make_robot, calibrated))
+            self._conductor.leave_maintenance()
+
+    async def home(self) -> None:
+        """Bring all actuators to their start positions."""
+        async with self._busy:
+            self._require()
+            await asyncio.to_thread(self._conductor.robot.hands.home)
+
+    async def move(self, actuator: str, target: int) -> int:
+        """Move one actuator slowly to a position; where it is then."""
+        async with self._busy:
+            self._require()
+            return await asyncio.to_thread(self._conductor.robot.hands.jog, actuator, target)
+
+    async def picture(self, camera: str | None) -> str:
+        """What a camera sees: a JPEG in base64."""
+        async with self._busy:
+            self._require()
+            taken = await asyncio.to_thread(self._conductor.robot.eyes.picture, camera)
+            return base64.b64encode(taken).decode()
+
+    async def colours(self, facelets: str | None) -> ColoursSeen:
+        """Look at the cube, which is ``facelets`` (None: as it is read), and measure its colours.
+
+        Raises what motion and reading do, and ``CalibrationFailed``.
+        """
+        async with self._busy:
+            self._require()
+            return await asyncio.to_thread(measured_colours, self._conductor.robot, facelets)
+
+    async def timing(self) -> Timings:
+        """Perform every operation and time it; the cube ends as it was."""
+        async with self._busy:
+            self._require()
+            profile = apply(self._profile, await self.values())
+            return await asyncio.to_thread(measured_timing, self._conductor.robot.hands, profile)
+
+    async def values(self) -> Calibration:
+        """What is calibrated."""
+        return await asyncio.to_thread(self._store.load, self._profile.name)
+
+    async def save(self, values: Mapping[str, Any]) -> Calibration:
+        """Set some values (None: back to the profile's); raises :class:`BadCalibration`."""
+        async with self._busy:
+            self._require()
+            calibration = (await self.values()).changed(values)
+            apply(self._profile, calibration)
+            await asyncio.to_thread(self._store.save, calibration)
+            self._changed = True
+            return calibration
+
+    async def restore(self) -> Calibration:
+        """Exchange the calibration with the version before."""
+        async with self._busy:
+            self._require()
+            apply(self._profile, await asyncio.to_thread(self._store.previous, self._profile.name))
+            await asyncio.to_thread(self._store.restore)
+            self._changed = True
+            return await self.values()
+
+    def _require(self) -> None:
+        self._conductor.check_estop()
+        if self._conductor.state is not State.MAINTENANCE:
+            raise Refused("the robot is not in maintenance mode (`cubist calibrate` enters it)")

@@ -1,0 +1,158 @@
+"""The documents of the control socket; the OpenAPI description is generated from these models."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from robot.daemon.states import State
+from robot.runs import FaultRecord, JobKind, Outcome, RunRecord
+
+
+class Document(BaseModel):
+    """Base: unknown keys in a request are refused, not ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class JobStatus(Document):
+    """The job under way; ``step`` is what it does now, in words."""
+
+    run: str
+    kind: JobKind
+    step: str
+    elapsed_s: float
+    progress: float | None = Field(default=None, ge=0, le=1)
+
+
+class Status(Document):
+    """What the robot is doing and how it is."""
+
+    state: State
+    since: datetime
+    robot: str
+    homed: bool
+    job: JobStatus | None = None
+    fault: FaultRecord | None = None
+    last_run: RunRecord | None = None
+    version: str
+    process: int
+
+
+class StartRequest(Document):
+    """What to start.
+
+    ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
+    when the state of the cube is known: it is not looked at first.
+    """
+
+    kind: JobKind = "solve"
+    moves: str | None = Field(default=None, max_length=2000)
+    facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
+
+
+class Started(Document):
+    """A job was started; its record has this number."""
+
+    run: str
+
+
+class StopRequest(Document):
+    """How to stop: finish the motion under way and hold, or ``emergency``: outputs off now."""
+
+    emergency: bool = False
+
+
+class Stopped(Document):
+    """Whether there was anything to stop."""
+
+    stopped: bool
+
+
+class ShutdownRequest(Document):
+    """Nothing to say yet."""
+
+
+class MoveRequest(Document):
+    """Move one actuator: microseconds of pulse for a servo, steps for a stepper."""
+
+    actuator: str = Field(min_length=1, max_length=64)
+    to: int = Field(ge=-(2**31), lt=2**31)
+
+
+class Moved(Document):
+    """Where the actuator is now."""
+
+    actuator: str
+    position: int
+
+
+class CalibrationRequest(Document):
+    """Values by dotted key of the profile; null goes back to the profile's own."""
+
+    values: dict[str, Any] = Field(max_length=500)
+
+
+class Picture(Document):
+    """A camera's picture: JPEG in base64."""
+
+    jpeg: str
+
+
+class ColoursRequest(Document):
+    """The cube in the robot as facelets; read by the colours as they are when not given."""
+
+    facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
+
+
+class ColoursSeen(Document):
+    """Colours of the cube in the robot, as calibrated values."""
+
+    facelets: str
+    values: dict[str, Any]
+
+
+class TimedOperation(Document):
+    """What an operation takes on average: as planned, and by the firmware's clock."""
+
+    operation: str
+    count: int
+    planned_us: int
+    measured_us: int
+
+
+class Timings(Document):
+    """Every operation, and calibrated values for actuators that take longer than planned."""
+
+    operations: list[TimedOperation]
+    values: dict[str, Any]
+
+
+class Nothing(Document):
+    """Done; there is nothing to tell."""
+
+
+class RunList(Document):
+    """Summaries of records, newest first."""
+
+    runs: list[RunRecord]
+
+
+class Event(Document):
+    """One line of the event stream."""
+
+    event: Literal["state", "step", "finished"]
+    time: datetime
+    state: State
+    run: str | None = None
+    text: str = ""
+    outcome: Outcome | None = None
+
+
+class ErrorReply(Document):
+    """Why a request was not carried out; ``error`` is stable, ``reason`` is for people."""
+
+    error: str
+    reason: str

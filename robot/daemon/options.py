@@ -1,0 +1,82 @@
+"""How ``cubistd`` is started: flags, else the environment, else what systemd or the user has."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot.daemon.places import runtime_directory, state_directory
+from robot.settings import DEFAULT_PROFILE
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Options:
+    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
+
+    ``speed``: simulated seconds per real second, so that limits on waiting are neither too short
+    nor too long in simulation.
+    """
+
+    profile: str
+    runtime_dir: Path
+    state_dir: Path
+    port: str | None = None
+    twin: str | None = None
+    speed: float = 1.0
+    log_level: str = "info"
+
+    @property
+    def socket_path(self) -> Path:
+        """The control socket."""
+        return self.runtime_dir / "control.sock"
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock that one daemon holds."""
+        return self.runtime_dir / "cubistd.lock"
+
+
+def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
+    """Read flags; leaves with exit code 2 and a message when they are wrong."""
+    found = _parser(environ).parse_args(arguments)
+    return Options(
+        profile=found.profile,
+        runtime_dir=found.runtime_dir or runtime_directory(environ),
+        state_dir=found.state_dir or state_directory(environ),
+        port=found.port,
+        twin=found.twin,
+        speed=found.speed,
+        log_level=found.log_level,
+    )
+
+
+def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cubistd",
+        description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
+        epilog="Every flag but --speed can be set in the environment: CUBIST_PROFILE, "
+        "CUBIST_RUNTIME_DIR, CUBIST_STATE_DIR, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
+    )
+    add = parser.add_argument
+    default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
+    add("--profile", default=default, help="name from config/ or path of the robot's profile")
+    add("--runtime-dir", type=Path, help="where the control socket and the lock are")
+    add("--state-dir", type=Path, help="where run records and calibration are kept")
+    add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
+    add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
+    add("--speed", type=_positive, default=1.0, help="simulated seconds per real second")
+    level = environ.get("CUBIST_LOG_LEVEL", "info")
+    add("--log-level", choices=LEVELS, default=level, help="what to log (info)")
+    return parser
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1e6:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return value

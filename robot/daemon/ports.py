@@ -1,0 +1,219 @@
+"""What the daemon needs of the robot, as small protocols: hands that move, eyes, a mind.
+
+All methods block and are called in worker threads; ``stop`` and ``emergency_stop`` come from
+another thread while ``home`` or ``perform`` is under way.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from robot.runs import FaultRecord
+from robot.schedule import Schedule
+from solver.errors import CubistError
+
+
+@dataclass(frozen=True)
+class Look:
+    """One picture of one cube face: encoded as JPEG, the colours measured in it, and where."""
+
+    face: str
+    camera: str
+    picture: bytes
+    colours: Any
+    grid: Any
+
+
+@dataclass(frozen=True)
+class ViewPoint:
+    """From where a face is seen: motion that leads there (None: already there), then the look.
+
+    ``state`` is the mechanism's there.
+    """
+
+    schedule: Schedule | None
+    face: str
+    step: Any
+    state: Any = None
+
+
+@dataclass(frozen=True)
+class Tour:
+    """A scan: view points in order, and the mechanism's state at the end."""
+
+    views: tuple[ViewPoint, ...]
+    end: Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read: the cube, and the facts worth keeping in the record."""
+
+    cube: Any
+    facelets: str
+    confident: bool
+    is_solved: bool
+    look_again: tuple[str, ...]
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MotionPlan:
+    """A way to perform ``moves``: its schedule, its operations as in the JSON, its end state.
+
+    ``source`` is the mind's own form of it.
+    """
+
+    moves: str
+    move_count: int
+    duration_us: int
+    schedule: Schedule
+    operations: Sequence[Mapping[str, Any]]
+    end: Any
+    source: Any = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A plan cut in two where the robot rests, and the cube as it is there."""
+
+    head: MotionPlan
+    tail: MotionPlan
+    cube: Any
+
+
+class Hands(Protocol):
+    """The robot's motion."""
+
+    def open(self) -> None:
+        """Connect and configure; like all motion, raises :class:`MotionFault`."""
+
+    def home(self) -> None:
+        """Find the positions of all actuators and go to the start positions."""
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """Upload and execute; microseconds it took by the firmware's clock."""
+
+    def jog(self, actuator: str, target: int) -> int:
+        """Move one homed actuator slowly (pulse in us, or steps); where it is then."""
+
+    def stop(self) -> None:
+        """Finish the motion under way and hold; what is performed ends with ``RunStopped``."""
+
+    def emergency_stop(self) -> None:
+        """Outputs off at once; the robot is not homed afterwards."""
+
+    def close(self) -> None:
+        """Outputs safe, port given back. Idempotent."""
+
+
+class Eyes(Protocol):
+    """The robot's cameras."""
+
+    def settle(self) -> None:
+        """Adapt to the light, then lock exposure and colours until the next call."""
+
+    def look(self, view: ViewPoint) -> Look:
+        """Take and measure one picture."""
+
+    def picture(self, camera: str | None) -> bytes:
+        """What a camera (None: the first) sees now, as JPEG."""
+
+    def close(self) -> None:
+        """Give the cameras back. Idempotent."""
+
+
+class Mind(Protocol):
+    """Reading and planning."""
+
+    def tour(self, state: Any | None, faces: Sequence[str] | None) -> Tour:
+        """The scan from a mechanism state (None: as homed) of these faces (None: all needed)."""
+
+    def read(self, looks: Sequence[Look]) -> Reading:
+        """Decide the cube from all looks, several at a face included; :class:`NotReadable`."""
+
+    def explanation(self) -> Callable[[], bytes]:
+        """What draws, whenever that is called, how the last :meth:`read` came out, as PNG."""
+
+    def know(self, facelets: str) -> Reading:
+        """A cube told by a person; raises ``IllegalCube`` or ``BadNotation``."""
+
+    def plan(self, cube: Any, state: Any | None, cancel: threading.Event) -> MotionPlan:
+        """The soonest way to solve ``cube`` held in this state, in the time the profile allows."""
+
+    def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
+        """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""
+
+    def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
+        """A sooner tail, searched until ``enough`` is set, or the one there is."""
+
+    def scramble(self, moves: str | None, state: Any | None) -> MotionPlan:
+        """A way to perform these moves, or random ones."""
+
+
+class RunStopped(Exception):
+    """A job, or the motion it was performing, was ended by ``stop``: not an error."""
+
+
+class MotionFault(CubistError, RuntimeError):
+    """The robot or its link failed. ``recoverable``: homing and starting over may help."""
+
+    def __init__(self, code: str, cause: str, remedy: str = "", *, recoverable: bool) -> None:
+        super().__init__(f"{cause}. {remedy}".rstrip(" ."))
+        self.code = code
+        self.cause = cause
+        self.remedy = remedy
+        self.recoverable = recoverable
+
+
+def fault_record(error: CubistError) -> FaultRecord:
+    """An error for the record; those without a code of their own are named after their class."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
+    return FaultRecord(
+        code=str(getattr(error, "code", name)),
+        cause=str(getattr(error, "cause", error)),
+        remedy=str(getattr(error, "remedy", "")),
+    )
+
+
+class NotReadable(CubistError, RuntimeError):
+    """What the camera shows is no cube we can be sure of; ``look_again`` names doubtful faces."""
+
+    code = "unreadable"
+    remedy = "Clean the lens, check the light and that the cube sits well, then start again."
+
+    def __init__(self, reason: str, look_again: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.look_again = tuple(look_again)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How often to try again, and whether to look at the cube after solving.
+
+    ``improve_while_turning``: search a sooner rest of a plan while its beginning is performed.
+    ``end_scan_early``: look no further once the faces seen leave one cube.
+    ``reconnect_s``: how long to wait for a board that went away in the middle of a job.
+    """
+
+    scan_retries: int = 2
+    solve_retries: int = 1
+    check_after: bool = True
+    improve_while_turning: bool = False
+    end_scan_early: bool = False
+    reconnect_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Robot:
+    """Everything a job works with."""
+
+    name: str
+    hands: Hands
+    eyes: Eyes
+    mind: Mind
+    policy: Policy

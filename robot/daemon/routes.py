@@ -1,0 +1,234 @@
+"""The control socket's operations: one table for the server and for its OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from robot.calibration import Calibration
+from robot.daemon.conductor import Conductor
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.models import (
+    CalibrationRequest,
+    ColoursRequest,
+    ColoursSeen,
+    Event,
+    Moved,
+    MoveRequest,
+    Nothing,
+    Picture,
+    RunList,
+    ShutdownRequest,
+    Started,
+    StartRequest,
+    Status,
+    Stopped,
+    StopRequest,
+    Timings,
+)
+from robot.runs import RunRecord
+
+MAX_LISTED = 1000
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a handler gets: the daemon, the checked body, path and query parameters."""
+
+    conductor: Conductor
+    maintenance: Maintenance
+    body: Any
+    path: dict[str, str]
+    query: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A path or query parameter, with its JSON schema."""
+
+    name: str
+    place: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One operation; ``handler`` is None for the streams, which the server itself writes."""
+
+    method: str
+    path: str
+    summary: str
+    answer: type[BaseModel]
+    handler: Callable[[Call], Awaitable[BaseModel]] | None = None
+    body: type[BaseModel] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    errors: tuple[int, ...] = ()
+
+
+async def _maintenance_home(call: Call) -> BaseModel:
+    await call.maintenance.home()
+    return Nothing()
+
+
+async def _maintenance_move(call: Call) -> BaseModel:
+    position = await call.maintenance.move(call.body.actuator, call.body.to)
+    return Moved(actuator=call.body.actuator, position=position)
+
+
+async def _maintenance_picture(call: Call) -> BaseModel:
+    return Picture(jpeg=await call.maintenance.picture(call.query.get("camera")))
+
+
+async def _maintenance_colours(call: Call) -> BaseModel:
+    return await call.maintenance.colours(call.body.facelets)
+
+
+async def _maintenance_timing(call: Call) -> BaseModel:
+    return await call.maintenance.timing()
+
+
+async def _calibration(call: Call) -> BaseModel:
+    return await call.maintenance.values()
+
+
+async def _set_calibration(call: Call) -> BaseModel:
+    return await call.maintenance.save(call.body.values)
+
+
+async def _restore_calibration(call: Call) -> BaseModel:
+    return await call.maintenance.restore()
+
+
+async def _status(call: Call) -> BaseModel:
+    return call.conductor.status()
+
+
+async def _start(call: Call) -> BaseModel:
+    return Started(run=await call.conductor.start(call.body))
+
+
+async def _stop(call: Call) -> BaseModel:
+    return Stopped(stopped=await call.conductor.stop(emergency=call.body.emergency))
+
+
+async def _home(call: Call) -> BaseModel:
+    return Started(run=await call.conductor.start(StartRequest(kind="home")))
+
+
+async def _shutdown(call: Call) -> BaseModel:
+    return Stopped(stopped=await call.conductor.shut_down(power_off=True))
+
+
+async def _runs(call: Call) -> BaseModel:
+    return RunList(runs=await call.conductor.runs(int(call.query.get("count", "20"))))
+
+
+async def _run(call: Call) -> BaseModel:
+    return await call.conductor.run_record(call.path["run"])
+
+
+ROUTES = (
+    Route("GET", "/status", "What the robot is doing", Status, _status),
+    Route("GET", "/events", "What happens from now on, one JSON object per line", Event),
+    Route(
+        "POST",
+        "/maintenance",
+        "Calibrate: the mode lasts as long as this answer is read",
+        Nothing,
+        errors=(409,),
+    ),
+    Route(
+        "POST",
+        "/maintenance/home",
+        "Home all actuators",
+        Nothing,
+        _maintenance_home,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/move",
+        "Move one actuator slowly",
+        Moved,
+        _maintenance_move,
+        body=MoveRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "GET",
+        "/maintenance/picture",
+        "What a camera sees",
+        Picture,
+        _maintenance_picture,
+        parameters=(Parameter("camera", "query", {"type": "string", "maxLength": 64}),),
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/colours",
+        "Look at the cube and measure its colours",
+        ColoursSeen,
+        _maintenance_colours,
+        body=ColoursRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/timing",
+        "Perform and time every operation",
+        Timings,
+        _maintenance_timing,
+        errors=(409, 503),
+    ),
+    Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),
+    Route(
+        "PUT",
+        "/calibration",
+        "Set calibrated values",
+        Calibration,
+        _set_calibration,
+        body=CalibrationRequest,
+        errors=(409, 507),
+    ),
+    Route(
+        "POST",
+        "/calibration/restore",
+        "Go back to the version before",
+        Calibration,
+        _restore_calibration,
+        errors=(409, 507),
+    ),
+    Route("POST", "/start", "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
+    Route("POST", "/stop", "Stop the robot", Stopped, _stop, body=StopRequest),
+    Route(
+        "POST",
+        "/shutdown",
+        "Stop, then switch the robot off",
+        Stopped,
+        _shutdown,
+        body=ShutdownRequest,
+    ),
+    Route("POST", "/home", "Go to the start positions", Started, _home, errors=(409, 503)),
+    Route(
+        "GET",
+        "/runs",
+        "Records of past jobs, newest first",
+        RunList,
+        _runs,
+        parameters=(
+            Parameter("count", "query", {"type": "integer", "minimum": 1, "maximum": MAX_LISTED}),
+        ),
+    ),
+    Route(
+        "GET",
+        "/runs/{run}",
+        "One record",
+        RunRecord,
+        _run,
+        parameters=(Parameter("run", "path", {"type": "string", "pattern": "^[0-9]{1,9}$"}),),
+        errors=(404,),
+    ),
+)

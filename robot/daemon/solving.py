@@ -1,0 +1,188 @@
+"""The jobs: solve the cube, home, scramble. Each is a coroutine that returns how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from robot.daemon.job import Job
+from robot.daemon.ports import (
+    Look,
+    MotionFault,
+    MotionPlan,
+    NotReadable,
+    Reading,
+    Robot,
+    fault_record,
+)
+from robot.daemon.states import State
+from robot.daemon.turning import note, perform
+from robot.runs import Outcome
+from solver.errors import CubistError
+
+RECONNECT_EVERY_S = 0.5
+
+TELLING_FACES = 5
+"""Faces that tell most cubes; of fewer it is not worth asking."""
+
+
+async def home(job: Job, robot: Robot) -> Outcome:
+    """Bring every actuator to its start position."""
+    await _home(job, robot)
+    return "done"
+
+
+async def scramble(job: Job, robot: Robot, moves: str | None = None) -> Outcome:
+    """Perform given or random moves on whatever cube is held."""
+    await _home(job, robot)
+    job.enter(State.SOLVING, "planning the scramble")
+    plan = await job.do("plan", robot.mind.scramble, moves, None)
+    await perform(job, robot, plan)
+    return "done"
+
+
+async def solve(job: Job, robot: Robot) -> Outcome:
+    """Home, look, think, turn, look again; after a fault of the motion, all of it once more."""
+    for attempt in range(robot.policy.solve_retries + 1):
+        job.record.attempts = attempt + 1
+        try:
+            return await _solve_once(job, robot)
+        except MotionFault as fault:
+            if attempt == robot.policy.solve_retries or not fault.recoverable:
+                raise
+            job.record.faults.append(fault_record(fault))
+            job.enter(State.HOMING, f"recovering: {fault.cause}")
+            await _reconnect(job, robot)
+    raise AssertionError("the loop returns or raises")
+
+
+async def solve_known(job: Job, robot: Robot, facelets: str) -> Outcome:
+    """Solve a cube whose state is known, without looking at it first."""
+    await _home(job, robot)
+    reading = await job.do("read", robot.mind.know, facelets)
+    job.record.facelets = reading.facelets
+    return await _turn_until_solved(job, robot, reading, None)
+
+
+async def _solve_once(job: Job, robot: Robot) -> Outcome:
+    """One attempt with a cube yet to be seen."""
+    await _home(job, robot)
+    reading, state = await _scan(job, robot, State.SCANNING, None)
+    return await _turn_until_solved(job, robot, reading, state)
+
+
+async def _reconnect(job: Job, robot: Robot) -> None:
+    """Wait for a board that was unplugged or restarts, for as long as the policy allows."""
+    attempts = max(1, round(robot.policy.reconnect_s / RECONNECT_EVERY_S))
+    for attempt in range(attempts):
+        try:
+            return await job.do("reconnect", robot.hands.open)
+        except MotionFault:
+            if attempt == attempts - 1:
+                raise
+        await asyncio.sleep(RECONNECT_EVERY_S)
+    return None
+
+
+async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: Any) -> Outcome:
+    """Think, turn, look again; what is then found unsolved is solved on from there."""
+    if reading.is_solved:
+        return "already-solved"
+    for _ in range(robot.policy.solve_retries + 1):
+        plan = await _think(job, robot, reading, state)
+        state = await perform(job, robot, plan, reading.cube)
+        if not robot.policy.check_after:
+            return "done"
+        reading, state = await _scan(job, robot, State.CHECKING, state)
+        if reading.is_solved:
+            return "solved"
+    return "not-solved"
+
+
+async def _home(job: Job, robot: Robot) -> None:
+    job.enter(State.HOMING, "finding the home positions")
+    await job.do("home", robot.hands.home)
+
+
+async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Reading, Any]:
+    """See all faces and read them; again those that left doubt. Also where the robot ends up."""
+    looks: list[Look] = []
+    wanted: tuple[str, ...] | None = None
+    for attempt in range(robot.policy.scan_retries + 1):
+        state = await _look_around(job, robot, phase, state, wanted, looks)
+        last = attempt == robot.policy.scan_retries
+        try:
+            reading = await _read(job, robot, phase, looks)
+        except NotReadable:
+            if last:
+                raise
+            wanted, looks = None, []
+            continue
+        if reading.confident:
+            break
+        if last:
+            raise NotReadable("the colours leave more than one possible cube", reading.look_again)
+        wanted = reading.look_again or None
+    if phase is State.SCANNING:
+        job.record.facelets = reading.facelets
+        job.record.reading = dict(reading.detail)
+    await job.save()
+    return reading, state
+
+
+async def _read(job: Job, robot: Robot, phase: State, looks: Sequence[Look]) -> Reading:
+    """Decide the cube; how the scan was read, or what could not be, is drawn for the record."""
+    try:
+        reading = await job.do("read", robot.mind.read, looks)
+    except CubistError:
+        job.explanation = robot.mind.explanation()
+        raise
+    if phase is State.SCANNING or not reading.confident:
+        job.explanation = robot.mind.explanation()
+    return reading
+
+
+async def _look_around(
+    job: Job,
+    robot: Robot,
+    phase: State,
+    state: Any,
+    faces: tuple[str, ...] | None,
+    looks: list[Look],
+) -> Any:
+    """Move through a tour, adding to ``looks``; the mechanism's state at its end."""
+    timing = "scan" if phase is State.SCANNING else "check"
+    job.enter(phase, "planning the looks")
+    tour = await job.do(timing, robot.mind.tour, state, faces)
+    for number, view in enumerate(tour.views):
+        job.enter(phase, f"looking at {view.face} ({number + 1} of {len(tour.views)})")
+        if view.schedule is not None:
+            await job.do(timing, robot.hands.perform, view.schedule, job.advance)
+        if number == 0:
+            await job.do(timing, robot.eyes.settle)
+        look = await job.do(timing, robot.eyes.look, view)
+        looks.append(look)
+        await job.save_photo(f"{phase}-{len(looks)}-{look.face}.jpg", look.picture)
+        more = phase is State.SCANNING and number + 1 < len(tour.views)
+        if more and await _is_known(job, robot, looks):
+            return view.state
+    return tour.end
+
+
+async def _is_known(job: Job, robot: Robot, looks: Sequence[Look]) -> bool:
+    """Whether what was seen leaves one cube; asked only where a profile wants early ends."""
+    if not robot.policy.end_scan_early or len({look.face for look in looks}) < TELLING_FACES:
+        return False
+    try:
+        return (await job.do("read", robot.mind.read, looks)).confident
+    except (NotReadable, MotionFault):
+        return False
+
+
+async def _think(job: Job, robot: Robot, reading: Reading, state: Any) -> MotionPlan:
+    job.enter(State.SOLVING, "searching the soonest way")
+    plan = await job.do("search", robot.mind.plan, reading.cube, state, job.cancel)
+    note(job, [plan])
+    await job.save()
+    return plan

@@ -1,0 +1,210 @@
+"""The daemon's mind: scan tours, reading, and the soonest way to solve, for one profile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from robot.colours import stored_colours
+from robot.daemon.explaining import explanation
+from robot.daemon.ports import (
+    Look,
+    MotionFault,
+    MotionPlan,
+    NotReadable,
+    Parts,
+    Reading,
+    RunStopped,
+    Tour,
+    ViewPoint,
+)
+from robot.planner import (
+    Mechanism,
+    Plan,
+    ScanStep,
+    State,
+    Watch,
+    plan_scan,
+    plan_solve,
+    split_at,
+    turned,
+)
+from robot.settings.profile import RobotProfile
+from solver.cube import Cube, parse_state
+from solver.errors import CubistError, SearchFailed
+from solver.solution import CancelFlag
+from vision.reader import CubeReading, Unreadable, read_cube
+from vision.sticker_colours import FaceColours, StickerColours, merge_looks
+
+CANCEL_POLL_S = 0.02
+
+HEAD_US = 8_000_000
+"""A plan is cut after so long for its rest to be improved, if the rest is as long at least."""
+
+
+class Thought:
+    """:class:`robot.daemon.ports.Mind` of a profile whose mechanism is already compiled."""
+
+    def __init__(self, profile: RobotProfile, mechanism: Mechanism) -> None:
+        self._size = profile.cube.size
+        self._policy = profile.policy
+        self._mechanism = mechanism
+        self._references = stored_colours(profile)
+        self._explanation: Callable[[], bytes] = bytes
+
+    def tour(self, state: State | None, faces: Sequence[str] | None) -> Tour:
+        """See :meth:`robot.daemon.ports.Mind.tour`."""
+        scan = plan_scan(self._mechanism, state, faces or "URFDLB")
+        views = [view for step in scan.steps for view in _views_of(step)]
+        return Tour(tuple(views), scan.end)
+
+    def read(self, looks: Sequence[Look]) -> Reading:
+        """See :meth:`robot.daemon.ports.Mind.read`."""
+        faces: dict[str, list[FaceColours]] = {}
+        for look in looks:
+            faces.setdefault(look.face, []).append(look.colours)
+        merged = {face: merge_looks(seen) for face, seen in faces.items()}
+        colours = StickerColours.of_faces(merged)
+        try:
+            reading = read_cube(colours, self._references)
+            self._explanation = partial(explanation, tuple(looks), colours, reading)
+        except Unreadable as error:
+            self._explanation = partial(explanation, tuple(looks), colours, error)
+            raise NotReadable(error.reason, tuple(error.look_again or "")) from error
+        if reading.corrections:
+            # The robot knows how it holds the cube: a face seen turned means that it does not.
+            raise MotionFault(
+                "cube-slipped",
+                f"the cube is not held as expected: {'; '.join(reading.corrections)}",
+                "See that the cube sits straight and turns freely, then start again.",
+                recoverable=True,
+            )
+        return _reading(reading)
+
+    def explanation(self) -> Callable[[], bytes]:
+        """See :meth:`robot.daemon.ports.Mind.explanation`."""
+        return self._explanation
+
+    def know(self, facelets: str) -> Reading:
+        """See :meth:`robot.daemon.ports.Mind.know`."""
+        cube = parse_state(facelets, self._size)
+        detail = {"facelets": facelets, "told": True}
+        return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
+
+    def plan(self, cube: Cube, state: State | None, cancel: threading.Event) -> MotionPlan:
+        """See :meth:`robot.daemon.ports.Mind.plan`."""
+        with _mirrored(cancel) as flag, self._watch(flag) as watch:
+            try:
+                plan = plan_solve(
+                    cube,
+                    self._mechanism,
+                    state,
+                    time_limit=self._policy.search_s,
+                    threads=self._policy.search_threads,
+                    cancel=flag,
+                    on_better=watch.better if watch else None,
+                )
+            except CubistError:
+                if cancel.is_set():
+                    raise RunStopped from None
+                raise
+        return motion_plan(plan)
+
+    def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
+        """See :meth:`robot.daemon.ports.Mind.split`."""
+        if plan.duration_us < 2 * HEAD_US:
+            return None
+        parts = split_at(plan.source, HEAD_US)
+        if parts is None:
+            return None
+        head, tail = parts
+        return Parts(motion_plan(head), motion_plan(tail), turned(cube, head))
+
+    def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
+        """See :meth:`robot.daemon.ports.Mind.improved`."""
+        with _mirrored(enough) as flag:
+            try:
+                plan = plan_solve(
+                    parts.cube,
+                    self._mechanism,
+                    parts.tail.source.start,
+                    time_limit=parts.head.duration_us / 1e6,
+                    threads=self._policy.search_threads,
+                    cancel=flag,
+                )
+            except SearchFailed:
+                return parts.tail
+        return motion_plan(plan) if plan.duration_us < parts.tail.duration_us else parts.tail
+
+    def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
+        """What ends a search that no longer pays, where the profile wants that."""
+        return Watch(flag) if self._policy.stop_early else nullcontext()
+
+    def scramble(self, moves: str | None, state: State | None) -> MotionPlan:
+        """See :meth:`robot.daemon.ports.Mind.scramble`: what solves the inverse performs them."""
+        wanted = Cube.solved().apply(moves) if moves else Cube.random(np.random.default_rng())
+        return self.plan(wanted.inverse, state, threading.Event())
+
+
+def motion_plan(plan: Plan) -> MotionPlan:
+    """A plan as the jobs handle it."""
+    return MotionPlan(
+        moves=" ".join(plan.moves),
+        move_count=len(plan.moves),
+        duration_us=plan.duration_us,
+        schedule=plan.schedule(),
+        operations=[operation.as_dict() for operation in plan.operations],
+        end=plan.end,
+        source=plan,
+    )
+
+
+def _views_of(step: ScanStep) -> Iterator[ViewPoint]:
+    """The looks of a step; the first comes after the step's motion, the others from there."""
+    schedule = step.plan.schedule() if step.plan.transitions else None
+    for look in step.looks:
+        yield ViewPoint(schedule, look.face, look, step.plan.end)
+        schedule = None
+
+
+def _reading(reading: CubeReading) -> Reading:
+    assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
+    return Reading(
+        cube=reading.cube,
+        facelets=reading.facelets,
+        confident=reading.confident,
+        is_solved=reading.cube.is_solved,
+        look_again=tuple(reading.look_again or ""),
+        detail={
+            "facelets": reading.facelets,
+            "confident": reading.confident,
+            "margin": round(reading.margin, 2),
+            "doubtful": list(reading.doubtful),
+            "runner_up": reading.runner_up,
+        },
+    )
+
+
+@contextmanager
+def _mirrored(cancel: threading.Event) -> Iterator[CancelFlag]:
+    """A flag for the native search that follows a Python event."""
+    flag, done = CancelFlag(), threading.Event()
+
+    def follow() -> None:
+        while not done.is_set():
+            if cancel.wait(CANCEL_POLL_S):
+                flag.set()
+                return
+
+    thread = threading.Thread(target=follow, name="cancel", daemon=True)
+    thread.start()
+    try:
+        yield flag
+    finally:
+        done.set()
+        thread.join()

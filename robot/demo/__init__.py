@@ -1,0 +1,1 @@
+"""The whole robot in simulation: simulated body, real firmware, real daemon, one press."""

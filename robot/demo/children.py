@@ -1,0 +1,104 @@
+"""Processes the demo starts; none of them outlives it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+from solver.errors import CubistError
+
+LOG_LINES_SHOWN = 12
+_PR_SET_PDEATHSIG = 1
+
+
+class DemoFault(CubistError, RuntimeError):
+    """A part of the demo ended or did not start."""
+
+
+class Child:
+    """A running process and its log."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.name = name
+        self.process = process
+        self.log = log
+
+    async def ended(self) -> DemoFault:
+        """Wait until the process ends; the fault that says so, with the end of its log."""
+        code = await self.process.wait()
+        return DemoFault(f"{self.name} ended unexpectedly ({_how(code)}).{self._last_words()}")
+
+    async def stop(self, patience_s: float) -> None:
+        """Ask it to end, then make it."""
+        for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 5.0)):
+            if self.process.returncode is not None:
+                return
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), wait_s)
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        return "\n  " + "\n  ".join(lines) if lines else ""
+
+
+@contextlib.asynccontextmanager
+async def running(
+    name: str, command: Sequence[str], folder: Path, patience_s: float = 5.0
+) -> AsyncIterator[Child]:
+    """Run ``command`` with its output in ``folder``/NAME.log while the context lasts."""
+    log = folder / f"{name}.log"
+    with log.open("wb") as output:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=_end_with_parent(),
+            )
+        except OSError as error:
+            raise DemoFault(f"{name} cannot be started: {error}") from error
+    child = Child(name, process, log)
+    try:
+        yield child
+    finally:
+        await child.stop(patience_s)
+
+
+def executable(name: str) -> str:
+    """The path of a program installed with Cubist; :class:`DemoFault` when it is not there."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.is_file() else shutil.which(name)
+    if found is None:
+        raise DemoFault(f"{name} is not installed; run `make build` in the checkout")
+    return found
+
+
+def _end_with_parent() -> Callable[[], None]:
+    """What makes a child ask to be told when its parent dies.
+
+    The library is loaded before the fork: after it, in a process with threads, little is safe.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    parent = os.getpid()
+
+    def ask() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return ask
+
+
+def _how(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"

@@ -1,0 +1,96 @@
+"""The demo as a person sees it: a live picture in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from robot.demo.outcome import DemoOutcome
+from robot.demo.picture import WIDTH, picture
+from robot.demo.progress import DemoProgress, Display
+
+
+class LiveDisplay:
+    """A picture that is redrawn in place."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._live = Live(console=Console(file=stream), auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, progress: DemoProgress) -> None:
+        """See :meth:`Display.show`."""
+        self._live.update(picture(progress), refresh=True)
+
+    def close(self) -> None:
+        """See :meth:`Display.close`."""
+        self._live.stop()
+
+
+class PlainDisplay:
+    """A line for each new step."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._console = Console(file=stream, highlight=False, soft_wrap=True)
+        self._shown = ""
+
+    def show(self, progress: DemoProgress) -> None:
+        """See :meth:`Display.show`."""
+        if progress.step != self._shown:
+            self._shown = progress.step
+            self._console.print(f"{progress.clock_s:8.2f} s  {progress.step}", markup=False)
+
+    def close(self) -> None:
+        """See :meth:`Display.close`."""
+
+
+def display_for(stream: TextIO) -> Display:
+    """The live picture on a terminal, lines elsewhere."""
+    return LiveDisplay(stream) if Console(file=stream).is_terminal else PlainDisplay(stream)
+
+
+def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
+    """A summary a person enjoys reading."""
+    verdict, colour = _verdict(outcome)
+    parts: list[RenderableType] = [verdict]
+    parts += [
+        Text(f"  at {violation.time_us / 1e6:.2f} s: {violation.text}")
+        for violation in outcome.violations
+    ]
+    parts += [Text(), _facts(outcome)]
+    console = Console(file=stream, highlight=False)
+    console.print(Panel(Group(*parts), border_style=colour, padding=(1, 2), width=WIDTH))
+
+
+def _verdict(outcome: DemoOutcome) -> tuple[Text, str]:
+    record = outcome.record
+    if outcome.good:
+        said = " The simulated robot says so itself, and nothing went wrong on the way."
+        return Text.assemble(("Solved.", "bold green"), said), "green"
+    if outcome.solved:
+        said = " But on the way the robot did what it must never do:"
+        return Text.assemble(("Solved.", "bold yellow"), said), "red"
+    reason = f" The daemon says {record.outcome}" + (f": {record.reason}" if record.reason else ".")
+    return Text.assemble(("Not solved.", "bold red"), reason), "red"
+
+
+def _facts(outcome: DemoOutcome) -> Table:
+    record = outcome.record
+    table = Table.grid(padding=(0, 2))
+    rows = [
+        ("moves", f"{record.moves or '-'} ({outcome.length})"),
+        ("looked", f"{outcome.scan_s:.1f} s"),
+        ("thought", f"{record.timings_s.get('search', 0.0):.2f} s"),
+        ("turned", f"{outcome.turn_s:.1f} s"),
+    ]
+    if record.planned_us is not None and record.executed_us is not None:
+        off_us = record.executed_us - record.planned_us
+        kept = "to the microsecond as planned" if not off_us else f"{off_us:+d} us from the plan"
+        rows.append(("plan", f"{record.planned_us / 1e6:.3f} s, performed {kept}"))
+    for name, value in rows:
+        table.add_row(Text(name, style="dim"), Text(value))
+    return table

@@ -1,0 +1,104 @@
+"""How far the demo is, for whoever shows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from robot.daemon.states import State
+
+STAGES: tuple[tuple[State, str], ...] = (
+    (State.HOMING, "home"),
+    (State.SCANNING, "look"),
+    (State.SOLVING, "think"),
+    (State.TURNING, "turn"),
+    (State.CHECKING, "check"),
+)
+"""The daemon's working states in the order of a solve, in the words shown."""
+
+
+@dataclass
+class Stage:
+    """One stage: when it began and what it took so far in seconds, None before it began."""
+
+    state: State
+    title: str
+    began_s: float | None = None
+    took_s: float | None = None
+
+
+@dataclass
+class DemoProgress:
+    """What is known of the demo right now.
+
+    ``clock_s`` is the simulated robot's clock; stages are timed by it, but for thinking, which
+    takes real time whatever the robot's speed. ``operations`` are those of the plan.
+    """
+
+    title: str
+    stages: list[Stage] = field(default_factory=lambda: [Stage(s, t) for s, t in STAGES])
+    state: State | None = None
+    step: str = "starting"
+    fraction: float | None = None
+    facelets: str = ""
+    moves: str = ""
+    operations: Sequence[Mapping[str, Any]] = ()
+    planned_us: int | None = None
+    clock_s: float = 0.0
+    edges: int = 0
+    violations: int = 0
+    real_clock: Callable[[], float] = time.monotonic
+
+    def enter(self, state: State) -> None:
+        """The daemon entered a state: the stage before it is over."""
+        if state is self.state:
+            return
+        for stage in self.stages:
+            if stage.state is self.state and stage.began_s is not None:
+                stage.took_s = self.spent_s(stage)
+                stage.began_s = None
+        self.state, self.fraction = state, None
+        for stage in self.stages:
+            if stage.state is state:
+                stage.began_s = self._clock(stage)
+
+    def spent_s(self, stage: Stage) -> float:
+        """Seconds spent in a stage so far, this time and the times before."""
+        now = 0.0 if stage.began_s is None else self._clock(stage) - stage.began_s
+        return (stage.took_s or 0.0) + now
+
+    def took_s(self, state: State) -> float:
+        """Seconds spent in the stage of a state so far."""
+        return next(self.spent_s(stage) for stage in self.stages if stage.state is state)
+
+    @property
+    def plan_us(self) -> float | None:
+        """How far the plan has been performed, while the robot turns."""
+        if self.state is not State.TURNING or self.fraction is None or self.planned_us is None:
+            return None
+        return self.fraction * self.planned_us
+
+    def _clock(self, stage: Stage) -> float:
+        return self.real_clock() if stage.state is State.SOLVING else self.clock_s
+
+
+class Display(Protocol):
+    """Shows the progress to somebody; called often."""
+
+    def show(self, progress: DemoProgress) -> None:
+        """The progress has changed, or some time has passed."""
+
+    def close(self) -> None:
+        """The demo is over. Idempotent."""
+
+
+class SilentDisplay:
+    """Shows nothing: for programs that want the last line only."""
+
+    def show(self, progress: DemoProgress) -> None:
+        """See :meth:`Display.show`."""
+
+    def close(self) -> None:
+        """See :meth:`Display.close`."""

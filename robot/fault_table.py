@@ -1,0 +1,219 @@
+"""Faults by their code on the wire, with cause and remedy.
+
+Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class FaultText(NamedTuple):
+    """What a fault is, what usually causes it, what to do about it."""
+
+    about: str
+    cause: str
+    remedy: str
+
+
+class Fault(IntEnum):
+    """What can go wrong, by the code on the wire."""
+
+    NONE = 0
+    """Nothing is wrong."""
+    EMERGENCY_STOP = 1
+    """Emergency stop."""
+    HOST_LOST = 2
+    """The Raspberry Pi fell silent."""
+    HOME_MISSING = 3
+    """The end stop was never reached."""
+    HOME_STUCK = 4
+    """The end stop stays active."""
+    NOT_HOMED = 5
+    """A turn was asked of an actuator that is not homed."""
+    BAD_STATE = 6
+    """A command came in a state that does not allow it."""
+    BAD_MESSAGE = 7
+    """A message is malformed or unknown."""
+    BAD_CONFIG = 8
+    """The configuration of an actuator is impossible."""
+    CONFIG_CRC = 9
+    """The configuration arrived damaged."""
+    PROFILE_CRC = 10
+    """A motion profile arrived damaged."""
+    PROFILE_SPACE = 11
+    """Too many motion profiles for this microcontroller."""
+    BAD_PROFILE = 12
+    """A motion profile is impossible."""
+    BAD_TURN = 13
+    """A turn names a profile or actuator that is not there."""
+    OUT_OF_RANGE = 14
+    """A turn leaves the limits of an actuator."""
+    OVERLOAD = 15
+    """The step interrupt could not keep up."""
+    PORT_MISSING = 64
+    """The serial port is not there."""
+    PORT_REFUSED = 65
+    """The serial port cannot be opened."""
+    NO_ANSWER = 66
+    """The microcontroller does not answer."""
+    WRONG_PROTOCOL = 67
+    """The firmware speaks another version of the protocol."""
+    LINK_LOST = 68
+    """The connection to the microcontroller broke."""
+    RESET = 69
+    """The microcontroller was reset."""
+    BEYOND_BOARD = 70
+    """The plan is beyond what this microcontroller can do."""
+    BAD_SCHEDULE = 71
+    """The plan cannot be sent."""
+    STOPPED = 72
+    """The plan was stopped before its end."""
+    HUNG = 73
+    """The firmware hung and was reset by its watchdog."""
+    BROWN_OUT = 74
+    """The supply voltage broke down."""
+    WRONG_FIRMWARE = 75
+    """The firmware is not the one of this program."""
+
+
+FAULTS: Mapping[Fault, FaultText] = {
+    Fault.EMERGENCY_STOP: FaultText(
+        "emergency stop",
+        "somebody or the daemon asked for it",
+        "make sure the robot is safe, then clear and home",
+    ),
+    Fault.HOST_LOST: FaultText(
+        "the Raspberry Pi fell silent",
+        "the daemon died, the cable was pulled, or the Pi is overloaded",
+        "check cable and power of the Pi, then clear and home",
+    ),
+    Fault.HOME_MISSING: FaultText(
+        "the end stop was never reached",
+        "the end stop is unplugged or broken, or the motor does not turn",
+        "check motor power and the end stop's wiring, then home again",
+    ),
+    Fault.HOME_STUCK: FaultText(
+        "the end stop stays active",
+        "its polarity is set wrong, it is stuck, or its wire is shorted",
+        "check endstop_active in the profile and the switch, then home again",
+    ),
+    Fault.NOT_HOMED: FaultText(
+        "a turn was asked of an actuator that is not homed",
+        "the microcontroller was reset or stopped since the last homing",
+        "home the robot",
+    ),
+    Fault.BAD_STATE: FaultText(
+        "a command came in a state that does not allow it",
+        "the host lost track of the microcontroller",
+        "reconnect; report it if it comes again",
+    ),
+    Fault.BAD_MESSAGE: FaultText(
+        "a message is malformed or unknown",
+        "host and firmware were built from different sources",
+        "flash the firmware that came with this version: cubist firmware flash",
+    ),
+    Fault.BAD_CONFIG: FaultText(
+        "the configuration of an actuator is impossible",
+        "a pin or a limit in the profile that this board does not have",
+        "check pins and limits of the named actuator",
+    ),
+    Fault.CONFIG_CRC: FaultText(
+        "the configuration arrived damaged",
+        "host and firmware disagree about the messages",
+        "flash the firmware that came with this version: cubist firmware flash",
+    ),
+    Fault.PROFILE_CRC: FaultText(
+        "a motion profile arrived damaged",
+        "host and firmware disagree about the messages",
+        "flash the firmware that came with this version: cubist firmware flash",
+    ),
+    Fault.PROFILE_SPACE: FaultText(
+        "too many motion profiles for this microcontroller",
+        "the plan uses more kinds of motion than fit in its memory",
+        "use a board with more memory, or gentler acceleration",
+    ),
+    Fault.BAD_PROFILE: FaultText(
+        "a motion profile is impossible",
+        "a speed in the profile is beyond the actuator's or the board's limits",
+        "check speeds of the actuators",
+    ),
+    Fault.BAD_TURN: FaultText(
+        "a turn names a profile or actuator that is not there",
+        "the host lost track of the microcontroller",
+        "reconnect; report it if it comes again",
+    ),
+    Fault.OUT_OF_RANGE: FaultText(
+        "a turn leaves the limits of an actuator",
+        "limits or positions in the profile are wrong",
+        "check limits of the named actuator; home the robot",
+    ),
+    Fault.OVERLOAD: FaultText(
+        "the step interrupt could not keep up",
+        "more steps per second than this chip can make",
+        "lower the speeds, or use fewer axes at a time",
+    ),
+    Fault.PORT_MISSING: FaultText(
+        "the serial port is not there",
+        "the microcontroller is unplugged, or the port's name changed",
+        "plug it in; `ls /dev/serial/by-id` shows the names",
+    ),
+    Fault.PORT_REFUSED: FaultText(
+        "the serial port cannot be opened",
+        "another program has it, or the user may not use it",
+        "stop the other program; add the user to group dialout",
+    ),
+    Fault.NO_ANSWER: FaultText(
+        "the microcontroller does not answer",
+        "no Cubist firmware on it, a wrong baud rate, or no power",
+        "flash it: cubist firmware flash; check link.baud",
+    ),
+    Fault.WRONG_PROTOCOL: FaultText(
+        "the firmware speaks another version of the protocol",
+        "the firmware is older or newer than this program",
+        "flash the firmware that came with this version: cubist firmware flash",
+    ),
+    Fault.LINK_LOST: FaultText(
+        "the connection to the microcontroller broke",
+        "the cable was pulled, or disturbed by the motors",
+        "check the cable; use a shorter or shielded one",
+    ),
+    Fault.RESET: FaultText(
+        "the microcontroller was reset",
+        "its power broke down, its reset button was pressed, or it hung",
+        "check the supply; the robot homes and looks at the cube again",
+    ),
+    Fault.BEYOND_BOARD: FaultText(
+        "the plan is beyond what this microcontroller can do",
+        "too many steps per second, or too many motion profiles",
+        "lower max_speed_steps_per_s, or use a bigger board",
+    ),
+    Fault.BAD_SCHEDULE: FaultText(
+        "the plan cannot be sent",
+        "it names an unknown actuator, or turns of one actuator overlap",
+        "report it with the run's record",
+    ),
+    Fault.STOPPED: FaultText(
+        "the plan was stopped before its end",
+        "somebody asked for it",
+        "home the robot, then start again",
+    ),
+    Fault.HUNG: FaultText(
+        "the firmware hung and was reset by its watchdog",
+        "a fault of the firmware, or electrical disturbance",
+        "home the robot; report it if it comes again",
+    ),
+    Fault.BROWN_OUT: FaultText(
+        "the supply voltage broke down",
+        "motors and microcontroller share a supply that is too weak",
+        "use a stronger supply, or a separate one for the motors",
+    ),
+    Fault.WRONG_FIRMWARE: FaultText(
+        "the firmware is not the one of this program",
+        "program and firmware were not updated together",
+        "flash the firmware that came with this version: cubist firmware flash",
+    ),
+}
+"""Every fault: what it is, what causes it, what to do."""

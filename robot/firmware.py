@@ -1,0 +1,143 @@
+"""Building the AVR firmware, putting it on a board, and asking a board what it runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot.link import Capabilities, LinkThread, SerialTransport
+from robot.link.protocol import FIRMWARE_VERSION
+from solver.errors import CubistError
+
+
+class FirmwareTrouble(CubistError, RuntimeError):
+    """The firmware could not be built or flashed; the text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board the firmware is made for."""
+
+    name: str
+    title: str
+    chip: str
+    programmer: str
+    flash_baud: int
+    flash_bytes: int
+    ram_bytes: int
+
+
+BOARDS: Mapping[str, Board] = {
+    board.name: board
+    for board in (
+        Board("uno", "Arduino Uno or Nano", "atmega328p", "arduino", 115_200, 32_256, 2_048),
+        Board("mega", "Arduino Mega 2560", "atmega2560", "wiring", 115_200, 253_952, 8_192),
+    )
+}
+"""Boards by their name."""
+
+TARGETS = {"atmega328p": "uno", "atmega2560": "mega"}
+"""The board of a profile's ``firmware.target``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A firmware built for a board."""
+
+    board: Board
+    elf: Path
+    hex: Path
+    flash_bytes: int
+    static_ram_bytes: int
+
+
+def sources() -> Path:
+    """The folder of the firmware's sources: the checkout's, or the installed copy."""
+    for folder in (
+        Path(__file__).resolve().parents[1] / "firmware",
+        Path(sys.prefix) / "share" / "cubist" / "firmware",
+    ):
+        if (folder / "avr" / "Makefile").is_file():
+            return folder
+    raise FirmwareTrouble("the sources of the firmware are not installed")
+
+
+def build_folder(board: str) -> Path:
+    """Where the firmware of a board is built: beside the sources, else in the user's cache."""
+    parent = sources().parent
+    if (parent / "pyproject.toml").is_file() and os.access(parent, os.W_OK):
+        return parent / "build" / f"firmware-{board}"
+    cache = os.environ.get("CUBIST_CACHE_DIR") or Path.home() / ".cache" / "cubist"
+    return Path(cache) / f"firmware-{board}"
+
+
+def build(name: str) -> Built:
+    """Build the firmware of a board; raises :class:`FirmwareTrouble`."""
+    board = BOARDS[name]
+    folder = build_folder(name)
+    _need("avr-gcc", "gcc-avr and avr-libc")
+    _need("make", "make")
+    command = ["make", "-C", str(sources() / "avr"), f"BOARD={name}", f"BUILD={folder}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise FirmwareTrouble(f"the firmware for {board.title} does not build:\n{done.stderr}")
+    elf = folder / "cubist.elf"
+    flash, ram = sizes(elf)
+    return Built(board, elf, folder / "cubist.hex", flash, ram)
+
+
+def sizes(elf: Path) -> tuple[int, int]:
+    """Bytes of flash and of static RAM, as ``avr-size`` tells."""
+    shown = subprocess.run(["avr-size", elf], capture_output=True, text=True, check=True).stdout
+    text, data, bss = (int(word) for word in shown.splitlines()[1].split()[:3])
+    return text + data, data + bss
+
+
+def flash_command(built: Built, port: str) -> list[str]:
+    """The ``avrdude`` command that puts a firmware on the board at a port."""
+    board = built.board
+    return [
+        "avrdude",
+        *("-p", board.chip),
+        *("-c", board.programmer),
+        *("-P", port),
+        *("-b", str(board.flash_baud)),
+        "-D",
+        *("-U", f"flash:w:{built.hex}:i"),
+    ]
+
+
+def flash(built: Built, port: str) -> None:
+    """Put a firmware on the board at a serial port; raises :class:`FirmwareTrouble`."""
+    _need("avrdude", "avrdude")
+    done = subprocess.run(flash_command(built, port), capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["avrdude gave no reason"])[-1]
+        raise FirmwareTrouble(
+            f"flashing {built.board.title} at {port} failed: {last}. Is it the right board and "
+            "port, and is cubistd stopped (systemctl stop cubistd)?"
+        )
+
+
+def ask(port: str, baud: int) -> Capabilities:
+    """What the board at a port says of itself; raises the link's faults."""
+    link = LinkThread(lambda: SerialTransport(port, baud), ())
+    try:
+        return link.open()
+    finally:
+        link.close()
+
+
+def matches(capabilities: Capabilities) -> bool:
+    """True when the board runs the firmware that came with this program."""
+    return capabilities.firmware_version == FIRMWARE_VERSION
+
+
+def _need(program: str, packages: str) -> None:
+    if shutil.which(program) is None:
+        raise FirmwareTrouble(f"{program} is not installed: sudo apt install {packages}")

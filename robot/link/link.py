@@ -1,0 +1,310 @@
+"""The robot's muscles through the link: configure, home, run schedules, stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from robot.faults import Fault, RobotFault, Stopped
+from robot.link.actuators import ActuatorSetup, StepperSetup, configuration
+from robot.link.capability import Capabilities, check_plan
+from robot.link.encoding import Shape, WirePlan, encode_schedule
+from robot.link.protocol import (
+    SILENCE_HOLD_MS,
+    TICKS_PER_US,
+    Abort,
+    Clear,
+    Go,
+    Hold,
+    Home,
+    Message,
+    PlanBegin,
+    Release,
+    State,
+    Status,
+)
+from robot.link.session import Clock, Session, Statistics
+from robot.link.transport import Transport
+from robot.motion import stepper_move
+from robot.schedule import MotionProfile, Schedule, TimedTurn
+
+ANSWER_PATIENCE_S = 5.0
+STOP_PATIENCE_S = 2.0
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What the firmware did: microseconds from go to the end of the last turn, by its clock.
+
+    ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
+    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time).
+    """
+
+    executed_us: int
+    turns_done: int
+    events: tuple[str, ...]
+
+
+class Link:
+    """One microcontroller with its actuators; all coroutines belong to one event loop."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        actuators: Sequence[ActuatorSetup],
+        clock: Clock = time.monotonic,
+        silence_hold_ms: int = SILENCE_HOLD_MS,
+    ) -> None:
+        self.actuators = tuple(actuators)
+        self._numbers = {setup.name: index for index, setup in enumerate(self.actuators)}
+        self._transport = transport
+        self._clock = clock
+        self._silence_hold_ms = silence_hold_ms
+        self._session: Session | None = None
+        self._plan_number = 0
+        self._stopping = False
+        self._uploaded: tuple[Shape, ...] = ()
+        self._positions: dict[str, int] = {}
+
+    async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
+        """Connect and greet; raises :class:`robot.faults.LinkFault`."""
+        await self.close()
+        session = Session(self._transport, self._clock)
+        try:
+            capabilities = await session.open(patience_s)
+        except BaseException:
+            await session.close()
+            raise
+        self._session = session
+        self._uploaded = ()
+        self._positions = {}
+        return capabilities
+
+    async def close(self) -> None:
+        """Disconnect; the firmware makes the robot safe when it misses the heartbeat."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def configure(self) -> None:
+        """Tell the firmware its actuators, outputs off, and clear any old fault."""
+        self._uploaded = ()
+        self._positions = {}
+        await self._command(Abort())
+        await self._at_rest()
+        await self._command(Clear(), *configuration(self.actuators, self._silence_hold_ms))
+
+    async def home(self, names: Sequence[str] | None = None) -> None:
+        """Home actuators one after the other (None: all in their order), then go to the start."""
+        for name in self._numbers if names is None else names:
+            index = self._number(name)
+            await self._command(Home(1 << index))
+            status = await self._at_rest()
+            self._raise_fault(status)
+            if not status.homed >> index & 1:
+                raise RobotFault(Fault.NOT_HOMED, f"{name}: homing was interrupted")
+            setup = self.actuators[index]
+            self._positions[name] = setup.homed_at
+            await self._go_to_start(setup)
+
+    async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
+        """Upload a schedule, play it and wait for its end.
+
+        Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
+        :class:`robot.faults.Stopped` after :meth:`stop`.
+        """
+        if not schedule.turns:
+            return Execution(0, 0, ())
+        self._stopping = False
+        plan = encode_schedule(schedule, tuple(self._numbers))
+        check_plan(schedule, plan, self.capabilities)
+        self._check_positions(schedule)
+        before = await self._open_session.fresh_status()
+        self._raise_fault(before)
+        self._start(plan)
+        status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
+        self._note_positions(schedule)
+        return Execution(
+            executed_us=status.executed // TICKS_PER_US,
+            turns_done=status.turns_done,
+            events=_events(before, status),
+        )
+
+    async def stop(self) -> None:
+        """Finish the turns in progress, then rest; a run under way raises ``Stopped``."""
+        self._stopping = True
+        session = self._open_session
+        session.discard()
+        await self._command(Hold(), Abort())
+        self._raise_fault(await self._at_rest())
+
+    async def emergency_stop(self) -> None:
+        """Stop all motion now; the robot has to be cleared and homed afterwards."""
+        await self._open_session.emergency_stop(STOP_PATIENCE_S)
+        self._positions = {}
+
+    async def clear(self) -> None:
+        """Forget a latched fault whose cause is gone."""
+        await self._command(Clear())
+
+    async def release(self) -> None:
+        """Motors without power, servos without pulses; nothing is homed afterwards."""
+        await self._command(Release())
+        self._positions = {}
+
+    async def status(self) -> Status:
+        """The firmware's state now."""
+        return await self._open_session.fresh_status()
+
+    def position(self, name: str) -> int | None:
+        """Steps or microseconds of pulse where an actuator rests; None while not homed."""
+        return self._positions.get(name)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the firmware said of itself; raises :class:`RobotFault` when not connected."""
+        capabilities = self._open_session.capabilities
+        assert capabilities is not None, "an open session has been greeted"
+        return capabilities
+
+    @property
+    def statistics(self) -> Statistics:
+        """How well the link works."""
+        return self._open_session.statistics
+
+    @property
+    def _open_session(self) -> Session:
+        if self._session is None:
+            raise RobotFault(Fault.LINK_LOST, "not connected")
+        return self._session
+
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {name}")
+        return self._numbers[name]
+
+    async def _command(self, *messages: Message) -> None:
+        """Deliver messages; raises the fault they led to."""
+        session = self._open_session
+        session.put(messages)
+        await session.delivered()
+        status = await session.fresh_status()
+        allowed = any(isinstance(message, Abort) for message in messages)
+        if not allowed:
+            self._raise_fault(status)
+
+    def _raise_fault(self, status: Status) -> None:
+        if status.state != State.FAULT:
+            return
+        fault = Fault(status.fault)
+        about_actuator = status.fault_detail < len(self.actuators)
+        detail = self.actuators[status.fault_detail].name if about_actuator else ""
+        raise RobotFault(fault, detail if fault in ACTUATOR_FAULTS else "")
+
+    async def _at_rest(self) -> Status:
+        session = self._open_session
+        moving = (State.RUNNING, State.HOLDING, State.HELD, State.HOMING)
+
+        def rests() -> bool:
+            status = session.status
+            return status is not None and status.state not in moving and not status.moving
+
+        await session.until(rests)
+        return await session.fresh_status()
+
+    async def _go_to_start(self, setup: ActuatorSetup) -> None:
+        steps = setup.start - setup.homed_at
+        if isinstance(setup, StepperSetup) and steps:
+            move = stepper_move(setup.name, setup.homed_at, steps, setup.limits)
+            await self.run(single(move))
+
+    def _check_positions(self, schedule: Schedule) -> None:
+        """A plan made for another position would turn layers by wrong angles."""
+        positions = dict(self._positions)
+        for turn in schedule.turns:
+            profile = schedule.profiles[turn.profile]
+            stands = positions.get(profile.actuator, profile.start)
+            if not self._same_place(profile.actuator, stands, profile.start):
+                raise RobotFault(
+                    Fault.BAD_SCHEDULE,
+                    f"{profile.actuator} stands at {stands}, a turn starts at {profile.start}",
+                )
+            positions[profile.actuator] = profile.end
+
+    def _same_place(self, actuator: str, one: int, other: int) -> bool:
+        """Whether two positions are the same, or look the same on what turns for ever."""
+        setup = next((setup for setup in self.actuators if setup.name == actuator), None)
+        period = setup.period_steps if isinstance(setup, StepperSetup) else None
+        return one == other if period is None else (one - other) % period == 0
+
+    def _note_positions(self, schedule: Schedule) -> None:
+        for turn in schedule.turns:
+            profile = schedule.profiles[turn.profile]
+            self._positions[profile.actuator] = profile.end
+
+    def _start(self, plan: WirePlan) -> None:
+        """Queue everything: the window and the credits decide when it leaves."""
+        messages: list[Message] = []
+        if plan.shapes != self._uploaded:
+            messages += plan.upload()
+            self._uploaded = plan.shapes
+        self._plan_number = (self._plan_number + 1) % 65536
+        messages.append(PlanBegin(self._plan_number, len(plan.turns)))
+        turns = plan.turn_messages()
+        fitting = _fitting(turns, self.capabilities.queue_bytes)
+        self._open_session.put([*messages, *turns[:fitting], Go(), *turns[fitting:]])
+
+    async def _follow(self, turns: int, duration_us: int, on_progress: Progress | None) -> Status:
+        """Wait for the end; a hold for silence is resumed once the link works again."""
+        session = self._open_session
+        while True:
+            status = await session.next_status()
+            self._raise_fault(status)
+            if status.plan != self._plan_number:
+                continue
+            if on_progress:
+                on_progress(min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1)))
+            if status.state == State.IDLE and status.turns_done == turns:
+                return status
+            if self._stopping and status.state == State.IDLE:
+                self._positions = {}
+                raise Stopped(f"after {status.turns_done} of {turns} turns")
+            if status.state == State.HELD and not self._stopping and session.all_delivered:
+                session.put([Go()])
+
+
+ACTUATOR_FAULTS = {
+    Fault.HOME_MISSING,
+    Fault.HOME_STUCK,
+    Fault.NOT_HOMED,
+    Fault.BAD_CONFIG,
+    Fault.BAD_PROFILE,
+    Fault.BAD_TURN,
+    Fault.OUT_OF_RANGE,
+}
+"""Faults whose detail is the number of an actuator."""
+
+
+def single(profile: MotionProfile) -> Schedule:
+    """A schedule of one turn."""
+    return Schedule((profile,), (TimedTurn(0, 0),), profile.duration_us)
+
+
+def _fitting(turns: Sequence[Message], room: int) -> int:
+    """How many of the frames are in the queue before the plan starts."""
+    for count, message in enumerate(turns):
+        room -= len(message.payload())
+        if room < 0:
+            return count
+    return len(turns)
+
+
+def _events(before: Status, after: Status) -> tuple[str, ...]:
+    """What the firmware counted meanwhile; its counters wrap at 256."""
+    counters = {"held": "held", "underrun": "underruns", "late": "late"}
+    return tuple(
+        name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
+    )

@@ -1,0 +1,612 @@
+"""Messages and limits of the link.
+
+Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from struct import Struct
+from typing import ClassVar, Self
+
+VERSION = 1
+"""Version of this protocol; both sides must have the same."""
+FIRMWARE_VERSION = "0.1.0"
+"""Version of the firmware built from this tree."""
+TICKS_PER_US = 2
+"""The clock of motion."""
+MAX_PAYLOAD = 48
+"""Bytes of payload in a frame."""
+WINDOW = 6
+"""Sequenced frames under way without acknowledgement."""
+HEARTBEAT_MS = 50
+"""The host sends something at least this often."""
+SILENCE_HOLD_MS = 220
+"""Silence of the host after which motion holds (the Pi may set 100 to 2000)."""
+SILENCE_SAFE_MS = 3000
+"""Silence of the host after which outputs go to their safe state."""
+MAX_ACTUATORS = 8
+"""Actuators a board may have."""
+MAX_PROFILES = 64
+"""Profile numbers 0 to 63."""
+NO_PIN = 255
+"""A pin that is not connected."""
+ANY_SESSION = 255
+"""The session of an emergency stop, which is obeyed in any session."""
+MIN_INTERVAL = 24
+"""Ticks: shortest time between two steps."""
+MAX_INTERVAL = 40000
+"""Ticks: longest time between two steps."""
+SERVO_FRAME = 40000
+"""Ticks between two pulses of a servo."""
+MIN_PULSE = 600
+"""Ticks: shortest servo pulse."""
+MAX_PULSE = 5000
+"""Ticks: longest servo pulse."""
+LOOKAHEAD = 20000
+"""Ticks before its start at which a turn counts as in progress."""
+MAX_DELAY_US = 16777215
+"""Longest time between the starts of two turns following each other."""
+
+
+class Message:
+    """A message: header fields are the frame's, these are the payload's."""
+
+    TYPE: ClassVar[int]
+    SEQUENCED: ClassVar[bool]
+    LAYOUT: ClassVar[Struct]
+    TAIL: ClassVar[bool]
+    FIELDS: ClassVar[tuple[str, ...]]
+    __slots__ = ()
+
+    def payload(self) -> bytes:
+        """The payload as it travels."""
+        values = [getattr(self, name) for name in self.FIELDS]
+        tail: bytes = values.pop() if self.TAIL else b""
+        return self.LAYOUT.pack(*values) + tail
+
+    @classmethod
+    def parse(cls, payload: bytes) -> Self:
+        """From a payload; raises ``struct.error`` for a wrong length."""
+        make: Callable[..., Self] = cls
+        if not cls.TAIL:
+            return make(*cls.LAYOUT.unpack(payload))
+        size = cls.LAYOUT.size
+        return make(*cls.LAYOUT.unpack(payload[:size]), payload[size:])
+
+
+class Kind(IntEnum):
+    """Kind on the wire."""
+
+    SERVO = 0
+    """Pulse of 50 Hz."""
+    STEPPER = 1
+    """Step, direction and enable."""
+
+
+class Safe(IntEnum):
+    """Safe on the wire."""
+
+    HOLD = 0
+    """Keeps its position with power: a gripper that holds the cube."""
+    OFF = 1
+    """No pulses, driver disabled."""
+
+
+class State(IntEnum):
+    """State on the wire."""
+
+    UNCONFIGURED = 0
+    """Outputs released; knows no actuators."""
+    IDLE = 1
+    """At rest."""
+    HOMING = 2
+    """Finding positions."""
+    RUNNING = 3
+    """Playing a plan."""
+    HOLDING = 4
+    """Finishing the turns in progress."""
+    HELD = 5
+    """At rest in the middle of a plan; GO resumes it, ABORT drops it."""
+    FAULT = 6
+    """A fault is latched; CLEAR after its cause is gone."""
+
+
+class Timing(IntEnum):
+    """Timing on the wire."""
+
+    AFTER_ALL = 0
+    """Starts when all turns before it have ended."""
+    WITH = 1
+    """Starts together with the turn before it."""
+    AFTER_PREVIOUS = 2
+    """Starts when the turn before it ends."""
+    DELAY = 3
+    """Starts a number of microseconds (three more bytes) after the turn before it started."""
+
+
+class ActuatorFlag(IntFlag):
+    """ActuatorFlag on the wire."""
+
+    INVERT_DIRECTION = 1
+    """The direction pin is low for positive steps."""
+    ENABLE_HIGH = 2
+    """The enable pin is active high."""
+    SENSOR_HIGH = 4
+    """The end stop is active high."""
+    HOME_POSITIVE = 8
+    """The end stop lies in the direction of positive steps."""
+    HOME_SENSOR = 16
+    """Homes against an end stop; otherwise HOME only declares the position."""
+    MUST_HOME = 32
+    """Makes no turn before it is homed."""
+
+
+class TurnBit(IntEnum):
+    """TurnBit on the wire."""
+
+    PROFILE_MASK = 63
+    """First byte: profile number."""
+    TIMING_SHIFT = 6
+    """First byte: timing in the two high bits."""
+    ACTUATOR_MASK = 7
+    """Second byte: actuator."""
+    REVERSE = 8
+    """Second byte: steps in the negative direction."""
+
+
+class Board(IntEnum):
+    """Board on the wire."""
+
+    HOST = 0
+    """A simulated board."""
+    ATMEGA328P = 1
+    """Arduino Uno, Nano."""
+    ATMEGA2560 = 2
+    """Arduino Mega."""
+
+
+class ResetCause(IntEnum):
+    """ResetCause on the wire."""
+
+    POWER_ON = 0
+    EXTERNAL = 1
+    """Reset button, or the serial port was opened."""
+    BROWN_OUT = 2
+    """Supply voltage too low."""
+    WATCHDOG = 3
+    """The program hung."""
+
+
+STEP_SEGMENT = Struct("<Hhh")
+"""Interval, count, add."""
+SERVO_SEGMENT = Struct("<HI")
+"""Pulse, duration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(Message):
+    """Opens a session; answered by Welcome. A new session finishes the turns in progress and
+    drops the rest."""
+
+    TYPE: ClassVar[int] = 0x01
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<BH")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("version", "nonce")
+
+    version: int
+    """Protocol version of the host."""
+    nonce: int
+    """Chosen at random; Welcome returns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping(Message):
+    """Heartbeat; answered by Status."""
+
+    TYPE: ClassVar[int] = 0x02
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigBegin(Message):
+    """Forgets all actuators; only at rest."""
+
+    TYPE: ClassVar[int] = 0x10
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<HH")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("silence_hold_ms", "silence_safe_ms")
+
+    silence_hold_ms: int
+    """See SILENCE_HOLD_MS."""
+    silence_safe_ms: int
+    """See SILENCE_SAFE_MS."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigActuator(Message):
+    """One actuator, in the order of their numbers."""
+
+    TYPE: ClassVar[int] = 0x11
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<BBBBBBBiiHiHHHIH")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "kind",
+        "flags",
+        "safe",
+        "pin",
+        "direction_pin",
+        "enable_pin",
+        "sensor_pin",
+        "minimum",
+        "maximum",
+        "min_interval",
+        "home_position",
+        "home_interval",
+        "home_slow_interval",
+        "home_backoff",
+        "home_travel",
+        "home_ms",
+    )
+
+    kind: int
+    """Kind."""
+    flags: int
+    """ActuatorFlag bits."""
+    safe: int
+    """Safe: what it does when the host is lost or the emergency stop is hit."""
+    pin: int
+    """Servo pulse or step."""
+    direction_pin: int
+    enable_pin: int
+    """May be shared by several."""
+    sensor_pin: int
+    """End stop."""
+    minimum: int
+    """Lowest position: steps, or ticks of pulse."""
+    maximum: int
+    """Highest position."""
+    min_interval: int
+    """Ticks: its fastest step."""
+    home_position: int
+    """Position at the edge of the end stop, or of a homed servo."""
+    home_interval: int
+    """Ticks per step while seeking the end stop."""
+    home_slow_interval: int
+    """Ticks per step while approaching it a second time."""
+    home_backoff: int
+    """Steps away from the end stop before that."""
+    home_travel: int
+    """Steps after which the end stop is taken for missing."""
+    home_ms: int
+    """Servo: time of the slew to its home position."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEnd(Message):
+    """The configuration is complete."""
+
+    TYPE: ClassVar[int] = 0x12
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<H")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("crc",)
+
+    crc: int
+    """CRC-16 of the payloads of ConfigBegin and of all ConfigActuator, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClearProfiles(Message):
+    """Forgets all profiles; only at rest."""
+
+    TYPE: ClassVar[int] = 0x20
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileBegin(Message):
+    """The next profile: numbers count up from 0."""
+
+    TYPE: ClassVar[int] = 0x21
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<BBIH")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("kind", "segments", "duration", "crc")
+
+    kind: int
+    """Kind."""
+    segments: int
+    """How many follow."""
+    duration: int
+    """Ticks from start to rest, settling included."""
+    crc: int
+    """CRC-16 of all segments as sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSegments(Message):
+    """Segments of the profile, as StepSegment or ServoSegment; the last one is checked by the
+    CRC."""
+
+    TYPE: ClassVar[int] = 0x22
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[str, ...]] = ("segments",)
+
+    segments: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBegin(Message):
+    """Forgets what is queued; only at rest."""
+
+    TYPE: ClassVar[int] = 0x30
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<HH")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("plan", "turns")
+
+    plan: int
+    """Number of the plan, returned in Status."""
+    turns: int
+    """Turns it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns(Message):
+    """Whole turns for the queue, each 2 or 5 bytes; beyond the credit the frame is refused
+    without acknowledgement."""
+
+    TYPE: ClassVar[int] = 0x31
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[str, ...]] = ("turns",)
+
+    turns: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Go(Message):
+    """Starts the plan, or resumes it when held."""
+
+    TYPE: ClassVar[int] = 0x32
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Message):
+    """Finish the turns in progress, then hold."""
+
+    TYPE: ClassVar[int] = 0x33
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Abort(Message):
+    """Drops the rest of a held plan."""
+
+    TYPE: ClassVar[int] = 0x34
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Home(Message):
+    """Homes actuators, together."""
+
+    TYPE: ClassVar[int] = 0x40
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<B")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("actuators",)
+
+    actuators: int
+    """Bit mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clear(Message):
+    """Forgets a latched fault."""
+
+    TYPE: ClassVar[int] = 0x41
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Message):
+    """Outputs off: motors without power, servos without pulses, nothing homed."""
+
+    TYPE: ClassVar[int] = 0x42
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmergencyStop(Message):
+    """Stops everything at once; sent with session, sequence number and acknowledgement of 255."""
+
+    TYPE: ClassVar[int] = 0x7F
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome(Message):
+    """What the microcontroller is."""
+
+    TYPE: ClassVar[int] = 0x81
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<BHIHBBBBHHHHHB")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "version",
+        "nonce",
+        "boot_id",
+        "config_crc",
+        "board",
+        "major",
+        "minor",
+        "patch",
+        "profile_units",
+        "queue_bytes",
+        "rate_one",
+        "rate_two",
+        "rate_six",
+        "reset_cause",
+    )
+
+    version: int
+    """Protocol version."""
+    nonce: int
+    """Of the Hello answered."""
+    boot_id: int
+    """Differs after every reset."""
+    config_crc: int
+    """Of the configuration it has, 0 for none."""
+    board: int
+    """Board."""
+    major: int
+    """Firmware version."""
+    minor: int
+    patch: int
+    profile_units: int
+    """Room for profiles: segments, one more for each profile."""
+    queue_bytes: int
+    """Room for turns."""
+    rate_one: int
+    """Steps/s for one axis at a time."""
+    rate_two: int
+    """Steps/s for each of two axes at a time."""
+    rate_six: int
+    """Steps/s for each of six axes at a time."""
+    reset_cause: int
+    """ResetCause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Message):
+    """Answers Ping; also sent when the state changes."""
+
+    TYPE: ClassVar[int] = 0x82
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<BBBBBHHIHBBHBBB")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "state",
+        "fault",
+        "fault_detail",
+        "homed",
+        "moving",
+        "plan",
+        "turns_done",
+        "executed",
+        "free",
+        "underruns",
+        "late",
+        "bad_frames",
+        "lost_bytes",
+        "held",
+        "sensors",
+    )
+
+    state: int
+    """State."""
+    fault: int
+    """Fault, 0 for none."""
+    fault_detail: int
+    """Actuator or message type the fault is about."""
+    homed: int
+    """Bit mask of actuators."""
+    moving: int
+    """Bit mask of actuators."""
+    plan: int
+    """Number of the plan."""
+    turns_done: int
+    """Turns of it completed."""
+    executed: int
+    """Ticks from the start of the plan to the end of its last completed turn."""
+    free: int
+    """Free bytes of the turn queue."""
+    underruns: int
+    """Times the queue ran dry before the end of the plan, since boot."""
+    late: int
+    """Turns that could not start on time, since boot."""
+    bad_frames: int
+    """Frames with a wrong CRC or length, since boot."""
+    lost_bytes: int
+    """Bytes lost to a full receive buffer or a slow interrupt, since boot."""
+    held: int
+    """Times the host fell silent, since boot."""
+    sensors: int
+    """Bit mask of actuators whose end stop is active."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ack(Message):
+    """Cumulative acknowledgement (in the header) with credit."""
+
+    TYPE: ClassVar[int] = 0x83
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<H")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("free",)
+
+    free: int
+    """Free bytes of the turn queue."""
+
+
+MESSAGES: Mapping[int, type[Message]] = {
+    m.TYPE: m
+    for m in (
+        Hello,
+        Ping,
+        ConfigBegin,
+        ConfigActuator,
+        ConfigEnd,
+        ClearProfiles,
+        ProfileBegin,
+        ProfileSegments,
+        PlanBegin,
+        Turns,
+        Go,
+        Hold,
+        Abort,
+        Home,
+        Clear,
+        Release,
+        EmergencyStop,
+        Welcome,
+        Status,
+        Ack,
+    )
+}
+"""Every message by its type on the wire."""

@@ -1,0 +1,249 @@
+"""A session with the microcontroller: greeting, heartbeat, frames in and out, faults noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import struct
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from robot.faults import Fault, LinkFault, RobotFault
+from robot.link.capability import Capabilities
+from robot.link.framing import EMERGENCY_STOP, Frame, FrameReader
+from robot.link.protocol import (
+    HEARTBEAT_MS,
+    VERSION,
+    Ack,
+    Hello,
+    Message,
+    Ping,
+    ResetCause,
+    Status,
+    Welcome,
+)
+from robot.link.transport import Transport
+from robot.link.window import Window
+
+HELLO_EVERY_S = 0.1
+LOST_AFTER_S = 2.5
+PUMP_EVERY_S = 0.02
+ASK_AGAIN_S = 0.02
+"""A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
+STOP_EVERY_S = 0.02
+
+RESET_FAULTS = {ResetCause.WATCHDOG: Fault.HUNG, ResetCause.BROWN_OUT: Fault.BROWN_OUT}
+"""Resets that say more than that there was one."""
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How well the link works, since it was opened."""
+
+    sent: int
+    resent: int
+    received: int
+    damaged_here: int
+    damaged_there: int
+    bytes_lost_there: int
+
+
+class Session:
+    """Keeps one session alive on an open transport; :class:`Link` speaks through it."""
+
+    def __init__(self, transport: Transport, clock: Clock = time.monotonic) -> None:
+        self.status: Status | None = None
+        self.capabilities: Capabilities | None = None
+        self._transport = transport
+        self._clock = clock
+        self._number = 0
+        self._nonce = 0
+        self._reader = FrameReader()
+        self._window = Window()
+        self._heard_at = 0.0
+        self._pinged_at = 0.0
+        self.status_count = 0
+        self._failure: RobotFault | None = None
+        self._changed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self, patience_s: float) -> Capabilities:
+        """Greet the firmware until it answers; raises ``NO_ANSWER`` after ``patience_s``."""
+        await self._transport.open()
+        self._number = 1 + secrets.randbelow(253)
+        self._nonce = secrets.randbelow(1 << 16)
+        self._tasks = [asyncio.create_task(self._read())]
+        deadline = self._clock() + patience_s
+        while self.capabilities is None:
+            if self._clock() > deadline:
+                raise LinkFault(Fault.NO_ANSWER)
+            self._send(Hello(VERSION, self._nonce), 0)
+            await self._wait(HELLO_EVERY_S)
+        if self.capabilities.protocol_version != VERSION:
+            raise LinkFault(
+                Fault.WRONG_PROTOCOL, f"{self.capabilities.protocol_version}, expected {VERSION}"
+            )
+        self._heard_at = self._clock()
+        self._tasks.append(asyncio.create_task(self._pump_for_ever()))
+        return self.capabilities
+
+    async def close(self) -> None:
+        """End the session and close the transport."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        self._tasks = []
+        self._transport.close()
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counters of both sides."""
+        status = self.status
+        return Statistics(
+            sent=self._window.sent,
+            resent=self._window.resent,
+            received=self._reader.frames,
+            damaged_here=self._reader.damaged,
+            damaged_there=status.bad_frames if status else 0,
+            bytes_lost_there=status.lost_bytes if status else 0,
+        )
+
+    @property
+    def all_delivered(self) -> bool:
+        """True when everything queued is acknowledged."""
+        return self._window.idle
+
+    def put(self, messages: Iterable[Message]) -> None:
+        """Queue messages for the window."""
+        for message in messages:
+            self._window.put(message)
+        self._pump()
+
+    def discard(self) -> None:
+        """Forget messages that were not sent yet."""
+        self._window.discard()
+
+    async def delivered(self) -> None:
+        """Wait until everything queued is acknowledged."""
+        await self.until(lambda: self._window.idle)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition that frames bring about; raises what broke the session."""
+        while True:
+            self._raise_failure()
+            if condition():
+                return
+            await self._wait(PUMP_EVERY_S)
+
+    async def fresh_status(self) -> Status:
+        """A status the microcontroller made after this call and after all that was delivered."""
+        for _ in range(2):  # one may be under way already
+            await self.next_status(ask=True)
+        assert self.status is not None
+        return self.status
+
+    async def next_status(self, ask: bool = False) -> Status:
+        """The next status that comes; the heartbeat asks for one soon, ``ask`` at once."""
+        seen = self.status_count
+        if ask:
+            self._send(Ping(), 0)
+        await self.until(lambda: self.status_count > seen)
+        assert self.status is not None
+        return self.status
+
+    async def emergency_stop(self, patience_s: float) -> None:
+        """Repeat the emergency stop until the microcontroller confirms it."""
+        self._window.discard()
+        deadline = self._clock() + patience_s
+        while True:
+            self._transport.write_now(EMERGENCY_STOP * 2)
+            self._send(Ping(), 0)
+            await self._wait(STOP_EVERY_S)
+            if self.status and self.status.fault == Fault.EMERGENCY_STOP:
+                return
+            if self._clock() > deadline:
+                raise LinkFault(Fault.NO_ANSWER, "emergency stop not confirmed")
+
+    def fail(self, fault: RobotFault) -> None:
+        """The session is over; everybody waiting gets ``fault``."""
+        self._failure = self._failure or fault
+        self._changed.set()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    async def _wait(self, longest_s: float) -> None:
+        """Wait for the next frame, but not longer than so many seconds."""
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), longest_s)
+        self._raise_failure()
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                for frame in self._reader.feed(await self._transport.read()):
+                    self._handle(frame)
+        except RobotFault as fault:
+            self.fail(fault)
+
+    async def _pump_for_ever(self) -> None:
+        try:
+            while True:
+                self._pump()
+                self._beat()
+                await asyncio.sleep(PUMP_EVERY_S)
+        except RobotFault as fault:
+            self.fail(fault)
+
+    def _beat(self) -> None:
+        now = self._clock()
+        if now - self._heard_at > LOST_AFTER_S:
+            raise LinkFault(Fault.LINK_LOST, f"nothing heard for {LOST_AFTER_S} s")
+        unanswered = self._pinged_at > self._heard_at
+        if now - self._pinged_at >= (ASK_AGAIN_S if unanswered else HEARTBEAT_MS / 1000):
+            self._pinged_at = now
+            self._send(Ping(), 0)
+
+    def _pump(self) -> None:
+        for seq, message in self._window.pump(self._clock()):
+            self._send(message, seq)
+
+    def _send(self, message: Message, seq: int) -> None:
+        frame = Frame(self._number, seq, 0, message.TYPE, message.payload())
+        self._transport.write(frame.encode())
+
+    def _handle(self, frame: Frame) -> None:
+        with contextlib.suppress(struct.error, ValueError):
+            if frame.type == Welcome.TYPE:
+                self._welcome(Welcome.parse(frame.payload))
+            elif frame.session == self._number and self.capabilities:
+                self._handle_state(frame)
+        self._changed.set()
+
+    def _welcome(self, welcome: Welcome) -> None:
+        if self.capabilities is None:
+            if welcome.nonce == self._nonce:
+                self.capabilities = Capabilities.of(welcome)
+        elif welcome.boot_id != self.capabilities.boot_id:
+            self.fail(LinkFault(RESET_FAULTS.get(ResetCause(welcome.reset_cause), Fault.RESET)))
+
+    def _handle_state(self, frame: Frame) -> None:
+        self._heard_at = self._clock()
+        if frame.type == Ack.TYPE:
+            self._acknowledge(frame, Ack.parse(frame.payload).free)
+        elif frame.type == Status.TYPE:
+            self.status = Status.parse(frame.payload)
+            self.status_count += 1
+            self._acknowledge(frame, self.status.free)
+
+    def _acknowledge(self, frame: Frame, free: int) -> None:
+        self._window.acknowledge(frame.ack, self._clock(), free)
+        self._pump()

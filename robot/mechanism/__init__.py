@@ -1,0 +1,1 @@
+"""Kinds of mechanism, compiled to graphs of states and timed operations."""

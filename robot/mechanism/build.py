@@ -1,0 +1,27 @@
+"""From a profile to the graph of its mechanism."""
+
+from __future__ import annotations
+
+from robot.mechanism.direct import build_direct
+from robot.mechanism.flipper import build_flipper
+from robot.mechanism.graph import Mechanism
+from robot.mechanism.grippers import build_grippers
+from robot.mechanism.soundness import check_turnable
+from robot.settings.mechanisms import DirectSettings, FlipperSettings
+from robot.settings.profile import RobotProfile
+
+
+def build_mechanism(profile: RobotProfile) -> Mechanism:
+    """The mechanism that ``profile`` describes, as a graph.
+
+    Raises :class:`ImpossibleRobot` with the reason if it could not turn every face it must.
+    """
+    mechanism = profile.mechanism
+    if isinstance(mechanism, DirectSettings):
+        return build_direct(profile, mechanism)
+    if isinstance(mechanism, FlipperSettings):
+        graph = build_flipper(profile, mechanism)
+    else:
+        graph = build_grippers(profile, mechanism)
+    check_turnable(graph)
+    return graph

@@ -1,0 +1,147 @@
+"""A mechanism as a finite graph: configurations, and transitions that move actuators and cube.
+
+The graph is written in the robot's frame and does not know how the cube is held: every transition
+is possible in all 24 orientations. A state of robot and cube together is a :class:`State`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from robot.settings.profile import RobotProfile
+from solver.orientation import Orientation
+
+CALM = 4096
+"""Weights order ways by time, then by how few actuators move: microseconds times this and those."""
+
+SITE_AXIS = {
+    "U": ("y", 1),
+    "R": ("x", 1),
+    "F": ("z", 1),
+    "D": ("y", -1),
+    "L": ("x", -1),
+    "B": ("z", -1),
+}
+"""The robot axis of each site, and which way about it a clockwise turn of the site goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """What one actuator does in a transition, starting ``offset_us`` after the transition does.
+
+    Between named positions ``start`` and ``end``, or by ``quarters`` (signed, clockwise seen from
+    outside the site it drives, or from below for a table). ``held``: it turns a layer of a held
+    cube. ``duration_us`` comes from the actuator's motion profile and includes settling.
+    """
+
+    actuator: str
+    duration_us: int
+    start: str | None = None
+    end: str | None = None
+    quarters: int = 0
+    held: bool = False
+    offset_us: int = 0
+
+    @property
+    def end_us(self) -> int:
+        """When it is over, from the start of the transition."""
+        return self.offset_us + self.duration_us
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An operation of a transition as people see it; ``offset_us`` from the transition's start."""
+
+    op: str
+    duration_us: int
+    site: str | None = None
+    axis: str | None = None
+    quarters: int | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    offset_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """From configuration ``start`` to ``end`` (indexes) in ``duration_us``.
+
+    ``turns``: layers turned, ``(site, clockwise quarters 1..3)``, all on one axis. ``rotation``:
+    the whole cube turned about a robot axis, ``(axis, quarters 1..3)``. ``duration_us`` is when the
+    next transition may start.
+    """
+
+    start: int
+    end: int
+    duration_us: int
+    motions: tuple[Motion, ...]
+    deeds: tuple[Deed, ...]
+    turns: tuple[tuple[str, int], ...] = ()
+    rotation: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Where the actuators are: ``positions[actuator]`` is a position's name or a quarter count.
+
+    ``owed_us``: what still moves when the next transition may already start. ``covered``: robot
+    sites whose stickers the mechanism hides, with the numbers (row by row from 1) it hides.
+    """
+
+    positions: Mapping[str, str | int]
+    owed_us: int = 0
+    covered: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A configuration of the mechanism and how it holds the cube."""
+
+    configuration: int
+    orientation: Orientation
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The mechanism of the robot ``profile``; ``start`` is its state after homing.
+
+    ``wider``: the same mechanism with further configurations after its own, in which it does not
+    turn layers but shows the cube better; None where there are none.
+    """
+
+    profile: RobotProfile
+    configurations: tuple[Configuration, ...]
+    transitions: tuple[Transition, ...]
+    start: State
+    wider: Mechanism | None = None
+
+    @property
+    def looking(self) -> Mechanism:
+        """The graph in which to look at the cube."""
+        return self.wider or self
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self.profile.name
+
+    @property
+    def size(self) -> int:
+        """Layers of the cube."""
+        return self.profile.cube.size
+
+    @property
+    def sites(self) -> frozenset[str]:
+        """The robot sites whose layers some transition turns."""
+        return frozenset(site for step in self.transitions for site, _ in step.turns)
+
+
+def weight_of(step: Transition) -> int:
+    """Time first, then the number of motions: of equally fast ways the calmer is better."""
+    return step.duration_us * CALM + len(step.motions)
+
+
+def signed(quarters: int) -> int:
+    """Quarter turns as written in operations: 1, 2 or -1 (0 for none)."""
+    return {0: 0, 1: 1, 2: 2, 3: -1}[quarters % 4]

@@ -1,0 +1,84 @@
+"""Servo motions: the pulse slews linearly, or eases in and out, to where it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from robot.motion.limits import MotionError
+from robot.schedule import MotionProfile, ServoSegment
+
+EASE_PIECES = 4
+
+
+def servo_slew(
+    actuator: str,
+    start_pulse_us: int,
+    end_pulse_us: int,
+    travel_us: int,
+    settle_us: int = 0,
+    *,
+    ease_us: int = 0,
+) -> MotionProfile:
+    """Move the pulse from start to end in ``travel_us``, then stay for ``settle_us``.
+
+    ``ease_us`` is how long the speed takes to build up, and again to fall off, within
+    ``travel_us`` (0: constant speed). Raises :class:`MotionError` for impossible times.
+    """
+    if ease_us < 0 or 2 * ease_us > travel_us:
+        raise MotionError(
+            f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
+        )
+    path = list(_eased(start_pulse_us, end_pulse_us, travel_us, ease_us))
+    if settle_us:
+        path.append((end_pulse_us, settle_us))
+    return servo_path(actuator, start_pulse_us, path)
+
+
+def servo_path(
+    actuator: str, start_pulse_us: int, path: Sequence[tuple[int, int]]
+) -> MotionProfile:
+    """Slew through ``(pulse_us, duration_us)`` one after the other, each linearly.
+
+    Going past the target and back is how overshoot is made: ``[(1540, 400_000), (1500, 100_000)]``.
+    Raises :class:`MotionError` for an empty path or a duration that is not positive.
+    """
+    if not path:
+        raise MotionError(f"{actuator}: a servo path needs at least one segment")
+    for pulse_us, duration_us in path:
+        if duration_us <= 0 or pulse_us <= 0:
+            raise MotionError(
+                f"{actuator}: pulse {pulse_us} us in {duration_us} us; both must be positive"
+            )
+    segments = tuple(ServoSegment(pulse_us, duration_us) for pulse_us, duration_us in path)
+    return MotionProfile(
+        actuator=actuator,
+        segments=segments,
+        start=start_pulse_us,
+        end=segments[-1].pulse_us,
+        duration_us=sum(segment.duration_us for segment in segments),
+    )
+
+
+def _eased(start: int, end: int, travel_us: int, ease_us: int) -> Iterable[tuple[int, int]]:
+    """Pieces of a slew whose speed rises over ``ease_us``, is constant, and falls again."""
+    if not ease_us:
+        yield end, travel_us
+        return
+    cruise_us = travel_us - 2 * ease_us
+    edges = [ease_us * piece // EASE_PIECES for piece in range(EASE_PIECES + 1)]
+    times = edges + [ease_us + cruise_us + edge for edge in edges]
+    before = 0
+    for time_us in sorted(set(times) - {0}):
+        way = _eased_way(time_us, travel_us, ease_us)
+        yield round(start + (end - start) * way), time_us - before
+        before = time_us
+
+
+def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
+    """Part of the way, 0 to 1, done at a time when speed is a trapezoid."""
+    top_speed = 1 / (travel_us - ease_us)
+    if time_us <= ease_us:
+        return top_speed * time_us**2 / (2 * ease_us)
+    if time_us >= travel_us - ease_us:
+        return 1 - top_speed * (travel_us - time_us) ** 2 / (2 * ease_us)
+    return top_speed * (time_us - ease_us / 2)

@@ -1,0 +1,52 @@
+"""What the light and the buzzer say: on and off times for every state of the robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Milliseconds on, off, on, ... ; repeated for ever unless ``once``."""
+
+    steps_ms: tuple[int, ...]
+    once: bool = False
+
+    @property
+    def length_ms(self) -> int:
+        """One round."""
+        return sum(self.steps_ms)
+
+    def level(self, elapsed_ms: float) -> bool:
+        """Whether it is on, this long after its start."""
+        if self.once and elapsed_ms >= self.length_ms:
+            return False
+        rest = elapsed_ms % self.length_ms
+        for index, step in enumerate(self.steps_ms):
+            if rest < step:
+                return index % 2 == 0
+            rest -= step
+        return False
+
+
+STEADY = Pattern((1000,))
+OFF = Pattern((0, 1000))
+
+LIGHTS: dict[str, Pattern] = {
+    "idle": STEADY,
+    "homing": Pattern((100, 900)),
+    "scanning": Pattern((500, 500)),
+    "solving": Pattern((100, 100)),
+    "turning": Pattern((900, 100)),
+    "checking": Pattern((500, 500)),
+    "fault": Pattern((150, 150, 150, 150, 150, 750)),
+    "maintenance": Pattern((50, 1950)),
+}
+"""By the daemon's state: steady when ready, three flashes and a pause when help is needed."""
+
+SOUNDS: dict[str, Pattern] = {
+    "press": Pattern((40, 10), once=True),
+    "solved": Pattern((80, 80, 80, 80, 300, 10), once=True),
+    "fault": Pattern((600, 200, 600, 10), once=True),
+    "shutdown": Pattern((1000, 10), once=True),
+}

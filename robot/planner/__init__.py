@@ -1,0 +1,33 @@
+"""Plans: the soonest way for a robot to see a cube and to solve it."""
+
+from robot.mechanism.build import build_mechanism
+from robot.mechanism.graph import Mechanism, State
+from robot.planner.looks import CannotSee, Look
+from robot.planner.plan import Plan
+from robot.planner.retrace import NoWay
+from robot.planner.scan import ScanPlan, ScanStep, plan_scan
+from robot.planner.solving import cost_model, plan_composites, plan_solve
+from robot.planner.stopping import StoppingRule, Watch
+from robot.planner.tail import improve_tail, join, split_at, turned
+
+__all__ = [
+    "CannotSee",
+    "Look",
+    "Mechanism",
+    "NoWay",
+    "Plan",
+    "ScanPlan",
+    "ScanStep",
+    "State",
+    "StoppingRule",
+    "Watch",
+    "build_mechanism",
+    "cost_model",
+    "improve_tail",
+    "join",
+    "plan_composites",
+    "plan_scan",
+    "plan_solve",
+    "split_at",
+    "turned",
+]

@@ -1,0 +1,106 @@
+"""Plans: transitions one after the other, as operations for people and turns for the firmware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from robot.mechanism.closure import rotated, whole_rotation
+from robot.mechanism.graph import Deed, Mechanism, State, Transition
+from robot.operations import Operation
+from robot.planner.timing import schedule_of
+from robot.schedule import Schedule
+from solver.orientation import Orientation
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the robot does between two states, costed by the motions it is executed with.
+
+    ``moves`` are the cube's turns in notation. An empty plan has no transitions. No plan for the
+    same cube and start takes less than ``lower_bound_us``; None when that is not known. The search
+    for the moves took ``search_s`` by the clock and ``cpu_s`` of the processors.
+    """
+
+    mechanism: Mechanism
+    transitions: tuple[Transition, ...]
+    start: State
+    end: State
+    moves: tuple[str, ...] = ()
+    lower_bound_us: int | None = None
+    search_s: float = 0.0
+    cpu_s: float = 0.0
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proven that no plan is over sooner."""
+        return self.lower_bound_us is not None and self.duration_us <= self.lower_bound_us
+
+    @property
+    def initial_orientation(self) -> Orientation:
+        """How the robot holds the cube before the plan."""
+        return self.start.orientation
+
+    @cached_property
+    def duration_us(self) -> int:
+        """When the last motion is over."""
+        owed = self.mechanism.configurations[self.end.configuration].owed_us
+        return sum(step.duration_us for step in self.transitions) + owed * bool(self.transitions)
+
+    @cached_property
+    def operations(self) -> tuple[Operation, ...]:
+        """What the robot does, ordered by start."""
+        found = [
+            operation for start, step in self.timed() for operation in _operations(start, step)
+        ]
+        return tuple(sorted(found, key=lambda operation: operation.start_us))
+
+    def timed(self) -> Iterator[tuple[int, Transition]]:
+        """Each transition with its start in microseconds."""
+        time_us = 0
+        for step in self.transitions:
+            yield time_us, step
+            time_us += step.duration_us
+
+    def schedule(self) -> Schedule:
+        """The turns for the firmware; NotDrivable for an actuator that is only timed."""
+        return schedule_of(self.mechanism, self.start, self.timed())
+
+
+def make_plan(
+    mechanism: Mechanism, start: State, transitions: Sequence[Transition], moves: Sequence[str] = ()
+) -> Plan:
+    """The plan of ``transitions`` from ``start``; they must fit each other."""
+    state = start
+    for step in transitions:
+        if step.start != state.configuration:
+            raise ValueError(f"a transition from {step.start} cannot follow {state.configuration}")
+        state = after(mechanism, state, step)
+    return Plan(mechanism, tuple(transitions), start, state, tuple(moves))
+
+
+def after(mechanism: Mechanism, state: State, step: Transition) -> State:
+    """The state in which a transition ends.
+
+    Turning both layers of a 2x2x2 together rotates it; turning one leaves its frame where it is.
+    """
+    rotation = whole_rotation(step, mechanism.size)
+    return State(step.end, Orientation(rotated(state.orientation.index, rotation)))
+
+
+def _operations(start_us: int, step: Transition) -> Iterator[Operation]:
+    for deed in step.deeds:
+        yield _operation(start_us, deed)
+
+
+def _operation(start_us: int, deed: Deed) -> Operation:
+    return Operation(
+        op=deed.op,
+        start_us=start_us + deed.offset_us,
+        duration_us=deed.duration_us,
+        site=deed.site,
+        axis=deed.axis,
+        quarter_turns=deed.quarters,
+        fields=deed.fields,
+    )

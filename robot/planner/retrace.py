@@ -1,0 +1,170 @@
+"""The transitions behind costs: which way the robot goes for a sequence of composites.
+
+Dynamic programming over the raw states chooses where each composite ends; the way of each is then
+read off the compiled tables. Among equally fast ways the one that moves fewer actuators is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.mechanism.classes import Compiled, owed_us
+from robot.mechanism.closure import FAR, Closure, Weights
+from robot.mechanism.composites import Composites
+from robot.mechanism.frames import ORIENTATIONS, between_table, reframe_table, seen_table
+from robot.mechanism.graph import CALM, Transition
+from solver.cost import composite_of
+from solver.errors import CubistError
+
+Ints = NDArray[np.int64]
+
+
+class NoWay(CubistError, ValueError):
+    """The robot cannot perform these turns from there; the text says which."""
+
+
+def best_ends(compiled: Compiled, start: int, composites: Sequence[int]) -> list[int]:
+    """Nodes after each of ``composites`` on the cheapest way from node ``start``.
+
+    Raises :class:`NoWay` when the mechanism cannot perform them.
+    """
+    costs: Weights = np.zeros(1, dtype=np.int64)
+    here: Ints = np.array([start])
+    trail: list[tuple[Ints, Ints]] = []
+    for composite in composites:
+        axis, column = divmod(composite, 15)
+        onward = costs[:, None] + compiled.rows[axis][here, column]
+        chosen = onward.argmin(axis=0)
+        costs = onward[chosen, np.arange(onward.shape[1])]
+        here = compiled.nodes[axis]
+        trail.append((chosen, here))
+        if not (costs < FAR).any():
+            turn = composite_of(composite)
+            raise NoWay(f"{compiled.mechanism.name} cannot turn axis {turn[0]} by {turn[1:]}")
+    return _walk_back(trail, costs + CALM * owed_us(compiled.mechanism, here).astype(np.int64))
+
+
+def _walk_back(trail: list[tuple[Ints, Ints]], costs: Weights) -> list[int]:
+    """Nodes along the cheapest way, from where its last composite ends."""
+    ends: list[int] = []
+    at = int(costs.argmin())
+    for chosen, nodes in reversed(trail):
+        ends.append(int(nodes[at]))
+        at = int(chosen[at])
+    return ends[::-1]
+
+
+def transitions_between(
+    compiled: Compiled, start: int, composite: int, end: int
+) -> list[Transition]:
+    """The cheapest transitions from node ``start`` that end with ``composite`` at node ``end``."""
+    composites = compiled.composites
+    configuration, orientation = divmod(start, ORIENTATIONS)
+    options = list(_base_legs(composites, orientation, composite, end))
+    axis, progress, node = min(
+        options, key=lambda leg: int(composites.best[leg[0]][configuration, leg[1], leg[2]])
+    )
+    legs = _legs(composites, axis, configuration * ORIENTATIONS, progress, node)
+    return [step for leg in legs for step in leg]
+
+
+def _base_legs(
+    composites: Composites, orientation: int, composite: int, end: int
+) -> Iterator[tuple[int, int, int]]:
+    """``composite`` to ``end`` as ``(axis, progress, node)`` seen from orientation 0.
+
+    One for a 3x3x3; for a 2x2x2 one for each way to split the turn over the two layers.
+    """
+    configuration, held = divmod(end, ORIENTATIONS)
+    axis, first, second = composite_of(composite)
+    splits = [(first, second)]
+    if composites.mechanism.size == 2:
+        splits = [((first - other) % 4, other) for other in range(4)]
+    for qa, qb in splits:
+        unframed = held
+        if composites.mechanism.size == 2:
+            unframed = int(reframe_table()[axis, qb, held])
+        seen = int(seen_table()[orientation, axis * 15 + 4 * qa + qb - 1])
+        base = int(between_table()[orientation, unframed])
+        yield seen // 15, seen % 15 + 1, configuration * ORIENTATIONS + base
+
+
+def _legs(
+    composites: Composites, axis: int, source: int, progress: int, node: int
+) -> list[list[Transition]]:
+    """Ways and turns of the cheapest leg to ``node``, found from its last turn backwards."""
+    configuration = source // ORIENTATIONS
+    rounds = composites.turned[axis]
+    target = composites.best[axis][configuration, progress, node]
+    number = next(k for k, r in enumerate(rounds) if r[configuration, progress, node] == target)
+    legs: list[list[Transition]] = []
+    while True:
+        value = rounds[number][configuration, progress, node]
+        edge, came_from, progress = _last_turn(
+            composites, axis, (configuration, number, progress, node), int(value)
+        )
+        edges = composites.edges[axis]
+        step = composites.mechanism.transitions[edges.step[edge]]
+        way = path(composites.closure, came_from, int(edges.start[edge]))
+        legs.append([*way, step])
+        if number == 0:
+            return legs[::-1]
+        number, node = number - 1, came_from
+
+
+def _last_turn(
+    composites: Composites, axis: int, leg: tuple[int, int, int, int], value: int
+) -> tuple[int, int, int]:
+    """``(edge, node the way to it came from, progress before it)`` of a leg's last turn."""
+    configuration, number, progress, node = leg
+    edges = composites.edges[axis]
+    turns = np.flatnonzero(edges.end == node)
+    everywhere = np.arange(composites.closure.nodes)
+    onward = composites.closure.between(everywhere, edges.start[turns])
+    for edge, way in zip(turns, onward.T, strict=True):
+        before = _retreat(progress, int(edges.gain[edge]))
+        sources = _sources(composites, axis, configuration, number, before)
+        ways = sources + way + edges.weight[edge]
+        found = np.flatnonzero(ways == value)
+        if len(found):
+            return int(edge), int(found[0]), before
+    raise NoWay(f"the tables of {composites.mechanism.name} do not agree with its graph")
+
+
+def _sources(
+    composites: Composites, axis: int, configuration: int, number: int, progress: int
+) -> Weights:
+    """What is known before round ``number``: the start, or where the round before ended."""
+    sources: Weights = np.full(composites.closure.nodes, FAR)
+    if number:
+        sources[:] = composites.turned[axis][number - 1][configuration, progress]
+        return sources
+    if progress == 0:
+        sources[configuration * ORIENTATIONS] = 0
+    return sources
+
+
+def _retreat(progress: int, gain: int) -> int:
+    """Progress before a turn: each face's quarters modulo 4."""
+    return 4 * ((progress // 4 - gain // 4) % 4) + (progress % 4 - gain % 4) % 4
+
+
+def path(closure: Closure, start: int, end: int) -> list[Transition]:
+    """The cheapest transitions between two nodes that turn no layer.
+
+    Raises :class:`NoWay` when there are none.
+    """
+    configuration, orientation = divmod(start, ORIENTATIONS)
+    there, held = divmod(end, ORIENTATIONS)
+    node = there * ORIENTATIONS + int(between_table()[orientation, held])
+    steps: list[Transition] = []
+    while node != configuration * ORIENTATIONS:
+        before = int(closure.before[configuration, node])
+        if before < 0:
+            raise NoWay(f"the robot cannot get from state {start} to state {end}")
+        steps.append(closure.steps[before, node])
+        node = before
+    return steps[::-1]

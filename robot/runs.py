@@ -1,0 +1,217 @@
+"""Run records: what happened in each job, with photographs, readable after any crash.
+
+``<state>/runs/000123/run.json`` and the pictures beside it. A record is rewritten atomically as the
+job goes on, so what a crash leaves is a complete record of everything up to it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robot.storage import StorageError, flush_directory, remove_leftovers, write_atomically
+
+Outcome = Literal[
+    "solved",
+    "already-solved",
+    "not-solved",
+    "done",
+    "unreadable",
+    "stopped",
+    "fault",
+    "interrupted",
+]
+"""How a job ended; ``interrupted`` is written at the next start, for jobs that a crash ended."""
+
+JobKind = Literal["solve", "home", "scramble"]
+
+RECORD_NAME = "run.json"
+EXPLANATION_NAME = "reading.png"
+"""The picture of how the cube was read."""
+
+_ID = re.compile(r"\d{6,}")
+
+
+class FaultRecord(BaseModel):
+    """A fault as told to people: its stable ``code``, what happened, and what to do about it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    cause: str
+    remedy: str = ""
+
+
+class RunEvent(BaseModel):
+    """Something that happened ``at_s`` seconds after the start."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at_s: float
+    text: str
+
+
+class RunRecord(BaseModel):
+    """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us."""
+
+    id: str
+    kind: JobKind
+    robot: str
+    started_at: datetime
+    outcome: Outcome | None = None
+    reason: str = ""
+    duration_s: float = 0.0
+    facelets: str | None = None
+    moves: str | None = None
+    planned_us: int | None = None
+    executed_us: int | None = None
+    attempts: int = 1
+    timings_s: dict[str, float] = Field(default_factory=dict)
+    operations: list[dict[str, Any]] = Field(default_factory=list)
+    reading: dict[str, Any] = Field(default_factory=dict)
+    photos: list[str] = Field(default_factory=list)
+    faults: list[FaultRecord] = Field(default_factory=list)
+    events: list[RunEvent] = Field(default_factory=list)
+
+    def summary(self) -> RunRecord:
+        """The record without its long parts, for lists."""
+        long: dict[str, Any] = {"operations": [], "reading": {}, "photos": [], "events": []}
+        return self.model_copy(update=long)
+
+
+class RunWriter:
+    """The record of the job under way. Not for use by two threads at once.
+
+    Without a ``directory`` nothing is kept: what :func:`unrecorded` gives where the disk fails.
+    """
+
+    def __init__(self, directory: Path | None, record: RunRecord) -> None:
+        self.directory = directory
+        self.record = record
+
+    def save(self) -> None:
+        """Write the record as it is now. Raises :class:`StorageError`."""
+        if self.directory is not None:
+            text = self.record.model_dump_json(indent=1)
+            write_atomically(self.directory / RECORD_NAME, text.encode())
+
+    def save_photo(self, name: str, encoded: bytes) -> None:
+        """Keep a picture, already encoded, under a file name like ``scan-F.jpg``."""
+        if self.directory is not None:
+            write_atomically(self.directory / name, encoded)
+            self.record.photos.append(name)
+
+
+class RunStore:
+    """All records of a robot. ``limit_bytes`` is what :meth:`prune` lets them occupy."""
+
+    def __init__(self, directory: Path, limit_bytes: int = 512 * 1024 * 1024) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+
+    def begin(self, kind: JobKind, robot: str, now: datetime) -> RunWriter:
+        """Start the record of a job, under the next free number. Raises :class:`StorageError`."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            number = self._next_number()
+            directory = self.directory / f"{number:06d}"
+            directory.mkdir()
+            flush_directory(self.directory)
+        except OSError as error:
+            raise StorageError(f"{self.directory}: no run record can be kept: {error}") from error
+        record = RunRecord(id=directory.name, kind=kind, robot=robot, started_at=now)
+        writer = RunWriter(directory, record)
+        writer.save()
+        return writer
+
+    def ids(self) -> list[str]:
+        """Numbers of all records, oldest first."""
+        if not self.directory.is_dir():
+            return []
+        names = (path.name for path in self.directory.iterdir() if _ID.fullmatch(path.name))
+        return sorted(names, key=int)
+
+    def load(self, run_id: str) -> RunRecord:
+        """The record with this number, leading zeros optional. Raises :class:`StorageError`."""
+        path = self.directory_of(run_id) / RECORD_NAME
+        try:
+            return RunRecord.model_validate_json(path.read_bytes())
+        except FileNotFoundError as error:
+            raise StorageError(f"run {run_id}: no such run; `cubist runs` lists them") from error
+        except (OSError, ValidationError) as error:
+            raise StorageError(f"{path}: cannot be read: {error}") from error
+
+    def directory_of(self, run_id: str) -> Path:
+        """Where a run's files are; raises :class:`StorageError` for what is not a number."""
+        if not run_id.isdigit():
+            raise StorageError(f"run {run_id!r}: not a run number; `cubist runs` lists them")
+        return self.directory / f"{int(run_id):06d}"
+
+    def latest(self, count: int) -> list[RunRecord]:
+        """Summaries of the last ``count`` readable records, newest first."""
+        found: list[RunRecord] = []
+        for run_id in reversed(self.ids()):
+            if len(found) == count:
+                break
+            record = self._load_if_readable(run_id)
+            if record is not None:
+                found.append(record.summary())
+        return found
+
+    def recover(self) -> list[str]:
+        """After a crash: clear half-written files, close open records; the numbers closed."""
+        closed = []
+        for run_id in self.ids():
+            directory = self.directory_of(run_id)
+            remove_leftovers(directory)
+            record = self._load_if_readable(run_id)
+            if record is None:
+                shutil.rmtree(directory, ignore_errors=True)
+            elif record.outcome is None:
+                record.outcome = "interrupted"
+                record.reason = "the daemon ended before the job did"
+                RunWriter(directory, record).save()
+                closed.append(run_id)
+        return closed
+
+    def prune(self, keep: int = 1) -> list[str]:
+        """Remove the oldest records until the rest fit; the ``keep`` newest stay in any case."""
+        sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
+        total = sum(sizes.values())
+        removed = []
+        for run_id in list(sizes)[: max(0, len(sizes) - keep)]:
+            if total <= self.limit_bytes:
+                break
+            shutil.rmtree(self.directory_of(run_id), ignore_errors=True)
+            total -= sizes[run_id]
+            removed.append(run_id)
+        return removed
+
+    def _next_number(self) -> int:
+        ids = self.ids()
+        return int(ids[-1]) + 1 if ids else 1
+
+    def _load_if_readable(self, run_id: str) -> RunRecord | None:
+        try:
+            return self.load(run_id)
+        except StorageError:
+            return None
+
+
+def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
+    """A record that is only in memory, number 0."""
+    return RunWriter(None, RunRecord(id="000000", kind=kind, robot=robot, started_at=now))
+
+
+def utc_now() -> datetime:
+    """The time, for records."""
+    return datetime.now(UTC)
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.iterdir() if path.is_file())

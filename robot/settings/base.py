@@ -1,0 +1,54 @@
+"""The base of every settings model and the numbers, with units, that they share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Site = Literal["U", "R", "F", "D", "L", "B"]
+"""A face position of the robot: x to the right, y up, z towards the viewer."""
+
+Axis = Literal["x", "y", "z"]
+Rotation = Literal["x", "x2", "x'", "y", "y2", "y'", "z", "z2", "z'"]
+"""A turn of the whole cube about a robot axis: x as an R turn, y as U, z as F."""
+
+Name = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9_-]{0,31}$",
+        description="a name: small letters, digits, - and _, at most 32, a letter first",
+    ),
+]
+Pin = Annotated[
+    int, Field(strict=True, ge=0, le=69, description="a pin number of the microcontroller, 0..69")
+]
+Gpio = Annotated[
+    int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
+]
+PulseUs = Annotated[
+    int,
+    Field(strict=True, ge=300, le=3000, description="a servo pulse in microseconds, 300..3000"),
+]
+TravelMs = Annotated[
+    float,
+    Field(strict=True, ge=1, le=20_000, description="milliseconds, 1..20000 (not seconds)"),
+]
+SettleMs = Annotated[
+    float, Field(strict=True, ge=0, le=5_000, description="milliseconds, 0..5000 (not seconds)")
+]
+Steps = Annotated[int, Field(strict=True, description="a whole number of steps")]
+PositiveSteps = Annotated[
+    int, Field(strict=True, ge=1, le=1_000_000, description="steps, 1..1000000")
+]
+
+
+class Settings(BaseModel):
+    """A frozen part of a profile; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def microseconds(milliseconds: float) -> int:
+    """Milliseconds of a profile as the integer microseconds used inside."""
+    return round(milliseconds * 1000)

@@ -1,0 +1,139 @@
+"""What a profile must fulfil beyond the form of its single values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from robot.settings.actuators import Servo, Stepper, Timed
+from robot.settings.document import Path
+from robot.settings.profile import CameraSettings, RobotProfile, View
+
+Finding = tuple[Path, str]
+
+
+def check_profile(profile: RobotProfile) -> Iterator[Finding]:
+    """Every contradiction between the parts of ``profile``, at the key to be changed."""
+    for name, actuator in profile.actuators.items():
+        path: Path = ("actuators", name)
+        if isinstance(actuator, Servo):
+            yield from _check_servo(path, actuator)
+        elif isinstance(actuator, Stepper):
+            yield from _check_stepper(path, actuator)
+        else:
+            yield from _check_rows(path, actuator, set(actuator.positions))
+    yield from _check_pins(profile)
+    for index, camera in enumerate(profile.cameras):
+        yield from _check_camera(("cameras", index), camera, profile)
+    yield from _check_gpios(profile)
+    for name in profile.simulation.actuators:
+        if name not in profile.actuators:
+            yield ("simulation", "actuators", name), _no_such("actuator", profile.actuators)
+
+
+def _no_such(what: str, known: object) -> str:
+    names = sorted(map(str, known)) if hasattr(known, "__iter__") else []
+    return f"no such {what}; there is {', '.join(names) or 'none'}"
+
+
+def _check_servo(path: Path, servo: Servo) -> Iterator[Finding]:
+    low, high = servo.limits_us
+    if low >= high:
+        yield (*path, "limits_us"), f"the lower limit {low} must be below the upper {high}"
+    for name, pulse in servo.positions_us.items():
+        if not low <= pulse <= high:
+            yield (*path, "positions_us", name), f"{pulse} us is outside limits_us {low}..{high}"
+    yield from _check_rows(path, servo, set(servo.positions_us))
+
+
+def _check_rows(path: Path, actuator: Servo | Timed, positions: set[str]) -> Iterator[Finding]:
+    """The travel and settling tables speak of positions that exist, once each."""
+    seen: set[tuple[str, str]] = set()
+    for index, row in enumerate(actuator.travel):
+        place: Path = (*path, "travel", index, "between")
+        first, second = row.between
+        for name in sorted(set(row.between) - positions):
+            yield place, f"{name}: {_no_such('position', positions)}"
+        if first == second:
+            yield place, "a way from a position to itself takes no time; leave it out"
+        ways = {(first, second)} | (set() if row.one_way else {(second, first)})
+        if ways & seen:
+            yield place, f"the way between {first} and {second} is given twice"
+        seen |= ways
+    for name in sorted(set(actuator.settle_ms) - positions):
+        yield (*path, "settle_ms", name), _no_such("position", positions)
+
+
+def _check_stepper(path: Path, stepper: Stepper) -> Iterator[Finding]:
+    if stepper.steps_per_turn is None and not stepper.positions_steps:
+        yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
+    if stepper.homing is not None and stepper.pins.endstop is None:
+        yield (*path, "pins"), "homing needs the end stop's pin: endstop"
+    homing = stepper.homing
+    if homing is not None and homing.slow_speed_steps_per_s > homing.speed_steps_per_s:
+        yield (*path, "homing", "slow_speed_steps_per_s"), "must not exceed speed_steps_per_s"
+    if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
+        yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
+
+
+def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
+    """No two outputs share a pin, but drivers may share their enable line."""
+    used: dict[int, tuple[str, str]] = {}
+    for name, actuator in profile.actuators.items():
+        if isinstance(actuator, Timed):
+            continue
+        for role, pin in actuator.pins.model_dump().items():
+            if pin is None:
+                continue
+            owner = used.setdefault(pin, (name, role))
+            if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
+                text = f"pin {pin} is already the {owner[1]} of {owner[0]}"
+                yield ("actuators", name, "pins", role), text
+
+
+def _check_gpios(profile: RobotProfile) -> Iterator[Finding]:
+    used: dict[int, str] = {}
+    for key, gpio in profile.panel.model_dump().items():
+        if key.endswith("_gpio") and gpio is not None and used.setdefault(gpio, key) != key:
+            yield ("panel", key), f"GPIO {gpio} is already {used[gpio]}"
+
+
+def _check_camera(path: Path, camera: CameraSettings, profile: RobotProfile) -> Iterator[Finding]:
+    for index, view in enumerate(camera.views):
+        place: Path = (*path, "views", index)
+        yield from _check_view(place, view, profile)
+        if not _convex(view):
+            yield (
+                (*place, "quad"),
+                "corners must go round the face: top left, top right, bottom right, bottom left",
+            )
+
+
+def _check_view(path: Path, view: View, profile: RobotProfile) -> Iterator[Finding]:
+    for name, allowed in view.when.items():
+        actuator = profile.actuators.get(name)
+        if actuator is None:
+            yield (*path, "when", name), _no_such("actuator", profile.actuators)
+            continue
+        positions = positions_of(actuator)
+        for position in sorted(set(allowed) - positions):
+            yield (*path, "when", name), f"{position}: {_no_such('position', positions)}"
+    too_many = [place for place in view.hidden if place > profile.cube.size**2]
+    if too_many:
+        yield (*path, "hidden"), f"a face has {profile.cube.size**2} stickers, not {too_many[0]}"
+
+
+def _convex(view: View) -> bool:
+    """Whether the quad turns clockwise (y down) at all four corners and is not tiny."""
+    quad = view.quad
+    for i in range(4):
+        (ax, ay), (bx, by), (cx, cy) = quad[i], quad[(i + 1) % 4], quad[(i + 2) % 4]
+        if (bx - ax) * (cy - by) - (by - ay) * (cx - bx) <= 1e-4:
+            return False
+    return True
+
+
+def positions_of(actuator: Servo | Stepper | Timed) -> set[str]:
+    """Names of the positions that ``actuator`` has been taught."""
+    if isinstance(actuator, Servo):
+        return set(actuator.positions_us)
+    return set(actuator.positions_steps if isinstance(actuator, Stepper) else actuator.positions)

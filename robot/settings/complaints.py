@@ -1,0 +1,131 @@
+"""Pydantic's findings in the words of the person who wrote the YAML."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from robot.settings.document import Document, Path
+from robot.settings.errors import Complaint
+
+UNITS = ("_ms", "_us", "_s", "_mm", "_degrees", "_quarters", "_steps", "_gpio")
+
+
+def complaints_of(
+    error: ValidationError, document: Document, model: type[BaseModel]
+) -> list[Complaint]:
+    """Every finding of ``error`` with file, line, key and what would be allowed there."""
+    seen: dict[Path, Complaint] = {}
+    for finding in error.errors(include_url=False):
+        absent = finding["type"] in ("missing", "extra_forbidden")
+        path = _real_path(finding["loc"], document.data, absent)
+        text = _text(dict(finding), path, _types_at(path[:-1], model, document.data))
+        seen.setdefault(path, document.complaint(path, text))
+    deepest = [path for path in seen if not any(_inside(other, path) for other in seen)]
+    return [seen[path] for path in deepest]
+
+
+def _inside(path: Path, outer: Path) -> bool:
+    """Whether ``path`` is below ``outer``; then it says more precisely what is wrong."""
+    return len(path) > len(outer) and path[: len(outer)] == outer
+
+
+def _real_path(loc: tuple[str | int, ...], data: Any, absent: bool) -> Path:
+    """``loc`` without the names of union members that pydantic adds; ``absent``: the key is not."""
+    path: list[str | int] = []
+    for position, step in enumerate(loc):
+        inside = isinstance(data, dict) and step in data
+        inside = inside or (isinstance(data, list) and isinstance(step, int) and step < len(data))
+        if inside:
+            data = data[step]
+            path.append(step)
+        elif absent and position == len(loc) - 1 and isinstance(data, dict):
+            path.append(step)
+    return tuple(path)
+
+
+def _text(finding: dict[str, Any], path: Path, owners: list[type[BaseModel]]) -> str:
+    """One sentence: what is wrong and what is allowed; ``owners`` may hold the last of ``path``."""
+    kind = finding["type"]
+    if kind == "extra_forbidden":
+        return _unknown_key(str(path[-1]), {key for owner in owners for key in owner.model_fields})
+    if kind == "missing":
+        return "missing" + _allowed(path, owners)
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return f"kind must be one of {finding['ctx'].get('expected_tags', 'those documented')}"
+    given = finding.get("input")
+    shown = "" if isinstance(given, dict | list | tuple) else f", not {given!r}"
+    message = str(finding["msg"]).removeprefix("Value error, ")
+    return message + shown + _allowed(path, owners)
+
+
+def _unknown_key(key: str, allowed: set[str]) -> str:
+    """Complain about ``key``; a key that differs by its unit gets the unit explained."""
+    stem = next((key.removesuffix(unit) for unit in UNITS if key.endswith(unit)), key)
+    for other in sorted(allowed):
+        unit = next((u for u in UNITS if other.endswith(u)), "")
+        if unit and stem == other.removesuffix(unit):
+            return f"unknown key; the unit is part of the name: write {other}"
+    near = difflib.get_close_matches(key, allowed, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown key{hint} (allowed: {', '.join(sorted(allowed))})"
+
+
+def _allowed(path: Path, owners: list[type[BaseModel]]) -> str:
+    """The description of the field at ``path``, as ``(expected: ...)``."""
+    for owner in owners if path else ():
+        field = owner.model_fields.get(str(path[-1]))
+        if field is not None and field.description:
+            return f" (expected: {field.description})"
+    return ""
+
+
+def _types_at(path: Path, model: type[BaseModel], data: Any) -> list[type[BaseModel]]:
+    """The settings models that the value at ``path`` of ``data`` may be an instance of."""
+    types: list[Any] = [model]
+    for step in path:
+        types = [below for owner in types for below in _step_into(owner, step)]
+        data = data[step]
+    found = [member for owner in types for member in _models(owner)]
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return [owner for owner in found if _of_kind(owner, kind)] or found
+
+
+def _of_kind(owner: type[BaseModel], kind: Any) -> bool:
+    field = owner.model_fields.get("kind")
+    return field is not None and kind in get_args(field.annotation)
+
+
+def _step_into(owner: Any, step: str | int) -> Iterator[Any]:
+    """Types of the value under ``step`` in a value of type ``owner``."""
+    for member in _members(owner):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            field = member.model_fields.get(str(step))
+            if field is not None:
+                yield field.annotation
+        elif get_origin(member) is dict:
+            yield get_args(member)[1]
+        elif get_origin(member) is tuple:
+            yield from (part for part in get_args(member) if part is not Ellipsis)
+
+
+def _models(owner: Any) -> Iterator[type[BaseModel]]:
+    for member in _members(owner):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            yield member
+
+
+def _members(owner: Any) -> Iterator[Any]:
+    """``owner`` without Annotated, and each member of a union on its own."""
+    origin = get_origin(owner)
+    if origin is Annotated:
+        yield from _members(get_args(owner)[0])
+    elif origin in (Union, UnionType):
+        for member in get_args(owner):
+            yield from _members(member)
+    else:
+        yield owner

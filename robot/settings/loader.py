@@ -1,0 +1,73 @@
+"""Finding profiles by name and reading them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from robot.settings.checks import check_profile
+from robot.settings.complaints import complaints_of
+from robot.settings.document import parse_document
+from robot.settings.errors import BadProfile, Complaint, UnknownProfile
+from robot.settings.geometry import check_geometry
+from robot.settings.profile import RobotProfile
+
+DEFAULT_PROFILE = "cubotino"
+
+
+def profile_folders() -> tuple[Path, ...]:
+    """Where profiles are looked for: the checkout's ``config/``, then the installed one."""
+    checkout = Path(__file__).resolve().parents[2] / "config"
+    installed = Path(sys.prefix) / "share" / "cubist" / "config"
+    return tuple(folder for folder in (checkout, installed) if folder.is_dir())
+
+
+def list_profiles(reference: bool = False) -> tuple[str, ...]:
+    """Names of the shipped robots; with ``reference`` those of the planning benchmarks instead."""
+    found = (
+        {file.stem for file in folder.glob("*.yaml")}
+        if not reference
+        else {f"reference/{file.stem}" for file in (folder / "reference").glob("*.yaml")}
+        for folder in profile_folders()
+    )
+    return tuple(sorted(set().union(*found)))
+
+
+def profile_path(name: str) -> Path:
+    """The file of the profile called ``name``; :class:`UnknownProfile` if there is none."""
+    for folder in profile_folders():
+        path = folder / f"{name}.yaml"
+        if path.is_file():
+            return path
+    known = ", ".join(list_profiles())
+    raise UnknownProfile(f"no profile named {name}; there is {known} (or give a path to a .yaml)")
+
+
+def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
+    """The profile of that name, or of that file; :class:`BadProfile` lists all its faults."""
+    given = Path(name_or_path)
+    is_path = isinstance(name_or_path, Path) or given.suffix in {".yaml", ".yml"}
+    path = given if is_path else profile_path(str(name_or_path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadProfile([Complaint(str(path), 0, "", f"cannot be read: {reason}")]) from None
+    return parse_profile(text, str(path))
+
+
+def parse_profile(text: str, file: str = "profile") -> RobotProfile:
+    """The profile that ``text`` describes; ``file`` names it in complaints."""
+    document = parse_document(text, file)
+    if not isinstance(document.data, dict):
+        raise BadProfile([Complaint(file, 0, "", "a profile is a mapping of keys to values")])
+    try:
+        profile = RobotProfile.model_validate(document.data)
+    except ValidationError as error:
+        raise BadProfile(complaints_of(error, document, RobotProfile)) from None
+    findings = list(check_profile(profile)) or list(check_geometry(profile))
+    if findings:
+        raise BadProfile([document.complaint(path, text) for path, text in findings])
+    return profile

@@ -1,0 +1,139 @@
+"""The whole description of a robot: :class:`RobotProfile` and its smaller sections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from robot.settings.actuators import Actuator
+from robot.settings.base import Gpio, Name, Settings, Site
+from robot.settings.mechanisms import MechanismSettings
+
+Fraction = Annotated[
+    float, Field(ge=0, le=1, description="a fraction of the picture's width or height, 0..1")
+]
+Point = tuple[Fraction, Fraction]
+
+
+class CubeSettings(Settings):
+    """The puzzle the robot was built for. Sizes are millimetres."""
+
+    size: Annotated[int, Field(strict=True, ge=2, le=3, description="2 or 3 layers")]
+    edge_mm: float = Field(default=57.0, ge=20, le=120)
+
+
+class View(Settings):
+    """A robot site as a camera sees it.
+
+    ``quad``: the face's corners in the picture, x to the right and y down as fractions of width and
+    height, in the order of the site's own drawing (Kociemba's): top left, top right, bottom right,
+    bottom left. ``when``: actuator positions in which it can be seen; ``hidden``: stickers (row by
+    row from 1) that something always covers.
+    """
+
+    site: Site
+    quad: tuple[Point, Point, Point, Point]
+    when: dict[Name, tuple[Name, ...]] = Field(default_factory=dict)
+    hidden: tuple[Annotated[int, Field(ge=1, le=9)], ...] = ()
+
+
+class CameraSettings(Settings):
+    """A camera and the sites it sees. ``device`` is a V4L2 number, a camera number or a folder."""
+
+    name: Name
+    kind: Literal["picamera2", "usb", "folder", "simulated"]
+    device: int | str = 0
+    resolution: tuple[
+        Annotated[int, Field(ge=64, le=8192)], Annotated[int, Field(ge=64, le=8192)]
+    ] = (640, 480)
+    settle_ms: Annotated[float, Field(ge=0, le=5000)] = 150.0
+    capture_ms: Annotated[float, Field(ge=0, le=5000)] = 50.0
+    views: tuple[View, ...] = Field(min_length=1)
+
+
+Light = Annotated[float, Field(ge=0, le=10, description="linear light, 1 is white")]
+
+
+class ColourSettings(Settings):
+    """Colours of this robot's cube: linear red, green and blue of the stickers of each face.
+
+    ``trust`` is how many stickers' worth of evidence they count as.
+    """
+
+    linear_rgb: dict[Site, tuple[Light, Light, Light]] = Field(min_length=6)
+    trust: float = Field(default=4.0, gt=0, le=100)
+
+
+class FirmwareSettings(Settings):
+    """What runs on the microcontroller, or ``host`` for a process on this machine."""
+
+    target: Literal["host", "atmega328p", "atmega2560"] = "host"
+    baud: Literal[115200, 250000, 500000, 1000000] = 500000
+
+
+class LinkSettings(Settings):
+    """Where the microcontroller is: a device, or ``auto`` to look for one."""
+
+    port: str = "auto"
+
+
+class PanelSettings(Settings):
+    """GPIO (BCM) numbers of button, light, buzzer and the hardware enable line."""
+
+    start_button_gpio: Gpio | None = None
+    led_gpio: Gpio | None = None
+    buzzer_gpio: Gpio | None = None
+    estop_gpio: Gpio | None = None
+
+
+class PolicySettings(Settings):
+    """How long to think and how often to try again."""
+
+    search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
+    search_threads: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    stop_early: bool = True
+    improve_while_turning: bool = False
+    end_scan_early: bool = False
+    scan_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
+    solve_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
+    check_after: bool = True
+
+
+class SimulatedActuator(Settings):
+    """What the simulated robot's actuator can do, whatever it is asked to.
+
+    A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
+    ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``.
+    """
+
+    max_speed_us_per_s: float | None = Field(default=None, gt=0)
+    stall_speed_steps_per_s: float | None = Field(default=None, gt=0)
+    stall_acceleration_steps_per_s2: float | None = Field(default=None, gt=0)
+    power_on_steps: int = 0
+
+
+class SimulationSettings(Settings):
+    """Physics of the simulated robot; a real one has no use for it."""
+
+    actuators: dict[Name, SimulatedActuator] = Field(default_factory=dict)
+    tolerance_degrees: Annotated[float, Field(gt=0, le=45)] = 12.0
+    picture_noise: Annotated[float, Field(ge=0, le=50)] = 2.0
+
+
+class RobotProfile(Settings):
+    """A robot: what it is made of, how it is connected, how it was calibrated."""
+
+    format: Literal[1]
+    name: Name
+    title: str = Field(min_length=1, max_length=80)
+    cube: CubeSettings
+    mechanism: MechanismSettings
+    actuators: dict[Name, Actuator] = Field(min_length=1, max_length=16)
+    cameras: tuple[CameraSettings, ...] = ()
+    colours: ColourSettings | None = None
+    firmware: FirmwareSettings = FirmwareSettings()
+    link: LinkSettings = LinkSettings()
+    panel: PanelSettings = PanelSettings()
+    policy: PolicySettings = PolicySettings()
+    simulation: SimulationSettings = SimulationSettings()

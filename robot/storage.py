@@ -1,0 +1,128 @@
+"""Files that survive a power cut: replaced whole or not at all.
+
+The order of system calls is what matters: write and flush a temporary file in the same directory,
+rename it over the old one, flush the directory. Whenever the power goes, a reader finds the old
+contents or the new, never a mixture; what may be left over is a temporary file, which
+:func:`remove_leftovers` clears at the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from solver.errors import CubistError
+
+PREVIOUS_SUFFIX = ".previous"
+TEMPORARY_PREFIX = ".cubist-"
+TEMPORARY_SUFFIX = ".tmp"
+
+_REMEDIES = {
+    errno.ENOSPC: "The disk is full; free some space (`cubist runs prune` removes old records).",
+    errno.EDQUOT: "The disk quota is used up; free some space.",
+    errno.EROFS: "The disk is mounted read-only; check `dmesg` for card errors, then remount it.",
+    errno.EACCES: "Check who owns the directory; `cubist doctor` shows what is expected.",
+    errno.ENOENT: "Create the directory first.",
+}
+
+
+class StorageError(CubistError, OSError):
+    """A file could not be written or read; the previous contents are untouched."""
+
+
+def write_atomically(
+    path: Path, data: bytes, *, keep_previous: bool = False, mode: int = 0o644
+) -> None:
+    """Replace the file at ``path`` with ``data``, durably, or leave it as it was.
+
+    With ``keep_previous`` the contents replaced stay in ``<name>.previous``. The directory must
+    exist. Raises :class:`StorageError`.
+    """
+    with _explained(path):
+        temporary = _temporary(path)
+        try:
+            _write_flushed(temporary, data, mode)
+            if keep_previous:
+                _keep_previous(path)
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        flush_directory(path.parent)
+
+
+def previous_of(path: Path) -> Path:
+    """Where ``write_atomically(..., keep_previous=True)`` leaves the contents it replaced."""
+    return path.with_name(path.name + PREVIOUS_SUFFIX)
+
+
+def restore_previous(path: Path) -> None:
+    """Exchange a file with its previous version, so that doing it twice changes nothing.
+
+    Raises :class:`StorageError` when there is no previous version.
+    """
+    with _explained(path):
+        older = previous_of(path).read_bytes()
+    write_atomically(path, older, keep_previous=True)
+
+
+def flush_directory(directory: Path) -> None:
+    """Make renames and removals inside ``directory`` durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(directory: Path) -> int:
+    """Remove temporary files of saves that were cut off; how many there were.
+
+    Call it only where no save can be under way: at the start of the program that owns the files.
+    """
+    count = 0
+    for path in directory.glob(f"{TEMPORARY_PREFIX}*{TEMPORARY_SUFFIX}"):
+        path.unlink(missing_ok=True)
+        count += 1
+    return count
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f"{TEMPORARY_PREFIX}{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+
+
+def _write_flushed(path: Path, data: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _keep_previous(path: Path) -> None:
+    """Give the present file a second name; a link, so no moment has neither file."""
+    link = _temporary(previous_of(path))
+    with contextlib.suppress(FileNotFoundError):
+        link.unlink(missing_ok=True)
+        os.link(path, link)
+        link.replace(previous_of(path))
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "")
+        reason = error.strerror or type(error).__name__
+        raise StorageError(f"{path}: cannot be written: {reason}. {remedy}".rstrip()) from error

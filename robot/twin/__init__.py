@@ -1,0 +1,1 @@
+"""The simulated robot: a second opinion that watches the pins of the firmware."""

@@ -1,0 +1,170 @@
+"""The cube as a physical body: stickers with a place and a direction, moved by rotation matrices.
+
+The body is built from vectors alone so that its verdict is independent of the move tables the
+program solves with. Lengths are in half cubies: a cube of size N spans -N..N on each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+SITES = "URFDLB"
+
+NORMALS: dict[str, tuple[int, int, int]] = {
+    "U": (0, 1, 0),
+    "R": (1, 0, 0),
+    "F": (0, 0, 1),
+    "D": (0, -1, 0),
+    "L": (-1, 0, 0),
+    "B": (0, 0, -1),
+}
+"""Outward direction of each site in the robot frame (x right, y up, z towards the viewer)."""
+
+_RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
+    "U": ((1, 0, 0), (0, 0, 1)),
+    "R": ((0, 0, -1), (0, -1, 0)),
+    "F": ((1, 0, 0), (0, -1, 0)),
+    "D": ((1, 0, 0), (0, 0, -1)),
+    "L": ((0, 0, 1), (0, -1, 0)),
+    "B": ((-1, 0, 0), (0, -1, 0)),
+}
+
+IntArray = NDArray[np.int64]
+
+
+def face_axes(site: str) -> tuple[IntArray, IntArray, IntArray]:
+    """``(normal, right, down)`` of a site as Kociemba draws it; int64[3] each."""
+    right, down = _RIGHT_AND_DOWN[site]
+    return np.array(NORMALS[site]), np.array(right), np.array(down)
+
+
+def rotation(axis: tuple[int, int, int], quarter_turns: int) -> IntArray:
+    """int64[3, 3] turning by clockwise quarters as seen from the tip of ``axis``."""
+    x, y, z = axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    clockwise = np.eye(3, dtype=np.int64) - cross + cross @ cross
+    return np.asarray(np.linalg.matrix_power(clockwise, quarter_turns % 4))
+
+
+class CubeBody:
+    """An NxN cube in the robot; facelets are letters at the robot's sites, in Kociemba's order."""
+
+    def __init__(self, facelets: str) -> None:
+        self.size = round((len(facelets) / 6) ** 0.5)
+        if not facelets or 6 * self.size**2 != len(facelets) or set(facelets) - set(SITES):
+            raise ValueError("a cube has 6 N^2 facelets, letters of URFDLB")
+        self.places, self.normals = _drawn_stickers(self.size)
+        self.letters = np.array(list(facelets))
+        self._hub = _hub_stickers(self.size)
+
+    @property
+    def core(self) -> IntArray:
+        """int64[3, 3]: how the hub is turned since the start.
+
+        The hub is what the centres show; where there are none, the piece that began at D, L, B.
+        """
+        signs = {"U": 1, "R": 1, "F": 1, "D": -1, "L": -1, "B": -1}
+        axes = {"R": 0, "L": 0, "U": 1, "D": 1, "F": 2, "B": 2}
+        core = np.zeros((3, 3), dtype=np.int64)
+        for face, sticker in self._hub.items():
+            core[:, axes[face]] = signs[face] * self.normals[sticker]
+        return core
+
+    def facelets(self) -> str:
+        """The letters as they stand at the robot's sites, in Kociemba's order."""
+        where = dict(zip(_keys(self.places, self.normals), self.letters.tolist(), strict=True))
+        return "".join(where[key] for key in _keys(*_drawn_stickers(self.size)))
+
+    @property
+    def solved(self) -> bool:
+        """Whether every site shows one colour."""
+        return all(
+            len(set(self.letters[(self.normals == NORMALS[site]).all(axis=1)])) == 1
+            for site in SITES
+        )
+
+    def rotate(self, axis: tuple[int, int, int], quarter_turns: int) -> None:
+        """Turn the whole cube clockwise seen from the tip of ``axis``."""
+        if quarter_turns % 4 == 0:
+            return
+        self._move(np.ones(len(self.letters), dtype=bool), rotation(axis, quarter_turns))
+
+    def turn(self, site: str, quarter_turns: int) -> None:
+        """Turn the outer layer at ``site`` clockwise seen from outside."""
+        if quarter_turns % 4 == 0:
+            return
+        self._move(self.layer(site), rotation(NORMALS[site], quarter_turns))
+
+    def layer(self, site: str) -> NDArray[np.bool_]:
+        """bool[6 N^2]: which stickers sit on the outer layer at ``site``."""
+        depth = self.places @ np.array(NORMALS[site])
+        return np.asarray(depth >= self.size - 1)
+
+    def face_at(self, site: str) -> str:
+        """Which face of the cube, by its hub, looks out of ``site``; the start names the faces."""
+        original = self.core.T @ np.array(NORMALS[site])
+        return next(name for name, normal in NORMALS.items() if tuple(original) == normal)
+
+    def held_upright(self) -> CubeBody:
+        """A copy in the orientation of the start, layers as they are."""
+        copy = self._copy()
+        copy._move(np.ones(len(self.letters), dtype=bool), self.core.T)
+        return copy
+
+    def repainted(self, letters: Mapping[int, str]) -> CubeBody:
+        """A copy on which stickers, numbered as in the first facelets, have other colours."""
+        copy = self._copy()
+        for number, letter in letters.items():
+            copy.letters[number] = letter
+        return copy
+
+    def _copy(self) -> CubeBody:
+        copy = CubeBody("".join(self.letters))
+        copy.places, copy.normals = self.places.copy(), self.normals.copy()
+        return copy
+
+    def _move(self, chosen: NDArray[np.bool_], matrix: IntArray) -> None:
+        self.places[chosen] = self.places[chosen] @ matrix.T
+        self.normals[chosen] = self.normals[chosen] @ matrix.T
+
+
+def _hub_stickers(size: int) -> dict[str, int]:
+    """Three stickers that stay together in every turn: their numbers by their first face."""
+    if size % 2:
+        return {face: SITES.index(face) * size**2 + size**2 // 2 for face in "URF"}
+    places, normals = _drawn_stickers(size)
+    at_corner = (places @ np.array([1, 1, 1])) == -(3 * size - 2)
+    return {
+        face: int(np.flatnonzero(at_corner & (normals == NORMALS[face]).all(axis=1))[0])
+        for face in "DLB"
+    }
+
+
+def _drawn_stickers(size: int) -> tuple[IntArray, IntArray]:
+    """Places and normals, int64[6 N^2, 3] each, in the order of a facelet string."""
+    places, normals = [], []
+    for site in SITES:
+        normal, right, down = face_axes(site)
+        for row in range(size):
+            for column in range(size):
+                across, along = 2 * column - size + 1, 2 * row - size + 1
+                places.append(normal * size + right * across + down * along)
+                normals.append(normal)
+    return np.array(places), np.array(normals)
+
+
+def _keys(places: IntArray, normals: IntArray) -> list[tuple[int, ...]]:
+    """Every sticker's place and normal in a form that dictionaries take."""
+    return [tuple(row) for row in np.hstack([places, normals]).tolist()]
+
+
+def scrambled(size: int, seed: int) -> CubeBody:
+    """A cube turned at random by hand: 200 random turns of its outer layers from solved."""
+    body = CubeBody("".join(letter * size * size for letter in SITES))
+    generator = np.random.default_rng(seed)
+    for face, quarters in generator.integers((0, 1), (6, 4), size=(200, 2)):
+        body.turn(SITES[face], int(quarters))
+    return CubeBody(body.facelets())

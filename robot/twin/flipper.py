@@ -1,0 +1,166 @@
+"""A turntable below the cube and arms above it, as pieces of plastic.
+
+Nothing here knows of plans or operations: only where the table and the arms are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from robot.twin.arms import SLACK_PART, Arm, Roll
+from robot.twin.cube import NORMALS, CubeBody
+from robot.twin.incidents import Reporter
+from robot.twin.pose import Pose, turned
+from robot.twin.slipping import Slipping
+from robot.twin.twisting import beyond
+
+TIPPING_PART = 0.75
+"""A cube lifted this far (after the slack) falls over; otherwise it falls back."""
+
+
+@dataclass
+class Lift:
+    """A cube being rolled; ``highest`` is the part of the way made so far."""
+
+    roll: Roll
+    highest: float
+    part: float
+    rolled: bool = False
+
+
+class Flipper:
+    """Table, arms and cube; ``table`` and ``arms`` are known by their motors' names."""
+
+    def __init__(
+        self,
+        body: CubeBody,
+        table: str,
+        arms: Sequence[Arm],
+        tolerance_quarters: float,
+        report: Reporter,
+    ) -> None:
+        self.body = body
+        self.slips = Slipping()
+        self._table = table
+        self._arms = tuple(arms)
+        self._tolerance = tolerance_quarters
+        self._report = report
+        self._angle: float | None = None
+        self._yaw = self._twist = self._drift = 0.0
+        self._mode = "open"
+        self._lift: Lift | None = None
+
+    def update(self, positions: Mapping[str, float]) -> None:
+        """The motors are now at ``positions``: the table in quarters, arms in their own units."""
+        angle = positions[self._table]
+        moved = 0.0 if self._angle is None else angle - self._angle
+        self._angle = angle
+        self._change_mode(self._combined_role(positions))
+        self._follow_lift(positions)
+        if moved:
+            self._turn(moved)
+
+    def place(self, actuator: str, position: float) -> str | None:
+        """Name of the place an arm is at, None on its way or for the table."""
+        for arm in self._arms:
+            if arm.name == actuator and (place := arm.place(position)) is not None:
+                return place.name
+        return None
+
+    def pose(self) -> Pose:
+        """How far cube and bottom layer are from where the body's stickers are booked."""
+        whole = turned(NORMALS["D"], beyond(self._yaw))
+        if self._lift is not None:
+            axis, quarters = self._lift.roll
+            made = self._lift.highest - 1 if self._lift.rolled else self._lift.part
+            whole = whole @ turned(axis, quarters * made)
+        twist = beyond(self._twist)
+        return Pose(whole, (("D", twist),) if twist else ())
+
+    def _combined_role(self, positions: Mapping[str, float]) -> str:
+        roles = {arm.role(positions[arm.name]) for arm in self._arms}
+        return next((role for role in ("moving", "block", "hold") if role in roles), "open")
+
+    def _change_mode(self, mode: str) -> None:
+        if mode == self._mode:
+            return
+        if self._mode == "hold":
+            self._release()
+        if mode == "hold" and abs(beyond(self._yaw)) > self._tolerance:
+            text = "an arm closed on a cube that did not stand square"
+            self._report("hold-not-square", text, "")
+        self._mode, self._drift = mode, 0.0
+
+    def _release(self) -> None:
+        """The cube is let go: it now stands as its bottom layer does."""
+        rest = beyond(self._twist)
+        if abs(rest) > self._tolerance:
+            text = "the cube was let go with its bottom layer between two quarter turns"
+            self._report("layer-not-square", text, "")
+        self._twist = 0.0
+        self._set_yaw(self._yaw + rest)
+
+    def _follow_lift(self, positions: Mapping[str, float]) -> None:
+        """Follow the arm that rolls the cube, if one does."""
+        lifts = ((arm.name, arm.lifts(positions[arm.name])) for arm in self._arms)
+        name, lift = next(((n, found) for n, found in lifts if found is not None), ("", None))
+        if lift is None:
+            self._settle()
+            return
+        roll, part = lift
+        if self._lift is None:
+            self._lift = Lift(roll, part, part)
+            self._check_start(name, positions)
+        self._lift.part = part
+        self._lift.highest = max(self._lift.highest, part)
+        if part >= TIPPING_PART and not self._lift.rolled:
+            self._tip(self._lift)
+
+    def _tip(self, lift: Lift) -> None:
+        """The cube falls over; or it slips off the arm, where that fault has been asked for."""
+        lift.rolled = True
+        if self.slips.wanted > 0:
+            self.slips.wanted -= 1
+        else:
+            self.body.rotate(*lift.roll)
+
+    def _check_start(self, lifter: str, positions: Mapping[str, float]) -> None:
+        """The cube is about to be lifted: nobody may hold it and it must stand square."""
+        others = {arm.role(positions[arm.name]) for arm in self._arms if arm.name != lifter}
+        if others - {"open"}:
+            self._report("flip-held", "the cube was flipped while another arm was down", "")
+        if abs(beyond(self._yaw)) > self._tolerance:
+            text = "the cube was flipped while the turntable stood between two quarter turns"
+            self._report("flip-not-square", text, "")
+
+    def _settle(self) -> None:
+        """The arm is down again; a cube that was lifted but not tipped over has fallen back."""
+        if self._lift is not None and not self._lift.rolled and self._lift.highest > SLACK_PART:
+            self._report("flip-incomplete", "the cube was lifted but did not roll over", "")
+        self._lift = None
+
+    def _turn(self, quarters: float) -> None:
+        """The table has moved by ``quarters``, with whatever it takes along."""
+        if self._mode == "hold":
+            before = round(self._twist)
+            self._twist += quarters
+            self.body.turn("D", round(self._twist) - before)
+            return
+        if self._mode != "open":
+            self._check_drift(quarters)
+        self._set_yaw(self._yaw + quarters)
+
+    def _set_yaw(self, yaw: float) -> None:
+        self.body.rotate(NORMALS["D"], round(yaw) - round(self._yaw))
+        self._yaw = yaw
+
+    def _check_drift(self, quarters: float) -> None:
+        self._drift += quarters
+        if abs(self._drift) <= self._tolerance:
+            return
+        if self._lift is not None:
+            text = "the turntable moved while the cube was being flipped"
+        else:
+            text = "the turntable moved while an arm was neither open nor holding the cube"
+        self._report("turn-while-arm-moves", text, "")

@@ -1,0 +1,203 @@
+"""Jaws that hold the cube from its sides, turn, open and close.
+
+A closed gripper holds the outer layer of its site. When it turns, what happens depends on who else
+holds the cube: with a closed gripper on a crossing axis its layer turns; alone, or together with
+the opposite gripper, it turns the whole cube. The two jaws lie along a line across the gripper's
+axis; in that direction they reach over the neighbouring layers and are in their way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robot.twin.arms import Arm
+from robot.twin.cube import NORMALS, CubeBody
+from robot.twin.incidents import Reporter
+from robot.twin.pose import FloatArray, Pose, turned
+from robot.twin.slipping import Slipping
+from robot.twin.twisting import OPPOSITE, TwistingCube, beyond
+
+
+@dataclass
+class Gripper:
+    """One gripper: its site, the motor that turns it (positions in quarters), its jaws.
+
+    ``across`` is the robot direction along which the jaws lie when the motor is at 0; ``width`` is
+    how much of a face's width each covers, 0..1.
+    """
+
+    site: str
+    rotation: str
+    jaws: Arm
+    across: tuple[int, int, int]
+    width: float = 0.0
+    angle: float | None = None
+    grip: str = "hold"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the jaws are closed on the cube."""
+        return self.grip == "hold"
+
+    def reach(self, other: Gripper) -> float:
+        """How far, 0..1, the jaws stick out towards the site of ``other``."""
+        direction = turned(NORMALS[self.site], self.angle or 0.0) @ np.array(self.across)
+        return float(abs(direction @ np.array(NORMALS[other.site])))
+
+    def covers(self, size: int) -> list[FloatArray]:
+        """The jaws over the two faces they reach: a piece as deep as the gripper's layer."""
+        if self.grip == "open" or not self.width:
+            return []
+        normal = np.array(NORMALS[self.site], dtype=float)
+        direction = turned(NORMALS[self.site], self.angle or 0.0) @ np.array(self.across)
+        side = np.cross(normal, direction) * self.width
+        rim, end = 1.15 * normal, (1 - 2 / size) * normal
+        return [
+            np.array([rim - side, rim + side, end + side, end - side]) + sign * 1.04 * direction
+            for sign in (1, -1)
+        ]
+
+
+class GripperMechanism:
+    """Grippers around one cube."""
+
+    def __init__(
+        self,
+        cube: TwistingCube,
+        grippers: Sequence[Gripper],
+        tolerance_quarters: float,
+        report: Reporter,
+    ) -> None:
+        self.slips = Slipping()
+        self._cube = cube
+        self._grippers = tuple(grippers)
+        self._tolerance = tolerance_quarters
+        self._report = report
+        self._drift: dict[str, float] = {}
+
+    @property
+    def body(self) -> CubeBody:
+        """The cube between the jaws."""
+        return self._cube.body
+
+    def update(self, positions: Mapping[str, float]) -> None:
+        """Motors of rotations are at ``positions`` in quarters, those of jaws in their own."""
+        for gripper in self._grippers:
+            self._set_grip(gripper, gripper.jaws.role(positions[gripper.jaws.name]))
+        for gripper in self._grippers:
+            angle = positions[gripper.rotation]
+            moved = 0.0 if gripper.angle is None else angle - gripper.angle
+            gripper.angle = angle
+            if moved:
+                self._turn(gripper, moved)
+
+    def place(self, actuator: str, position: float) -> str | None:
+        """Name of the place some jaws are at, None on their way or for a rotation."""
+        for gripper in self._grippers:
+            if gripper.jaws.name == actuator and (place := gripper.jaws.place(position)):
+                return place.name
+        return None
+
+    def pose(self) -> Pose:
+        """Where cube and layers are."""
+        jaws = [jaw for gripper in self._grippers for jaw in gripper.covers(self.body.size)]
+        return replace(self._cube.pose(), covers=tuple(jaws))
+
+    def _set_grip(self, gripper: Gripper, grip: str) -> None:
+        if grip == gripper.grip:
+            return
+        before, gripper.grip = gripper.grip, grip
+        self._drift[gripper.site] = 0.0
+        if before == "hold":
+            self._let_go(gripper)
+        if grip == "hold":
+            self._take_hold(gripper)
+        if grip != "open":
+            self._check_jaws(gripper)
+
+    def _let_go(self, gripper: Gripper) -> None:
+        if not any(other.holds for other in self._grippers):
+            self._report("dropped", "no gripper holds the cube: it falls", "")
+        if self._cube.off_square(gripper.site) > self._tolerance:
+            text = f"gripper {gripper.site} let go of its layer between two quarter turns"
+            self._report("layer-not-square", text, gripper.site)
+        else:
+            self._cube.settle(gripper.site)
+
+    def _take_hold(self, gripper: Gripper) -> None:
+        axis, tilt = self._cube.tilt
+        off = abs(beyond(gripper.angle or 0.0))
+        along = gripper.site in {axis, OPPOSITE[axis]}
+        if abs(tilt) > self._tolerance and not along:
+            text = f"gripper {gripper.site} closed on a cube that was not square to it"
+            self._report("grip-not-square", text, gripper.site)
+        elif off > self._tolerance and not along:
+            text = f"gripper {gripper.site} closed between two quarter turns"
+            self._report("grip-not-square", text, gripper.site)
+        elif not along:
+            self._cube.settle_whole()
+
+    def _turn(self, gripper: Gripper, quarters: float) -> None:
+        """A gripper has turned by ``quarters``, with what it holds."""
+        self._check_jaws(gripper)
+        if gripper.grip == "moving":
+            self._check_drift(gripper, quarters)
+        if not gripper.holds:
+            return
+        quarters = self.slips.carried(gripper.site, quarters)
+        if self._crossing_holder(gripper):
+            self._cube.turn_layer(gripper.site, quarters)
+            return
+        opposite = self._at(OPPOSITE[gripper.site])
+        if opposite is None or not opposite.holds:
+            self._cube.turn_whole(gripper.site, quarters)
+        elif self.body.size == 2:
+            self._cube.turn_layer(gripper.site, quarters)
+        else:
+            self._share_turn(gripper, quarters)
+
+    def _share_turn(self, gripper: Gripper, quarters: float) -> None:
+        """Two opposite grippers alone hold the cube: its middle goes half the way of each."""
+        self._cube.turn_whole(gripper.site, quarters / 2)
+        self._cube.turn_layer(gripper.site, quarters / 2)
+        self._cube.turn_layer(OPPOSITE[gripper.site], quarters / 2)
+        if self._cube.off_square(gripper.site) > self._tolerance:
+            text = f"gripper {gripper.site} turned its layer while nobody held the cube's middle"
+            self._report("layer-not-held", text, gripper.site)
+
+    def _crossing_holder(self, gripper: Gripper) -> bool:
+        along = {gripper.site, OPPOSITE[gripper.site]}
+        return any(other.holds and other.site not in along for other in self._grippers)
+
+    def _at(self, site: str) -> Gripper | None:
+        return next((gripper for gripper in self._grippers if gripper.site == site), None)
+
+    def _check_jaws(self, gripper: Gripper) -> None:
+        """Jaws that are not open must keep away from a neighbour that is not open either."""
+        if gripper.grip == "open":
+            return
+        for other in self._grippers:
+            across = other.site not in {gripper.site, OPPOSITE[gripper.site]}
+            if across and other.grip != "open" and self._collide(gripper, other):
+                pair = "".join(sorted(gripper.site + other.site))
+                text = f"the jaws of grippers {pair[0]} and {pair[1]} ran into each other"
+                self._report("jaws-collide", text, pair)
+
+    def _collide(self, one: Gripper, other: Gripper) -> bool:
+        """Jaws over a neighbour's layer stop its turning, and meet jaws that reach back."""
+        limit = math.sin(self._tolerance * math.pi / 2)
+        over, back = one.reach(other) > limit, other.reach(one) > limit
+        one_turns = abs(beyond(one.angle or 0.0)) > self._tolerance
+        other_turns = abs(beyond(other.angle or 0.0)) > self._tolerance
+        return (over and back) or (over and other_turns) or (back and one_turns)
+
+    def _check_drift(self, gripper: Gripper, quarters: float) -> None:
+        drift = self._drift.get(gripper.site, 0.0) + quarters
+        self._drift[gripper.site] = drift
+        if abs(drift) > self._tolerance:
+            text = f"gripper {gripper.site} turned while its jaws were neither open nor closed"
+            self._report("turn-while-jaws-move", text, gripper.site)

@@ -1,0 +1,162 @@
+"""Pictures of the cube in the robot: perspective, stickers on black, uneven light, noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.twin.cube import NORMALS, SITES, CubeBody, face_axes
+from robot.twin.optics import Optics
+from robot.twin.pose import Pose, turned
+
+Image = NDArray[np.uint8]
+FloatArray = NDArray[np.float64]
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "U": (236, 238, 232),
+    "R": (178, 24, 32),
+    "F": (16, 138, 62),
+    "D": (232, 208, 32),
+    "L": (232, 98, 16),
+    "B": (20, 66, 156),
+}
+"""sRGB of the stickers in white light: white, red, green, yellow, orange, blue."""
+
+PLASTIC = (18, 18, 20)
+TABLE = (92, 96, 98)
+LID = (58, 62, 66)
+STICKER_PART = 0.84
+"""Part of a cubie's edge that its sticker covers; the rest is black plastic."""
+SUBPIXEL_BITS = 4
+
+
+@dataclass(frozen=True)
+class Light:
+    """How the scene is lit. ``gains`` multiply linear R, G, B: a colour cast.
+
+    ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` what
+    is lost in the corners; ``glare`` the strength of a reflection near ``glare_at`` (fractions).
+    """
+
+    gains: tuple[float, float, float] = (1.0, 0.97, 0.9)
+    slope: tuple[float, float] = (0.22, -0.14)
+    vignette: float = 0.22
+    glare: float = 0.0
+    glare_at: tuple[float, float] = (0.5, 0.45)
+
+
+class Painter:
+    """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels."""
+
+    def __init__(self, optics: Optics, noise: float, seed: int = 0) -> None:
+        self._optics = optics
+        self._noise = noise
+        self._random = np.random.default_rng(seed)
+        self._to_linear = (np.arange(256, dtype=np.float32) / 255) ** 2.2
+        self._light: Light | None = None
+        self._field = np.zeros(0, dtype=np.float32)
+
+    def paint(self, body: CubeBody, pose: Pose, light: Light, covered: bool = False) -> Image:
+        """uint8[H, W, 3] RGB of the cube as it stands; ``covered`` puts the lid in the way."""
+        scene = self._background()
+        self._draw_cube(scene, body, pose)
+        self._draw_covers(scene, pose)
+        if covered:
+            self._draw_lid(scene)
+        return self._expose(scene, light)
+
+    def _background(self) -> Image:
+        optics = self._optics
+        scene = np.full((optics.height, optics.width, 3), TABLE, dtype=np.uint8)
+        rim = np.array([[x, -1.05, z] for x, z in ((-2, -2), (2, -2), (2, 2), (-2, 2))])
+        self._fill(scene, optics.project(rim.astype(float)), (70, 72, 78))
+        return scene
+
+    def _draw_cube(self, scene: Image, body: CubeBody, pose: Pose) -> None:
+        """Cubie faces from far to near, each a black square with its sticker in it."""
+        rotations = pose.sticker_rotations(body)
+        cells = np.einsum("nij,nkj->nki", rotations, _squares(body, 1.0))
+        stickers = np.einsum("nij,nkj->nki", rotations, _squares(body, STICKER_PART))
+        outward = np.einsum("nij,nj->ni", rotations, body.normals.astype(float))
+        self._draw_innards(scene, body, pose)
+        towards = self._optics.position - cells.mean(axis=1)
+        for number in np.argsort(-np.linalg.norm(towards, axis=1)):
+            if outward[number] @ towards[number] > 0:
+                self._fill(scene, self._optics.project(cells[number]), PLASTIC)
+                colour = COLOURS[str(body.letters[number])]
+                self._fill(scene, self._optics.project(stickers[number]), colour)
+
+    def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose) -> None:
+        """The plastic seen inside a cube with a layer in mid-turn."""
+        for site, quarters in pose.layers:
+            normal, right, down = face_axes(site)
+            inner = normal * (1 - 2 / body.size)
+            square = np.array(
+                [inner + right * x + down * y for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+            )
+            for turn in (pose.whole, pose.whole @ turned(NORMALS[site], quarters)):
+                self._fill(scene, self._optics.project(square @ turn.T), PLASTIC)
+
+    def _draw_covers(self, scene: Image, pose: Pose) -> None:
+        """Those pieces of the robot that lie on faces turned towards the camera."""
+        for cover in pose.covers:
+            middle = cover.mean(axis=0)
+            outward = middle * (np.abs(middle) > 1.0)
+            if outward @ (self._optics.position - middle) > 0:
+                self._fill(scene, self._optics.project(cover), LID)
+
+    def _draw_lid(self, scene: Image) -> None:
+        height, width = scene.shape[:2]
+        box = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
+        self._fill(scene, box * (width, height), LID)
+
+    def _expose(self, scene: Image, light: Light) -> Image:
+        """Light falls on the scene, the sensor adds noise and clips."""
+        if light != self._light:
+            self._light, self._field = light, self._illumination(light)
+        linear = self._to_linear[scene] * self._field
+        if light.glare:
+            linear = linear + self._glare(light)
+        levels = 255 * np.clip(linear, 0, 1) ** np.float32(1 / 2.2)
+        if self._noise:
+            levels += self._random.standard_normal(levels.shape, dtype=np.float32) * self._noise
+        return np.clip(levels + 0.5, 0, 255).astype(np.uint8)
+
+    def _illumination(self, light: Light) -> NDArray[np.float32]:
+        x, y = self._grid()
+        level = 0.82 * (1 + light.slope[0] * x + light.slope[1] * y)
+        level = level * (1 - light.vignette * (x**2 + y**2) / 2)
+        field = level[..., None] * np.array(light.gains)
+        return np.asarray(field, dtype=np.float32)
+
+    def _glare(self, light: Light) -> NDArray[np.float32]:
+        x, y = self._grid()
+        at_x, at_y = (2 * part - 1 for part in light.glare_at)
+        spot = np.exp(-(((x - at_x) / 0.16) ** 2 + ((y - at_y) / 0.11) ** 2))
+        return np.asarray(light.glare * spot[..., None], dtype=np.float32)
+
+    def _grid(self) -> tuple[FloatArray, FloatArray]:
+        """x and y from -1 to 1 over the picture; broadcastable."""
+        x = np.linspace(-1, 1, self._optics.width)[None, :]
+        y = np.linspace(-1, 1, self._optics.height)[:, None]
+        return x, y
+
+    def _fill(self, scene: Image, corners: FloatArray, colour: tuple[int, int, int]) -> None:
+        """Fill a convex polygon given in pixels, smooth at its edges."""
+        fixed = np.round(corners * (1 << SUBPIXEL_BITS)).astype(np.int32)
+        cv2.fillConvexPoly(scene, fixed, colour, cv2.LINE_AA, SUBPIXEL_BITS)
+
+
+def _squares(body: CubeBody, part: float) -> FloatArray:
+    """float64[6 N^2, 4, 3]: corners of every cubie face, shrunk to ``part`` about its middle."""
+    middles = body.places / body.size
+    sides = np.zeros((len(middles), 2, 3))
+    for site in SITES:
+        normal, right, down = face_axes(site)
+        chosen = (body.normals == normal).all(axis=1)
+        sides[chosen] = np.stack([right, down]) * (part / body.size)
+    signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    return np.asarray(middles[:, None, :] + np.einsum("ks,nsi->nki", signs, sides))

@@ -1,0 +1,190 @@
+"""The simulated robot's sockets: pins to and from the firmware; camera and panel for the daemon.
+
+The daemon's socket speaks JSON, one object per line. ``{"do": "frame", "camera": NAME}`` is
+answered by ``{"width", "height", "time_us", "calibrated"}`` and the picture's bytes;
+``{"do": "input", "pin", "pull"}`` and ``{"do": "output", "pin", "level"}`` set up and drive the
+Pi's pins, whose changes are sent as ``{"pin", "level"}``.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import fcntl
+import json
+import socket
+import termios
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from robot.twin.panel import Panel
+from robot.twin.pins import PinStream, input_record
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+
+RECEIVE_BYTES = 1 << 18
+
+
+class PinPort:
+    """Listens for the firmware's connection and plays what comes through it.
+
+    Everything runs in the event loop's thread. ``catch_up`` reads whatever has arrived, so that a
+    frame asked for after the firmware reported the end of a motion shows the end of it.
+    """
+
+    def __init__(self, robot: SimulatedRobot, path: Path) -> None:
+        self._robot = robot
+        self._stream = PinStream(robot, self._send)
+        self._path = path
+        self._listener: socket.socket | None = None
+        self._connection: socket.socket | None = None
+
+    def open(self) -> None:
+        """Start to listen; must be called in the event loop."""
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.setblocking(False)
+        self._listener.bind(str(self._path))
+        self._listener.listen(1)
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def close(self) -> None:
+        """Stop listening and drop the firmware."""
+        self._drop()
+        if self._listener is not None:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
+
+    def catch_up(self) -> None:
+        """Play everything the firmware has sent until now, and not what it goes on to send."""
+        waiting = self._waiting_bytes()
+        while self._connection is not None and waiting > 0:
+            received = self._receive(min(waiting, RECEIVE_BYTES))
+            waiting = waiting - received if received else 0
+
+    def send_input(self, pin: int, level: bool) -> None:
+        """Tell the firmware of an input's level, if it is there to hear it."""
+        self._send(input_record(pin, level))
+
+    def _send(self, record: bytes) -> None:
+        """A firmware that has died, or does not read, misses it."""
+        if self._connection is not None:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+                self._connection.send(record)
+
+    def _accept(self) -> None:
+        if self._listener is None:
+            return
+        connection, _ = self._listener.accept()
+        self._drop()
+        connection.setblocking(False)
+        self._connection = connection
+        self._stream.restart()
+        asyncio.get_running_loop().add_reader(connection, self._receive)
+        for pin, level in self._robot.inputs.items():
+            self.send_input(pin, level)
+
+    def _waiting_bytes(self) -> int:
+        """How much has arrived and not been read."""
+        if self._connection is None:
+            return 0
+        count = array.array("i", [0])
+        fcntl.ioctl(self._connection, termios.FIONREAD, count)
+        return count[0]
+
+    def _receive(self, limit: int = RECEIVE_BYTES) -> int:
+        """Play up to ``limit`` bytes that have arrived; how many there were."""
+        if self._connection is None:
+            return 0
+        try:
+            data = self._connection.recv(limit)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            data = b""
+        if not data:
+            self._drop()
+        else:
+            self._stream.feed(data)
+        return len(data)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            asyncio.get_running_loop().remove_reader(self._connection)
+            self._connection.close()
+            self._connection = None
+
+
+class TwinServer:
+    """Serves one simulated robot to one firmware and to any number of daemon connections."""
+
+    def __init__(self, robot: SimulatedRobot, studio: Studio, panel: Panel, folder: Path) -> None:
+        self.daemon_path = folder / "twin.sock"
+        self.pins_path = folder / "pins.sock"
+        self.panel = panel
+        self._robot = robot
+        self._studio = studio
+        self._pins = PinPort(robot, self.pins_path)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve while the context lasts."""
+        self._pins.open()
+        self._robot.on_input = self._pins.send_input
+        server = await asyncio.start_unix_server(self._serve, str(self.daemon_path))
+        try:
+            yield
+        finally:
+            self._robot.on_input = None
+            self._pins.close()
+            server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def tell(pin: int, level: bool) -> None:
+            _write_line(writer, {"pin": pin, "level": level})
+
+        self.panel.listen(tell)
+        try:
+            while line := await reader.readline():
+                self._answer(json.loads(line), writer)
+                await writer.drain()
+        except (ConnectionError, json.JSONDecodeError):
+            pass
+        finally:
+            self.panel.leave(tell)
+            writer.close()
+
+    def _answer(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        actions: dict[str, Callable[[dict[str, Any], asyncio.StreamWriter], None]] = {
+            "frame": self._send_frame,
+            "input": self._set_input,
+            "output": self._set_output,
+        }
+        actions[request["do"]](request, writer)
+
+    def _send_frame(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        self._pins.catch_up()
+        shot = self._studio.shoot(request.get("camera"))
+        height, width = shot.image.shape[:2]
+        header = {
+            "width": width,
+            "height": height,
+            "time_us": round(self._robot.time_us),
+            "calibrated": shot.calibrated,
+        }
+        _write_line(writer, header)
+        writer.write(shot.image.tobytes())
+
+    def _set_input(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        level = self.panel.pull(request["pin"], request["pull"] == "up")
+        _write_line(writer, {"pin": request["pin"], "level": level})
+
+    def _set_output(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        del writer
+        self.panel.outputs[request["pin"]] = request["level"]
+
+
+def _write_line(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    writer.write(json.dumps(message).encode() + b"\n")

@@ -1,0 +1,122 @@
+"""What the robot's cameras deliver: rendered pictures, or photographs of a real cube."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from robot.settings.profile import CameraSettings, View
+from robot.twin.cube import SITES, CubeBody, face_axes
+from robot.twin.optics import place_camera
+from robot.twin.render import Image, Light, Painter
+from robot.twin.simulated import SimulatedRobot
+from vision.photos import face_files, load_photo
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """A picture and whether the profile's calibrated places hold for it."""
+
+    image: Image
+    calibrated: bool
+
+
+@dataclass
+class Disturbances:
+    """What is wrong with the light or with the cube's stickers; for tests and demonstrations."""
+
+    light: Light = field(default_factory=Light)
+    repainted: dict[int, str] = field(default_factory=dict)
+    """Sticker number (as in the facelets at the start) -> the letter it seems to have."""
+
+
+class Studio:
+    """All cameras of a robot."""
+
+    def __init__(
+        self,
+        robot: SimulatedRobot,
+        seed: int = 0,
+        photographs: Mapping[str, Image] | None = None,
+    ) -> None:
+        self.disturbances = Disturbances()
+        self._robot = robot
+        self._photographs = dict(photographs or {})
+        self._faces = _face_letters(robot.body)
+        self._cameras = {camera.name: camera for camera in robot.profile.cameras}
+        noise = robot.profile.simulation.picture_noise
+        self._painters = {
+            name: Painter(place_camera(camera), noise, seed + number)
+            for number, (name, camera) in enumerate(self._cameras.items())
+        }
+
+    def shoot(self, name: str | None = None) -> Shot:
+        """A picture by the camera called ``name`` (the first when None) at this moment."""
+        name = name if name is not None else next(iter(self._cameras))
+        camera = self._cameras[name]
+        photograph = self._photograph(camera)
+        if photograph is not None:
+            return Shot(photograph, calibrated=False)
+        covered = not any(self._in_sight(view) for view in camera.views)
+        with_faults = self._disturbed(self._robot.body)
+        pose = self._robot.pose()
+        light = self.disturbances.light
+        image = self._painters[name].paint(with_faults, pose, light, covered)
+        return Shot(image, calibrated=not self._photographs)
+
+    def _in_sight(self, view: View) -> bool:
+        """Whether the parts of the robot that can be in the way are out of it."""
+        return all(self._robot.place(name) in places for name, places in view.when.items())
+
+    def _photograph(self, camera: CameraSettings) -> Image | None:
+        """The photograph of the face the camera looks at, turned as it stands there.
+
+        None when there are no photographs, the view is blocked or in motion, or the face no longer
+        is as it was photographed.
+        """
+        view = camera.views[0]
+        body = self._robot.body
+        face = body.face_at(view.site)
+        if face not in self._photographs or not self._in_sight(view) or self._robot.moving:
+            return None
+        if _face_letters(body)[face] != self._faces[face]:
+            return None
+        return np.ascontiguousarray(np.rot90(self._photographs[face], -_turns(body, view.site)))
+
+    def _disturbed(self, body: CubeBody) -> CubeBody:
+        if not self.disturbances.repainted:
+            return body
+        return body.repainted(self.disturbances.repainted)
+
+    def glare(self, strength: float, at: tuple[float, float] = (0.5, 0.45)) -> None:
+        """A reflection at ``at`` (fractions of the picture); 0 takes it away."""
+        light = replace(self.disturbances.light, glare=strength, glare_at=at)
+        self.disturbances.light = light
+
+    def colour_cast(self, gains: tuple[float, float, float]) -> None:
+        """Light of another colour: factors of linear red, green and blue."""
+        self.disturbances.light = replace(self.disturbances.light, gains=gains)
+
+
+def load_photographs(folder: Path) -> dict[str, Image]:
+    """The pictures ``U.* R.* ...`` of a folder; raises :class:`vision.photos.BadPhoto`."""
+    return {face: load_photo(path) for face, path in face_files(folder).items()}
+
+
+def _face_letters(body: CubeBody) -> dict[str, str]:
+    """The letters of each face of the cube as its own drawing shows them, wherever it is held."""
+    per_face = body.size**2
+    held = body.held_upright().facelets()
+    return {face: held[i * per_face : (i + 1) * per_face] for i, face in enumerate(SITES)}
+
+
+def _turns(body: CubeBody, site: str) -> int:
+    """Clockwise quarters by which the face at ``site`` is turned from its upright drawing."""
+    _, site_right, site_down = face_axes(site)
+    _, _, face_down = face_axes(body.face_at(site))
+    down_now = body.core @ face_down
+    directions = [site_down, -site_right, -site_down, site_right]
+    return next(i for i, direction in enumerate(directions) if (down_now == direction).all())

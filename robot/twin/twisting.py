@@ -1,0 +1,94 @@
+"""A cube whose layers may stand anywhere between quarter turns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot.twin.cube import NORMALS, SITES, CubeBody, IntArray
+from robot.twin.incidents import Reporter
+from robot.twin.pose import FloatArray, Pose, turned
+
+OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
+
+
+def beyond(quarters: float) -> float:
+    """What is left of an angle after whole quarters, -0.5..0.5."""
+    return quarters - round(quarters)
+
+
+class TwistingCube:
+    """The body with the angle of every layer; two layers that cross cannot both be off square.
+
+    ``corner_cutting`` is how far, in quarters, a layer may be off square while a layer that
+    crosses it moves. The whole cube may be turned about one axis at a time.
+    """
+
+    def __init__(self, body: CubeBody, corner_cutting: float, report: Reporter) -> None:
+        self.body = body
+        self._corner_cutting = corner_cutting
+        self._report = report
+        self._twists = dict.fromkeys(SITES, 0.0)
+        self._axis = "U"
+        self._tilt = 0.0
+
+    def turn_layer(self, site: str, quarters: float) -> None:
+        """Turn the layer at ``site`` clockwise seen from outside."""
+        before = self._twists[site]
+        self._twists[site] = before + quarters
+        self.body.turn(site, round(before + quarters) - round(before))
+        self._check_crossing(site)
+
+    def turn_whole(self, site: str, quarters: float) -> None:
+        """Turn the whole cube clockwise as seen from outside ``site``."""
+        if site == OPPOSITE[self._axis]:
+            site, quarters = self._axis, -quarters
+        if site != self._axis:
+            self._axis, self._tilt = site, 0.0
+        before = self._tilt
+        self._tilt = before + quarters
+        self._rotate(site, round(before + quarters) - round(before))
+
+    def off_square(self, site: str) -> float:
+        """Quarters by which the layer at ``site`` is off square with the rest of the cube."""
+        return abs(beyond(self._twists[site]))
+
+    @property
+    def tilt(self) -> tuple[str, float]:
+        """The axis about which the whole cube is off square, and by how much."""
+        return self._axis, beyond(self._tilt)
+
+    def settle(self, site: str) -> None:
+        """The layer at ``site`` comes to rest where it is nearest to; forgets the small rest."""
+        self._twists[site] = 0.0
+
+    def settle_whole(self) -> None:
+        """The cube comes to rest square in the robot."""
+        self._tilt = 0.0
+
+    def pose(self) -> Pose:
+        """Where everything is, for the camera."""
+        whole: FloatArray = turned(NORMALS[self._axis], beyond(self._tilt))
+        off = ((site, beyond(twist)) for site, twist in self._twists.items())
+        return Pose(whole, tuple((site, twist) for site, twist in off if twist))
+
+    def _rotate(self, site: str, quarters: int) -> None:
+        """The booked stickers move on, and what is off square with them."""
+        if not quarters:
+            return
+        self.body.rotate(NORMALS[site], quarters)
+        whole = np.rint(turned(NORMALS[site], quarters)).astype(int)
+        moved = {old: _site_of(whole @ np.array(NORMALS[old])) for old in SITES}
+        self._twists = {moved[old]: twist for old, twist in self._twists.items()}
+
+    def _check_crossing(self, site: str) -> None:
+        if self.off_square(site) <= self._corner_cutting:
+            return
+        for other in SITES:
+            crosses = other not in {site, OPPOSITE[site]}
+            if crosses and self.off_square(other) > self._corner_cutting:
+                text = f"layers {other} and {site} were turned into each other"
+                self._report("layers-collide", text, "".join(sorted(site + other)))
+
+
+def _site_of(normal: IntArray) -> str:
+    return next(site for site, direction in NORMALS.items() if tuple(normal) == direction)
