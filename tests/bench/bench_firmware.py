@@ -1,0 +1,182 @@
+"""Step rates, jitter, stopping and sizes of the AVR firmware, in its own cycles under simavr."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
+from robot.link.actuators import ActuatorSetup
+from robot.link.framing import Frame
+from robot.link.protocol import EmergencyStop, Go, Ping
+from robot.motion import StepperLimits, servo_slew, stepper_move
+from robot.schedule import MotionProfile, Schedule, TimedTurn
+from tests.bench.avr_board import AvrBoard, avr_board, build_elf, static_sizes
+
+Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+
+STEP_PINS = (2, 3, 4, 5, 6, 7)
+DIRECTION_PIN = 8
+SERVO_PINS = (9, 10)
+US_PER_CYCLE = 1 / 16
+CYCLES_PER_TICK = 8
+TICKS_PER_S = 2_000_000
+PATIENT_MS = 2000
+RATES = {1: 60_000, 2: 32_000, 6: 12_000}
+
+
+def steppers(count: int, speed: float) -> list[ActuatorSetup]:
+    """Motors that run at one speed from the first step to the last."""
+    limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
+    return [
+        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=DIRECTION_PIN, limits=limits)
+        for pin in STEP_PINS[:count]
+    ]
+
+
+def together(profiles: Iterable[MotionProfile]) -> Schedule:
+    """All profiles from the start on."""
+    chosen = tuple(profiles)
+    turns = tuple(TimedTurn(0, number) for number in range(len(chosen)))
+    return Schedule(chosen, turns, max(profile.duration_us for profile in chosen))
+
+
+async def saturate(transport: SerialTransport) -> None:
+    """Keep the line to the microcontroller full with frames of another session."""
+    noise = Frame(254, 0, 0, Ping.TYPE).encode() * 20
+    while True:
+        transport.write(noise)
+        await asyncio.sleep(0.004)
+
+
+async def play(
+    board: AvrBoard, setups: list[ActuatorSetup], schedule: Schedule, saturated: bool
+) -> tuple[int, int]:
+    """Run a schedule; microseconds it took, and turns that were late."""
+    transport = SerialTransport(str(board.port))
+    link = Link(transport, setups, silence_hold_ms=PATIENT_MS)
+    await link.open()
+    await link.configure()
+    await link.home()
+    noise = asyncio.create_task(saturate(transport)) if saturated else None
+    try:
+        execution = await link.run(schedule)
+    finally:
+        if noise:
+            noise.cancel()
+        status = await link.status()
+        await link.close()
+    return execution.executed_us, status.late
+
+
+def interval_errors(edges: NDArray[np.int64], speed: float) -> NDArray[np.float64]:
+    """How far each interval is from what was asked, in microseconds."""
+    wanted = math.ceil(TICKS_PER_S / speed - 1e-9) * CYCLES_PER_TICK
+    errors: NDArray[np.float64] = np.abs(np.diff(edges) - wanted) * US_PER_CYCLE
+    return errors
+
+
+def measure_rate(
+    axes: int, speed: float, seconds: float = 1.0, saturated: bool = True
+) -> dict[str, Any]:
+    """Play so many axes at a speed; errors of the step intervals and widths of the pulses."""
+    setups = steppers(axes, speed)
+    steps = int(speed * seconds)
+    schedule = together(
+        stepper_move(setup.name, 0, steps, StepperLimits(speed, speed, 1e6)) for setup in setups
+    )
+    with avr_board("uno", 1.0, "--cycles") as board:
+        executed_us, late = asyncio.run(play(board, setups, schedule, saturated))
+        edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
+        falls = [board.pins.edges(pin, 0) for pin in STEP_PINS[:axes]]
+    errors = np.concatenate([interval_errors(rises, speed) for rises in edges])
+    widths = np.concatenate([f[-len(r) :] - r for r, f in zip(edges, falls, strict=True)])
+    return {
+        "axes": axes,
+        "steps_per_s": speed,
+        "steps": sum(len(rises) for rises in edges),
+        "asked": steps * axes,
+        "error_p999_us": float(np.percentile(errors, 99.9)),
+        "error_max_us": float(errors.max()),
+        "pulse_min_us": float(widths.min() * US_PER_CYCLE),
+        "late": late,
+        "exact": executed_us == schedule.duration_us,
+    }
+
+
+def servos() -> list[ActuatorSetup]:
+    """Two servos on the pins of a flipper."""
+    return [
+        ServoSetup(f"servo{pin}", pin, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=50)
+        for pin in SERVO_PINS
+    ]
+
+
+def measure_servo_jitter() -> dict[str, Any]:
+    """Widths of pulses that should all be alike, while the line is flooded."""
+    still = together(servo_slew(setup.name, 1500, 1500, 3_000_000) for setup in servos())
+    with avr_board("uno", 1.0, "--cycles") as board:
+        asyncio.run(play(board, servos(), still, saturated=True))
+        widths = []
+        for pin in SERVO_PINS:
+            rises, falls = board.pins.edges(pin), board.pins.edges(pin, 0)
+            falls = falls[falls > rises[0]]
+            widths.append(falls - rises[: len(falls)])
+    errors = np.abs(np.concatenate(widths) - 1500 / US_PER_CYCLE) * US_PER_CYCLE
+    spread = np.ptp(np.concatenate(widths)) * US_PER_CYCLE
+    return {"pulses": len(errors), "spread_us": float(spread), "error_max_us": float(errors.max())}
+
+
+async def stop_in_full_motion(board: AvrBoard, setups: list[ActuatorSetup], steps: int) -> None:
+    """Start motors and hit the emergency stop while they run and the line is full."""
+    transport = SerialTransport(str(board.port))
+    link = Link(transport, setups, silence_hold_ms=PATIENT_MS)
+    await link.open()
+    await link.configure()
+    await link.home()
+    limits = setups[0].limits if isinstance(setups[0], StepperSetup) else None
+    assert limits is not None
+    plan = together(stepper_move(setup.name, 0, steps, limits) for setup in setups)
+    run = asyncio.create_task(link.run(plan))
+    while not (await link.status()).moving:
+        pass
+    await asyncio.sleep(0.2)
+    await link.emergency_stop()
+    await asyncio.gather(run, return_exceptions=True)
+    await link.close()
+
+
+def measure_stopping(axes: int = 2, speed: float = 20_000) -> dict[str, Any]:
+    """From the last byte of the emergency stop to the last step, and from go to the first."""
+    with avr_board("uno", 1.0, "--cycles") as board:
+        asyncio.run(stop_in_full_motion(board, steppers(axes, speed), int(speed * 3)))
+        steps = np.sort(np.concatenate([board.pins.edges(pin) for pin in STEP_PINS[:axes]]))
+        frames = board.pins.frames()
+    stop = next(at for at, frame in frames if frame.type == EmergencyStop.TYPE)
+    go = next(at for at, frame in frames if frame.type == Go.TYPE)
+    return {
+        "steps": len(steps),
+        "stop_us": float(max(steps[-1] - stop, 0) * US_PER_CYCLE),
+        "go_ms": float((steps[0] - go) * US_PER_CYCLE / 1000),
+    }
+
+
+def main(emit: Emit) -> None:
+    """Every figure of docs/firmware-timing.md."""
+    for board in ("uno", "mega"):
+        flash, ram = static_sizes(build_elf(board))
+        emit("firmware-flash", flash, "bytes", 1, {"board": board})
+        emit("firmware-static-ram", ram, "bytes", 1, {"board": board})
+    for axes, speed in RATES.items():
+        rate = measure_rate(axes, speed)
+        emit("firmware-step-error-p999", rate["error_p999_us"], "us", rate["steps"], rate)
+    jitter = measure_servo_jitter()
+    emit("firmware-servo-spread", jitter["spread_us"], "us", jitter["pulses"], jitter)
+    stopping = measure_stopping()
+    emit("firmware-emergency-stop", stopping["stop_us"], "us", 1, stopping)
+    emit("firmware-go-to-first-step", stopping["go_ms"], "ms", 1, stopping)

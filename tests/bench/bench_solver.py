@@ -1,0 +1,96 @@
+"""Two-phase on fixed cubes: lengths by time, first solutions, tables, and peers if present."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
+
+import numpy as np
+
+from solver import two_phase
+from solver.cube import Cube
+from solver.notation import METRICS
+from solver.search import solve
+
+Emit = Callable[..., None]
+
+CUBES = 100
+PEER_CUBES = 50
+FIRST_LIMIT = {"htm": 21, "qtm": 28, "axial": 19, "axial-qtm": 24}
+
+
+def main(emit: Emit) -> None:
+    """Emit every figure of docs/benchmarks/solver.md."""
+    tables(emit)
+    for metric in METRICS:
+        first_solution(emit, metric)
+        for limit in (0.01, 0.1):
+            lengths(emit, metric, limit)
+    memory(emit)
+    peers(emit)
+
+
+def cubes(count: int) -> list[Cube]:
+    """The same random cubes every time."""
+    rng = np.random.default_rng(31)
+    return [Cube.random(rng) for _ in range(count)]
+
+
+def lengths(emit: Emit, metric: str, limit: float) -> None:
+    """Mean length after ``limit`` seconds of one thread."""
+    two_phase.kernel(metric)
+    found = [solve(cube, metric=metric, time_limit=limit) for cube in cubes(CUBES)]
+    detail = {"cpu_s": round(float(np.mean([s.cpu_s for s in found])), 4)}
+    name = f"two-phase {metric} {limit:g} s"
+    emit(name, float(np.mean([s.length for s in found])), "moves", CUBES, detail)
+
+
+def first_solution(emit: Emit, metric: str) -> None:
+    """Processor time to a solution no longer than FIRST_LIMIT."""
+    two_phase.kernel(metric)
+    limit = FIRST_LIMIT[metric]
+    times = [solve(c, metric=metric, target=limit, time_limit=10).cpu_s for c in cubes(CUBES)]
+    detail = {"p90_ms": round(float(np.quantile(times, 0.9)) * 1e3, 3)}
+    emit(f"two-phase {metric} first <= {limit}", float(np.median(times)) * 1e3, "ms", CUBES, detail)
+
+
+def tables(emit: Emit) -> None:
+    """Making and loading the default tables, in processes of their own."""
+    code = (
+        "import time; from solver import two_phase; t = time.perf_counter();"
+        "two_phase.kernel('htm'); print(time.perf_counter() - t)"
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        environment = os.environ | {"CUBIST_CACHE_DIR": directory}
+        made, loaded = (
+            float(subprocess.check_output([sys.executable, "-c", code], env=environment))
+            for _ in range(2)
+        )
+        size = sum(path.stat().st_size for path in Path(directory).iterdir())
+    emit("tables htm made", made, "s", 1, {"threads": os.cpu_count()})
+    emit("tables htm loaded", loaded * 1e3, "ms", 1)
+    emit("tables htm size", size / 1e6, "MB", 1)
+
+
+def memory(emit: Emit) -> None:
+    """Resident memory of a process that does one default solve."""
+    code = (
+        "import resource; from solver.cube import Cube; from solver.search import solve;"
+        "solve(Cube.from_moves('R U F'), time_limit=0.1);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    kilobytes = int(subprocess.check_output([sys.executable, "-c", code]))
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    emit("memory of a default solve", kilobytes / 1024, "MiB", 1, {"this_process_MiB": own // 1024})
+
+
+def peers(emit: Emit) -> None:
+    """The pip packages on the same cubes, where they are installed."""
+    path = Path(__file__).with_name("peers.py")
+    run_path(str(path))["compare"](emit, cubes(PEER_CUBES))

@@ -1,0 +1,78 @@
+"""The command as a whole: help, start-up, broken pipes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from robot.cli.main import cubist, run
+
+HEAVY = ("numpy", "cv2", "scipy", "pydantic", "aiohttp", "rich", "solver._native")
+
+
+INSTALLED = cubist.list_commands(click.Context(cubist))
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_every_command_has_help_and_speaks_json(name: str) -> None:
+    context = click.Context(cubist)
+    command = cubist.get_command(context, name)
+    assert command is not None
+    assert command.help
+    commands = (
+        [command, *command.commands.values()] if isinstance(command, click.Group) else [command]
+    )
+    with_json = [c for c in commands if any(p.name == "as_json" for p in c.params)]
+    assert with_json, f"{name} has no --json"
+    for each in commands:
+        for option in each.params:
+            described = not isinstance(option, click.Option) or option.help or option.show_default
+            assert described, f"{name} {option.name} is not explained"
+
+
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in INSTALLED)
+
+
+def test_help_and_status_import_nothing_heavy() -> None:
+    for module in ("robot.cli.main", "robot.cli.status", "robot.cli.control"):
+        script = f"import sys, {module}; print(*sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert not set(HEAVY) & set(done.stdout.split()), module
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    script = "yes R U | head -2000 | %s -m robot.cli.main solve --scramble - --json | head -1"
+    done = subprocess.run(
+        ["bash", "-c", script % sys.executable], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("\n") == 1
+    assert "Broken pipe" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_command_is_cut_short_in_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    for group in ("robot", "runs", "config", "calibration", "calibrate", "firmware"):
+        assert run([group, "--help"]) == 0
+        listed = capsys.readouterr().out.partition("Commands:")[2]
+        assert listed
+        assert "..." not in listed
+
+
+def test_a_reader_of_a_table_that_leaves_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def left(*_: object) -> None:
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            raise SystemExit(1) from None
+
+    monkeypatch.setattr("robot.cli.main.os.dup2", lambda *_: None)
+    monkeypatch.setattr("robot.cli.runs._list", left)
+    assert run(["runs"]) == 0

@@ -1,0 +1,170 @@
+"""`cubist solve` keeps its contract: documents, exit codes, one process for many cubes."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from robot.cli.main import run
+from solver.cube import Cube
+
+SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
+FLIPPED = "UUUUURUUURURRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+@pytest.fixture
+def ask(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run `cubist ... --json`: exit code, the documents on stdout, stderr."""
+
+    def call(*arguments: str, stdin: str = "") -> tuple[int, list[dict[str, Any]], str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        code = run([*arguments, "--json"])
+        out, err = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return call
+
+
+def test_an_answer_has_the_promised_keys_and_solves(ask: Ask) -> None:
+    code, (answer,), err = ask("solve", "--scramble", "R U2 F' L D", "--time-limit", "0.1")
+    assert (code, err) == (0, "")
+    promised = "state, algorithm, metric, moves, length, optimal, lower_bound, search_s, cpu_s"
+    assert list(answer)[:9] == promised.split(", ")
+    assert Cube.from_facelets(answer["state"]).apply(answer["moves"]).is_solved
+    assert (answer["algorithm"], answer["metric"]) == ("two-phase", "htm")
+    assert len(answer["moves"].split()) == answer["length"] <= 5
+
+
+def test_a_robot_s_plan_moves_the_cube_to_solved(ask: Ask) -> None:
+    code, (answer,), _ = ask(
+        "solve", "--scramble", "R U F", "--robot", "cubotino", "--time-limit", "0.2"
+    )
+    assert code == 0
+    operations = answer["operations"]
+    starts = [operation["start_us"] for operation in operations]
+    assert starts == sorted(starts)
+    ends = [operation["start_us"] + operation["duration_us"] for operation in operations]
+    assert answer["duration_us"] >= max(ends)
+    assert 0 < answer["lower_bound_us"] <= answer["duration_us"]
+    assert answer["optimal"] == (answer["lower_bound_us"] == answer["duration_us"])
+    assert answer["initial_orientation"] == "UF"
+    assert {operation["op"] for operation in operations} >= {"turn", "rotate", "lid"}
+
+
+def test_a_stream_of_states_is_one_process(ask: Ask) -> None:
+    lines = "\n".join(["R", "R U", "", "R U F"])
+    code, answers, _ = ask("solve", "--scramble", "-", stdin=lines)
+    assert code == 0
+    assert [answer["length"] for answer in answers] == [1, 2, 3]
+
+
+def test_a_refused_state_is_named_and_the_others_go_on(ask: Ask) -> None:
+    code, answers, err = ask("solve", "-", stdin=f"{FLIPPED}\n{SOLVED}\n")
+    assert (code, err) == (1, "")
+    assert answers[0]["state"] == FLIPPED
+    assert answers[0]["error"] == "illegal-cube"
+    assert answers[0]["reason"] == "edge UR is flipped"
+    assert answers[0]["detail"]["kind"] == "flip"
+    assert (answers[1]["moves"], answers[1]["length"]) == ("", 0)
+
+
+def test_singmaster_notation(ask: Ask) -> None:
+    state = "UF UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR"
+    assert ask("solve", state)[1][0]["state"] == SOLVED
+
+
+def test_two_by_two(ask: Ask) -> None:
+    code, (answer,), _ = ask("solve", "--size", "2", "--scramble", "R U F")
+    assert code == 0
+    assert len(answer["state"]) == 24
+    assert answer["optimal"]
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_any_size_by_database(ask: Ask, size: int) -> None:
+    search = ("--algorithm", "heuristic-db", "--depth", "1")
+    code, (answer,), _ = ask("solve", "--size", str(size), *search, "--scramble", "R")
+    assert code == 0
+    assert answer["length"] == min(1, size - 1)  # a 1x1x1 is only held otherwise
+    code, (again,), _ = ask("solve", *search, answer["state"])
+    assert code == 0
+    assert again["moves"] == answer["moves"]
+
+
+def test_a_cube_without_layers_is_bad_usage(ask: Ask) -> None:
+    assert ask("solve", "--size", "0", "--scramble", "R")[0] == 2
+
+
+def test_bad_notation_is_bad_usage(ask: Ask) -> None:
+    code, (answer,), _ = ask("solve", "XYZ")
+    assert (code, answer["error"]) == (2, "bad-notation")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("solve",),
+        ("solve", SOLVED, "--scramble", "R"),
+        ("solve", SOLVED, "--metric", "steps"),
+        ("solve", SOLVED, "--time-limit", "0"),
+        ("solve", SOLVED, "--time-limit", "nan"),
+        ("demo", "--speed", "nan"),
+        ("demo", "--fault", "jam:leg"),
+        ("robot", "check", "cubotino", "--time-limit", "nan"),
+        ("solve", SOLVED, "--robot", "none-such"),
+        ("solve", SOLVED, "--robot", "cubotino", "--metric", "htm"),
+        ("solve", SOLVED, "--robot", "cubotino", "--algorithm", "optimal"),
+        ("solve", SOLVED, "--robot", "cubotino", "--solutions", "2"),
+        ("solve", SOLVED, "--robot", "cubotino", "--target", "20"),
+        ("solve", SOLVED, "--algorithm", "magic"),
+        ("no-such-command",),
+        ("status", "--colour"),
+    ],
+)
+def test_bad_usage_is_exit_code_2_with_nothing_on_stdout(ask: Ask, arguments: tuple[str]) -> None:
+    code, answers, err = ask(*arguments)
+    assert (code, answers) == (2, [])
+    assert err
+    assert "Traceback" not in err
+
+
+def test_without_json_people_get_text(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "--scramble", "R U"]) == 0
+    assert capfd.readouterr().out.startswith("U' R'\n")
+    assert run(["solve", FLIPPED]) == 1
+    assert "edge UR is flipped" in capfd.readouterr().err
+
+
+def test_an_interrupted_search_ends_with_code_4(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("robot.cli.search_job.interruptible", interrupted)
+    assert run(["solve", "--scramble", "R"]) == 4
+    assert capfd.readouterr().err.strip() == "cubist: stopped"
+
+
+def test_an_internal_error_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("robot.cli.search_job.interruptible", broken)
+    assert run(["solve", "--scramble", "R"]) == 3
+    err = capfd.readouterr().err
+    assert "internal error: ZeroDivisionError: oops" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("move", ["F2", "U", "R'"])
+def test_one_turn_is_known_to_be_the_least(ask: Ask, move: str) -> None:
+    _, (answer,), _ = ask("solve", "--scramble", move)
+    assert (answer["length"], answer["lower_bound"], answer["optimal"]) == (1, 1, True)

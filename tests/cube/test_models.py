@@ -1,0 +1,175 @@
+"""The cube models against the independent one."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solver.cube import Cube, from_facelets, from_scramble, parse_state
+from solver.errors import BadNotation
+from solver.notation import parse_moves
+from solver.nxn import StickerCube
+from solver.nxn_turns import scrambled, twists
+from solver.pocket import REFERENCE, PocketCube, whole_rotations
+
+CONTEST = Path(__file__).parents[3] / "shared/data/cubes"
+FACE_MOVES = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
+ANY_MOVES = [
+    *FACE_MOVES,
+    *(letter + suffix for letter in "xyzMES" for suffix in ("", "2", "'")),
+    *(f"{face}w{suffix}" for face in "URFDLB" for suffix in ("", "2", "'")),
+]
+
+
+def held_alike(facelets: str, replay) -> set[str]:
+    """The cube in all 24 orientations."""
+    size = round((len(facelets) / 6) ** 0.5)
+    ways = [a + b for a in ("", "x ", "x2 ", "x' ", "z ", "z' ") for b in ("", "y", "y2", "y'")]
+    return {replay(facelets, way, size) for way in ways}
+
+
+@given(st.lists(st.sampled_from(FACE_MOVES), max_size=25))
+def test_turns_of_a_cube_move_the_stickers_of_the_independent_model(replay, moves):
+    text = " ".join(moves)
+    assert Cube.from_moves(text).facelets() == replay(Cube.solved().facelets(), text, 3)
+
+
+@given(st.lists(st.sampled_from(ANY_MOVES), max_size=15))
+def test_slices_wide_turns_and_rotations_only_turn_the_cube_as_a_whole_besides(replay, moves):
+    text = " ".join(moves)
+    shown = replay(Cube.solved().facelets(), text, 3)
+    assert Cube.from_moves(text).facelets() in held_alike(shown, replay)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_sticker_cubes_of_any_size_follow_the_independent_model(size, replay, rng):
+    cube, moves = scrambled(size, 30, rng)
+    text = " ".join(map(str, moves)) + (" Rw 2U' x y2 z'" if size > 1 else " x y2 z'")
+    shown = StickerCube.solved(size).apply(text)
+    assert str(shown) == replay(str(StickerCube.solved(size)), text, size)
+    assert StickerCube.from_facelets(str(cube), size) == cube
+
+
+def test_there_are_six_twists_per_layer_and_outer_ones_turn_their_face(replay):
+    for size in (1, 2, 3, 4):
+        every = twists(size)
+        assert len(set(every)) == 6 * size
+        for twist in every:
+            text = str(twist.move)
+            assert str(StickerCube.solved(size).apply(text)) == replay(
+                str(StickerCube.solved(size)), text, size
+            )
+    numbered = "".join("ABCDEF"[k] for k in range(6) for _ in range(9))
+    assert replay(numbered, str(twists(3)[0].move), 3) == replay(numbered, "U", 3)
+
+
+def test_a_row_a_column_and_a_side_are_counted_from_top_left_and_front():
+    named = {(t.kind, t.index, t.direction): str(t.move) for t in twists(4)}
+    assert named["horizontal", 0, 0] == "U"
+    assert named["vertical", 0, 1] == "L'"
+    assert named["side", 3, 0] == "4F"
+
+
+@given(st.lists(st.sampled_from([*FACE_MOVES, "x", "y'", "z2"]), max_size=20))
+def test_pocket_cubes_follow_the_independent_model(replay, moves):
+    text = " ".join(moves)
+    cube = PocketCube.from_moves(text)
+    assert cube.facelets() == replay(PocketCube.solved().facelets(), text, 2)
+    assert PocketCube.from_facelets(cube.facelets()) == cube
+
+
+def test_a_pocket_cube_is_solved_however_it_is_held(replay):
+    assert len(set(whole_rotations())) == 24
+    assert all(held.is_solved for held in whole_rotations())
+    assert not PocketCube.from_moves("R").is_solved
+    assert PocketCube.from_moves("R L'").is_solved
+
+
+def test_renaming_colours_brings_the_reference_corner_home(rng, replay):
+    for held in whole_rotations():
+        cube = held * PocketCube.random(rng)
+        relative = cube.relative
+        assert tuple(relative.states[REFERENCE]) == (REFERENCE, 0)
+        assert relative.move(parse_moves("R")[0]) == cube.move(parse_moves("R")[0]).relative
+
+
+def test_composition_inverse_and_equality(rng):
+    for kind in (Cube, PocketCube):
+        cubes = [kind.random(rng) for _ in range(20)]
+        for a, b in pairwise(cubes):
+            assert (a * b).inverse == b.inverse * a.inverse
+            assert a.compose(a.inverse) == kind.solved() == a.inverse * a
+            assert hash(kind(a.states)) == hash(a)
+            assert a != b
+            assert pickle.loads(pickle.dumps(a)) == a
+
+
+def test_a_composition_is_what_makes_the_one_then_the_other():
+    a, b = "R U2 F' D", "L2 B U'"
+    assert Cube.from_moves(a) * Cube.from_moves(b) == Cube.from_moves(f"{a} {b}")
+
+
+def test_states_are_read_only_and_cubes_cannot_be_changed(rng):
+    cube = Cube.random(rng)
+    with pytest.raises(ValueError):
+        cube.states[0, 0] = 1
+    with pytest.raises(AttributeError):
+        cube.states = cube.states
+
+
+def test_orientations_count_counter_clockwise_turns_of_corners():
+    """R takes DRF to UFR with its D sticker on F, one place counter-clockwise from U."""
+    states = Cube.from_moves("R").states
+    assert states[0].tolist() == [7, 1]
+    assert states[1].tolist() == [0, 2]
+    assert not states[8:, 1].any()
+    assert Cube.from_moves("F").states[8 + 4, 1] == 1
+
+
+def test_one_hot_marks_cubie_and_orientation(rng):
+    cube = Cube.random(rng)
+    hot = cube.one_hot()
+    assert hot.shape == (20, 24)
+    for slot, (cubie, turned) in enumerate(cube.states.tolist()):
+        assert np.flatnonzero(hot[slot]).tolist() == [cubie + (8 if slot < 8 else 12) * turned]
+
+
+def test_random_cubes_are_legal_and_cover_both_parities(rng):
+    cubes = [Cube.random(rng) for _ in range(300)]
+    assert all(Cube(cube.states) == cube for cube in cubes)
+    odd = [np.linalg.det(np.eye(8)[cube.corners[:, 0]]) < 0 for cube in cubes]
+    assert 100 < sum(odd) < 200
+
+
+def test_all_notations_say_the_same():
+    text = "RU LF UB DR DL BL UL FU BD RF BR FD LDF LBD FUL RFD UFR RDB UBL RBU"
+    cube = parse_state(text)
+    assert cube.singmaster() == text
+    assert parse_state(cube.facelets()) == cube
+    assert parse_state('--scramble "R U2 F\'"') == Cube.from_moves("R U2 F'")
+    assert parse_state("--scramble") == Cube.solved()
+    assert from_scramble("R U", 2) == PocketCube.from_moves("R U")
+    assert from_facelets(str(StickerCube.solved(4)), 4).is_solved
+    assert parse_state("U" * 4 + " RRRR FFFF DDDD LLLL BBBB", 2).is_solved
+
+
+@pytest.mark.parametrize("text", ["", "UUU", "X" * 54, "UF UR"])
+def test_what_is_no_state_is_refused_with_what_is_expected(text):
+    with pytest.raises(BadNotation):
+        parse_state(text)
+
+
+@pytest.mark.skipif(not CONTEST.is_dir(), reason="the shared cubes are not here")
+def test_facelets_and_cubies_of_the_contest_are_the_same_cubes():
+    facelets = (CONTEST / "rokicki_contest_100.txt").read_text().split()
+    cubies = (CONTEST / "rokicki_contest_100.sing").read_text().splitlines()
+    pairs = list(zip(facelets, filter(str.strip, cubies), strict=True))
+    assert len(pairs) == 100
+    for drawn, words in pairs:
+        assert Cube.from_singmaster(words).facelets() == drawn

@@ -1,0 +1,145 @@
+"""Cubes of any size by database, against an independent breadth-first search of small scope."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import pytest
+
+from solver import nxn_database
+from solver.cube import Cube
+from solver.errors import BadNotation, IllegalCube, SearchFailed
+from solver.notation import length, parse_moves
+from solver.nxn import StickerCube
+from solver.nxn_turns import counted_moves, scrambled
+from solver.pocket import PocketCube
+from solver.search import solve_many
+from solver.solution import CancelFlag, Request
+
+DEPTH = 2
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def request(**changes) -> Request:
+    asked = {"algorithm": "heuristic-db", "metric": "qtm", "depth": DEPTH, "time_limit": math.inf}
+    return Request(**(asked | changes))
+
+
+@pytest.mark.parametrize("metric", ["htm", "qtm"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6])
+def test_shallow_scrambles_are_solved_in_no_more_turns(size, metric, rng, solves):
+    moves = counted_moves(size, metric)
+    for turns in (0, 1, 2, 3):
+        chosen = [moves[k] for k in rng.integers(0, len(moves), turns)] if moves else []
+        cube = StickerCube.solved(size).apply(chosen)
+        solution = solve_many(cube, request(metric=metric))[0]
+        assert solution.optimal
+        assert solution.length <= length(chosen, metric, size)
+        assert solves(cube.facelets(), " ".join(solution.moves), size)
+
+
+@pytest.mark.parametrize(("size", "metric"), [(3, "htm"), (4, "qtm")])
+def test_nothing_shorter_exists(size, metric, replay, solves):
+    """All sequences of up to two turns, by the independent model: none solves what needs three."""
+    moves = [str(move) for move in counted_moves(size, metric)]
+    cube = StickerCube.solved(size).apply("R U F")
+    solution = solve_many(cube, request(metric=metric))[0]
+    assert solution.length == 3
+    once = [replay(str(cube), move, size) for move in moves]
+    assert not any(solves(after, move, size) for after in once for move in moves)
+
+
+def test_twists_of_all_kinds_are_undone(rng, solves):
+    for size in (4, 5):
+        cube, moves = scrambled(size, 4, rng)
+        solution = solve_many(cube, request(depth=3))[0]
+        assert solution.length <= len(moves)
+        assert solves(str(cube), " ".join(solution.moves), size)
+
+
+def test_cubies_are_taken_as_well_as_stickers(solves):
+    for cube in (Cube.from_moves("R U'"), PocketCube.from_moves("x R U' F")):
+        solution = solve_many(cube, request())[0]
+        assert solves(cube.facelets(), " ".join(solution.moves), cube.size)
+
+
+def test_the_database_says_how_far_positions_are():
+    database = nxn_database.load(2, request(metric="htm", depth=3))
+    assert list(map(int, sorted(database.distances()))).count(3) == 321
+    assert (database.depth, len(database)) == (3, 1 + 9 + 54 + 321)
+
+
+def test_a_stored_database_is_loaded_again(cache, monkeypatch):
+    first = nxn_database.load(3, request())
+    monkeypatch.setattr(nxn_database, "_make", None)
+    again = nxn_database.load(3, request())
+    assert (again.keys() == first.keys()).all()
+    assert (again.distances() == first.distances()).all()
+    assert again.depth == first.depth
+    assert [path.suffix for path in cache.iterdir()] == [".npz"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nonsense", None])
+def test_a_damaged_database_is_made_anew(cache, damage, caplog):
+    nxn_database.load(2, request())
+    (path,) = cache.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    with caplog.at_level(logging.WARNING):
+        database = nxn_database.load(2, request())
+    assert "making it anew" in caplog.text
+    assert database.depth == DEPTH
+    assert path.read_bytes() == whole
+
+
+def test_where_nothing_can_be_stored_it_is_said_and_the_search_goes_on(
+    tmp_path, monkeypatch, caplog
+):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(blocked))
+    with caplog.at_level(logging.WARNING):
+        assert solve_many(PocketCube.from_moves("R U"), request())[0].length == 2
+    assert "cannot keep the database" in caplog.text
+
+
+def test_beyond_the_limit_it_says_so():
+    cube = StickerCube.solved(4).apply("R U2 F' 2R D L2 B' 2U R F 2F' D2 L")
+    with pytest.raises(SearchFailed, match="not found within the limit: none has fewer than"):
+        solve_many(cube, request(time_limit=0.05))
+
+
+def test_making_it_tells_progress_and_can_be_stopped(cache):
+    heard, cancel = [], CancelFlag()
+
+    def listen(report):
+        heard.append(report)
+        cancel.set()
+
+    with pytest.raises(SearchFailed, match="was stopped"):
+        nxn_database.load(4, request(progress=listen, cancel=cancel))
+    assert "positions" in heard[0].text
+    assert list(cache.iterdir()) == []
+
+
+def test_impossible_stickers_and_depths_are_refused():
+    mirrored = str(StickerCube.solved(4)).translate(str.maketrans("DL", "LD"))
+    with pytest.raises(IllegalCube, match="DLB"):
+        solve_many(StickerCube(mirrored, 4), request())
+    with pytest.raises(BadNotation):
+        nxn_database.load(2, request(depth=-1))
+
+
+def test_moves_that_count_one():
+    assert [str(m) for m in counted_moves(2, "qtm")] == ["U", "U'", "R", "R'", "F", "F'"]
+    assert len(counted_moves(3, "htm")) == 18
+    assert {str(m) for m in counted_moves(4, "qtm") if m.axis == 0 and m.quarters == 1} == {
+        *("U", "D", "Uw", "2U", "3U"),
+    }
+    assert parse_moves("3Uw")[0] not in counted_moves(4, "qtm")

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solver.cube import Cube
+from solver.search import solve
+from solver.thistlethwaite import kernel
+
+CONTEST = Path(__file__).parents[3] / "shared/data/cubes/rokicki_contest_100.sing"
+TURNS = (
+    {"U", "D", "L", "R", "F", "B"},
+    {"U", "D", "L", "R", "F2", "B2"},
+    {"U", "D", "L2", "R2", "F2", "B2"},
+    {"U2", "D2", "L2", "R2", "F2", "B2"},
+)
+LONGEST = (7, 10 + 1, 13 + 1, 15 + 1)
+"""Of the shortest ways through each phase; the search may take one turn more for a later gain."""
+
+
+def is_in_group(cube: Cube, phase: int) -> bool:
+    """Whether the cube is in the group that follows ``phase``, by its definition."""
+    edges = cube.edges
+    conditions = [not edges[:, 1].any()]
+    if phase >= 1:
+        middle = set(edges[4:8, 0]) == {4, 5, 6, 7}
+        conditions.append(middle and not cube.corners[:, 1].any())
+    if phase >= 2:
+        tetrads = all(int(c) % 2 == slot % 2 for slot, c in enumerate(cube.corners[:, 0]))
+        slices = all(
+            int(e) % 2 == slot % 2 for slot, e in enumerate(edges[:, 0]) if e not in range(4, 8)
+        )
+        even = round(np.linalg.det(np.eye(8)[cube.corners[:, 0]])) == 1
+        conditions.append(tetrads and slices and even)
+    return all(conditions)
+
+
+def check(cube: Cube, solves) -> int:
+    solution = solve(cube, algorithm="thistlethwaite")
+    assert solution.phases is not None
+    assert tuple(move for phase in solution.phases for move in phase) == solution.moves
+    at = cube
+    for number, moves in enumerate(solution.phases):
+        allowed = TURNS[number]
+        assert all(move in allowed or move.rstrip("'2") in allowed for move in moves)
+        assert len(moves) <= LONGEST[number]
+        at = at.apply(" ".join(moves))
+        assert is_in_group(at, min(number, 2))
+    assert at.is_solved
+    assert solves(cube.facelets(), " ".join(solution.moves), 3)
+    return solution.length
+
+
+def test_every_phase_ends_in_its_group_by_turns_of_the_group_before(rng, solves):
+    lengths = [check(Cube.random(rng), solves) for _ in range(25)]
+    assert max(lengths) <= 30
+
+
+@pytest.mark.skipif(not CONTEST.exists(), reason="the shared cubes are not here")
+def test_the_contest_is_solved_in_no_more_turns_than_published(solves):
+    cubes = [
+        Cube.from_singmaster(line) for line in CONTEST.read_text().splitlines() if line.strip()
+    ]
+    lengths = [check(cube, solves) for cube in cubes]
+    assert np.mean(lengths) <= 16.02
+    assert np.mean(lengths[-46:]) <= 30.83
+    assert max(lengths) <= 35
+
+
+def test_shallow_cubes_are_solved_in_few_turns(solves):
+    assert check(Cube.solved(), solves) == 0
+    assert check(Cube.from_moves("F"), solves) == 1
+    assert check(Cube.from_moves("R2"), solves) == 1
+    assert check(Cube.from_moves("R2 U2"), solves) == 2
+
+
+def test_the_tables_are_exact_next_to_the_goal(rng):
+    """From anywhere some turn leads one nearer and none leads more than one away."""
+    names = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
+    for _ in range(20):
+        cube = Cube.random(rng)
+        here = kernel().distances(cube.states)[0]
+        around = [kernel().distances(cube.apply(name).states)[0] for name in names]
+        assert max(around) <= here + 1
+        assert here == 0 or min(around) == here - 1

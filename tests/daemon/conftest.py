@@ -1,0 +1,257 @@
+"""A robot that is all pretence: hands, eyes and a mind that do what a test tells them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.calibration import CalibrationStore
+from robot.cli.main import run
+from robot.daemon.conductor import Conductor
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.ports import (
+    Look,
+    MotionPlan,
+    Parts,
+    Policy,
+    Reading,
+    Robot,
+    RunStopped,
+    Tour,
+    ViewPoint,
+)
+from robot.daemon.server import make_app, serving
+from robot.runs import RunStore
+from robot.schedule import Schedule
+from robot.settings import load_profile
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+MOTION = Schedule((), (), 1000)
+SCRAMBLED, SOLVED = "scrambled", "solved"
+TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 1000}
+
+
+@dataclass
+class FakeHands:
+    """Counts what is asked; raises the next fault of the list; waits while ``hold`` is set."""
+
+    faults: list[Exception | None] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    hold: threading.Event | None = None
+    moving: threading.Event = field(default_factory=threading.Event)
+    open_fault: Exception | None = None
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def open(self) -> None:
+        self.done.append("open")
+        if self.open_fault:
+            raise self.open_fault
+
+    def home(self) -> None:
+        self._stopped.clear()
+        self.done.append("home")
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        self.done.append("perform")
+        progress(0.5)
+        self.moving.set()
+        if self.hold is not None:
+            while not self.hold.wait(0.005):
+                if self._stopped.is_set():
+                    raise RunStopped
+        fault = self.faults.pop(0) if self.faults else None
+        if fault:
+            raise fault
+        return schedule.duration_us
+
+    def jog(self, actuator: str, target: int) -> int:
+        self.done.append(f"jog {actuator} {target}")
+        return target
+
+    def stop(self) -> None:
+        self.done.append("stop")
+        self._stopped.set()
+
+    def emergency_stop(self) -> None:
+        self.done.append("emergency")
+        self._stopped.set()
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+class FakeEyes:
+    """Sees whatever face is asked for."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def settle(self) -> None:
+        pass
+
+    def look(self, view: ViewPoint) -> Look:
+        self.seen.append(view.face)
+        return Look(view.face, "top", b"jpeg", None, None)
+
+    def picture(self, camera: str | None) -> bytes:
+        return b"jpeg"
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class FakeMind:
+    """Reads what the list says: a cube, an error to raise, or a doubtful reading as a tuple."""
+
+    readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
+    plans: int = 0
+    cuts: list[Parts] = field(default_factory=list)
+    better: MotionPlan | None = None
+    toured_from: list[Any] = field(default_factory=list)
+    planned_from: list[Any] = field(default_factory=list)
+
+    def tour(self, state: Any, faces: Sequence[str] | None) -> Tour:
+        self.toured_from.append(state)
+        wanted = faces or "URFDLB"
+        return Tour(
+            tuple(ViewPoint(MOTION, face, None, f"at {face}") for face in wanted), "after the tour"
+        )
+
+    def read(self, looks: Sequence[Look]) -> Reading:
+        found = self.readings.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        again = found[1:] if isinstance(found, tuple) else ()
+        cube = found[0] if isinstance(found, tuple) else found
+        return Reading(cube, cube, not again, cube == SOLVED, again, {"margin": 40})
+
+    def explanation(self) -> Callable[[], bytes]:
+        return lambda: b"png"
+
+    def know(self, facelets: str) -> Reading:
+        return Reading(facelets, facelets, True, False, (), {})
+
+    def plan(self, cube: Any, state: Any, cancel: threading.Event) -> MotionPlan:
+        self.plans += 1
+        self.planned_from.append(state)
+        return MotionPlan("R U", 2, 1000, MOTION, [TURN], "after the plan")
+
+    def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
+        return self.cuts.pop(0) if self.cuts else None
+
+    def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
+        assert enough.wait(10)
+        return self.better or parts.tail
+
+    def scramble(self, moves: str | None, state: Any) -> MotionPlan:
+        return MotionPlan(moves or "F", 1, 1000, MOTION, [], "after the scramble")
+
+
+@dataclass
+class FakeRobot:
+    """The parts, and the robot made of them."""
+
+    hands: FakeHands = field(default_factory=FakeHands)
+    eyes: FakeEyes = field(default_factory=FakeEyes)
+    mind: FakeMind = field(default_factory=FakeMind)
+    policy: Policy = field(default_factory=Policy)
+
+    def robot(self) -> Robot:
+        return Robot("fake", self.hands, self.eyes, self.mind, self.policy)
+
+
+@pytest.fixture
+def fake() -> FakeRobot:
+    return FakeRobot()
+
+
+@pytest.fixture
+async def conductor(fake: FakeRobot, tmp_path: Path) -> AsyncIterator[Conductor]:
+    """A conductor of the fake robot, connected."""
+    conductor = Conductor(fake.robot(), RunStore(tmp_path / "runs"), version="1.2.3")
+    await conductor.open()
+    yield conductor
+    await conductor.close()
+
+
+@pytest.fixture
+def maintenance_of(tmp_path: Path) -> Callable[[Conductor, FakeRobot], Maintenance]:
+    """Maintenance of a conductor whose robot is described as a CUBOTino."""
+
+    def make(conductor: Conductor, fake: FakeRobot) -> Maintenance:
+        store = CalibrationStore(tmp_path / "state")
+        return Maintenance(conductor, load_profile("cubotino"), store, lambda _: fake.robot())
+
+    return make
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def eventually() -> Callable[[threading.Event], Any]:
+    """Waits, in a coroutine, for something that happens on another thread."""
+
+    async def wait(event: threading.Event) -> None:
+        assert await asyncio.to_thread(event.wait, 10)
+
+    return wait
+
+
+@pytest.fixture
+def daemon(
+    fake: Any, maintenance_of: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    """The fake robot's daemon on a thread; yields the fake."""
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
+    monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
+    ready = threading.Event()
+    ended: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        store = RunStore(short_folder / "state" / "runs")
+        conductor = Conductor(fake.robot(), store, version="1.2.3")
+        await conductor.open()
+        loop = asyncio.get_running_loop()
+        ended.append(lambda: loop.call_soon_threadsafe(conductor.ended.set))
+        async with serving(
+            make_app(conductor, maintenance_of(conductor, fake), "1.2.3"),
+            short_folder / "control.sock",
+        ):
+            ready.set()
+            await conductor.ended.wait()
+        await conductor.close()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(10)
+    yield fake
+    if thread.is_alive():
+        ended[0]()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
+    def call(*arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+        capfd.readouterr()
+        code = run([*arguments, "--json"])
+        out, err = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return call

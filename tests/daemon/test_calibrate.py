@@ -1,0 +1,211 @@
+"""Calibration over the control socket: tried, saved, undone; the mode ends with its connection."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from robot.calibration import BadCalibration, Calibration, CalibrationStore, apply, differences
+from robot.cli.jogging import jog
+from robot.cli.terminal_picture import advice, half_blocks
+from robot.daemon.client import ControlClient, RequestRefused
+from robot.daemon.conductor import Conductor
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.ports import Robot
+from robot.settings import RobotProfile, load_profile
+
+KEY = "actuators.lid.positions_us.open"
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+def until_idle(client: ControlClient) -> None:
+    """The daemon notices within a moment that a connection has gone."""
+    while client.status()["state"] == "maintenance":
+        pass
+
+
+def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path) -> None:
+    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1510")
+    assert code == 0
+    assert told == {"key": KEY, "before": 1500, "after": 1510, "saved": True}
+    assert "jog lid 1510" in daemon.hands.done
+    assert ask("calibration", "show")[1][0]["values"] == {KEY: 1510}
+    assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1500, "calibrated": 1510}]
+
+
+def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
+    assert ask("calibrate", "servo", "lid", "open", "--to", "1510", "--try")[1][0]["saved"] is False
+    assert ask("calibration", "show")[1][0]["values"] == {}
+
+
+def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask) -> None:
+    code, answers, err = ask("calibrate", "servo", "lid", "open", "--to", "9000")
+    assert (code, answers) == (2, [])
+    assert "open" in err
+    code, _, err = ask("calibrate", "servo", "lid", "ajar", "--to", "1500")
+    assert code == 2
+    assert "there is no ajar; there is open, close, flip" in err
+    assert ask("calibration", "show")[1][0]["values"] == {}
+
+
+def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
+    ask("calibrate", "servo", "lid", "open", "--to", "1510")
+    ask("calibrate", "servo", "lid", "open", "--to", "1520")
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
+    file = tmp_path / "mine.json"
+    ask("calibration", "export", str(file))
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1520}
+    assert ask("calibration", "import", str(file))[1][0]["values"] == {KEY: 1510}
+    file.write_text("{}")
+    assert ask("calibration", "import", str(file))[0] == 2
+
+
+def test_the_mode_ends_when_the_connection_drops(daemon: Any) -> None:
+    client = ControlClient()
+    with socket.socket(socket.AF_UNIX) as broken:
+        broken.connect(str(client.path))
+        broken.sendall(b"POST /maintenance HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        assert broken.recv(100).startswith(b"HTTP/1.1 200")
+        assert client.status()["state"] == "maintenance"
+        with pytest.raises(RequestRefused, match="calibrated"):
+            client.start("solve")
+        with pytest.raises(RequestRefused, match="another person"), client.maintenance():
+            pass
+    until_idle(client)
+    client.start("home")
+
+
+def test_single_steps_need_the_mode(daemon: Any) -> None:
+    client = ControlClient()
+    for method, path, body in (
+        ("POST", "/maintenance/home", {}),
+        ("POST", "/maintenance/move", {"actuator": "lid", "to": 1500}),
+        ("GET", "/maintenance/picture", None),
+        ("PUT", "/calibration", {"values": {}}),
+        ("POST", "/calibration/restore", {}),
+    ):
+        with pytest.raises(RequestRefused, match="maintenance mode"):
+            client.call(method, path, body)
+
+
+def test_no_maintenance_in_a_job(daemon: Any) -> None:
+    client = ControlClient()
+    daemon.hands.hold = threading.Event()
+    client.start("solve")
+    assert daemon.hands.moving.wait(10)
+    with pytest.raises(RequestRefused, match="cannot follow"), client.maintenance():
+        pass
+    client.stop()
+
+
+def test_the_camera_s_picture_and_advice(daemon: Any, ask: Ask, tmp_path: Path) -> None:
+    picture = np.full((120, 160, 3), 128, dtype=np.uint8)
+    _, jpeg = cv2.imencode(".jpg", picture)
+    daemon.eyes.picture = lambda _: jpeg.tobytes()
+    code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
+    assert (code, told["light"]) == (0, "good")
+    assert told["focus"].startswith("soft")
+    assert (tmp_path / "now.jpg").read_bytes() == jpeg.tobytes()
+
+
+def test_light_and_focus() -> None:
+    checks = (np.indices((480, 640)).sum(axis=0) // 8 % 2 * 200).astype(np.uint8)
+    sharp = np.repeat(checks[:, :, None], 3, axis=2)
+    assert advice(sharp)["focus"] == "sharp"
+    assert "overexposed" in advice(np.full((48, 64, 3), 255, np.uint8))["light"]
+    assert advice(np.zeros((48, 64, 3), np.uint8))["light"] == "dark: more light"
+    lines = half_blocks(sharp, 40).splitlines()
+    assert len(lines) == 15
+    assert all(line.count("▀") == 40 for line in lines)
+
+
+def keys(*pressed: str) -> Callable[[], str]:
+    left = list(pressed)
+    return lambda: left.pop(0)
+
+
+def test_jogging_with_keys() -> None:
+    moved: list[int] = []
+
+    def move(to: int) -> int:
+        moved.append(to)
+        return to
+
+    up, left = "\x1b[A", "\x1b[D"
+    assert jog(move, 1500, keys(up, up, left, "\r")) == 1519
+    assert jog(move, 1500, keys(up, up, "u", "?", "\r")) == 1510
+    moved.clear()
+    assert jog(move, 1500, keys(up, "q")) is None
+    assert moved == [1500, 1510, 1500]
+
+
+def test_jogging_past_the_limit_is_told_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
+    def move(to: int) -> int:
+        if to > 1505:
+            raise RequestRefused(503, "robot", "beyond its limits")
+        return to
+
+    assert jog(move, 1500, keys("\x1b[A", "\x1b[C", "\r")) == 1501
+    assert "beyond its limits" in capsys.readouterr().err
+
+
+def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
+    profile = load_profile("cubotino")
+    store = CalibrationStore(tmp_path / "state")
+    quad = [[0.31, 0.2], [0.7, 0.2], [0.72, 0.8], [0.28, 0.8]]
+    values = {KEY: 1510, "cameras.top.views.U.quad": quad}
+    store.save(Calibration(robot="cubotino").changed(values))
+    calibrated = apply(profile, store.load("cubotino"))
+    assert calibrated.actuators["lid"].positions_us["open"] == 1510
+    assert calibrated.cameras[0].views[0].quad[0] == (0.31, 0.2)
+    assert len(list(differences(profile, store.load("cubotino")))) == 2
+    assert apply(profile, store.load("another")) == profile
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("actuators.lid.positions_us.open", "wide", "open"),
+        ("actuators.lid.positions_us.open", 99999, "open"),
+        ("actuators.arm.positions_us.open", 1500, "no arm"),
+        ("mechanism.kind", "direct", "only actuators"),
+        ("cameras.top.views.X.quad", [], "no X"),
+        ("", 1, "only actuators"),
+    ],
+)
+def test_bad_values_are_named(key: str, value: Any, text: str) -> None:
+    with pytest.raises(BadCalibration, match=text):
+        apply(load_profile("cubotino"), Calibration(robot="cubotino", values={key: value}))
+
+
+def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    store.path.write_text("{")
+    with pytest.raises(BadCalibration, match="calibration restore"):
+        store.load("cubotino")
+
+
+async def test_saved_values_count_from_the_end_of_the_mode(
+    fake: Any, conductor: Conductor, tmp_path: Path
+) -> None:
+    made: list[RobotProfile] = []
+
+    def make(profile: RobotProfile) -> Robot:
+        made.append(profile)
+        return fake.robot()
+
+    store = CalibrationStore(tmp_path / "state")
+    maintenance = Maintenance(conductor, load_profile("cubotino"), store, make)
+    maintenance.enter()
+    await maintenance.save({KEY: 1510})
+    assert made == []
+    await maintenance.leave()
+    assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1510]
+    assert fake.hands.done[-2:] == ["close", "open"]

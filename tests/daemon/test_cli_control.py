@@ -1,0 +1,137 @@
+"""The commands that talk to the daemon, against a real control socket of a fake robot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.cli.main import run
+from robot.daemon.client import ControlClient, NoDaemon, RequestRefused
+from robot.daemon.ports import MotionFault
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+def test_status(daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]) -> None:
+    code, (status,), _ = ask("status")
+    assert (code, status["state"], status["homed"]) == (0, "idle", False)
+    assert run(["status"]) == 0
+    assert capfd.readouterr().out.startswith("idle  fake, not homed, cubistd 1.2.3")
+
+
+def test_start_follows_the_job_and_prints_its_record(daemon: Any, ask: Ask) -> None:
+    code, (record,), err = ask("start")
+    assert (code, record["outcome"], record["moves"]) == (0, "solved", "R U")
+    assert "starting" not in err
+
+
+def test_start_without_waiting(daemon: Any, ask: Ask) -> None:
+    assert ask("start", "--no-wait")[:2] == (0, [{"run": "000001"}])
+
+
+def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
+    daemon.mind.readings = [("scrambled", "F")] * 3
+    code, (record,), _ = ask("start")
+    assert (code, record["outcome"]) == (1, "unreadable")
+    assert ask("status")[0] == 1
+
+
+def test_a_fault_is_the_robot_s_failure(daemon: Any, ask: Ask) -> None:
+    daemon.hands.faults = [MotionFault("overload", "jammed", "free it", recoverable=False)]
+    code, (record,), _ = ask("start")
+    assert (code, record["outcome"]) == (3, "fault")
+
+
+def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
+    daemon.hands.hold = threading.Event()
+    ask("start", "--no-wait")
+    assert daemon.hands.moving.wait(10)
+    code, answers, err = ask("start")
+    assert (code, answers) == (3, [])
+    assert "stop it first" in err
+    assert ask("stop")[:2] == (0, [{"stopped": True}])
+    assert ask("stop")[:2] == (0, [{"stopped": False}])
+
+
+def test_home_and_scramble(daemon: Any, ask: Ask) -> None:
+    assert ask("home")[1][0]["kind"] == "home"
+    assert ask("scramble", "R U2")[1][0]["outcome"] == "done"
+
+
+def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
+    daemon.mind.readings = ["solved"]
+    code, (record,), _ = ask("solve", "--scramble", "R", "--execute")
+    assert (code, record["outcome"]) == (0, "solved")
+    assert record["facelets"].startswith("UUFUUFUUF")
+    assert len(daemon.eyes.seen) == 6
+
+
+def test_runs_with_and_without_a_daemon(
+    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask("start")
+    ask("home")
+    listed = ask("runs")[1]
+    assert [record["kind"] for record in listed] == ["home", "solve"]
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
+    assert ask("runs")[1] == listed
+    assert ask("runs", "show", "1")[1][0]["outcome"] == "solved"
+    assert run(["runs"]) == 0
+    assert "solved" in capfd.readouterr().out
+    assert run(["runs", "show", "1"]) == 0
+    text = capfd.readouterr().out
+    assert "moves R U" in text
+    assert "planned 0.001 s" in text
+    assert ask("runs", "show", "77")[0] == 2
+
+
+def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
+    daemon.mind.readings = ["scrambled", "solved"] * 3
+    code, documents, _ = ask("test", "--cycles", "3")
+    assert code == 0
+    assert [each["outcome"] for each in documents[:3]] == ["solved"] * 3
+    assert (documents[3]["cycles"], documents[3]["solved"]) == (3, 3)
+
+
+def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
+    daemon.mind.readings = [("scrambled", "F")] * 3
+    code, documents, _ = ask("test", "--cycles", "3")
+    assert (code, len(documents)) == (1, 2)
+
+
+def test_shutdown_ends_the_daemon(daemon: Any, ask: Ask) -> None:
+    assert ask("shutdown", "--yes")[:2] == (0, [{"stopped": False}])
+
+
+def test_refusals_carry_their_reason(daemon: Any) -> None:
+    with pytest.raises(RequestRefused, match="kind") as caught:
+        ControlClient().start("fly")
+    assert (caught.value.status, caught.value.error) == (400, "bad-request")
+
+
+def test_a_run_that_is_not_there_is_bad_usage(daemon: Any, ask: Ask) -> None:
+    assert ask("runs", "show", "9999")[:2] == (2, [])
+
+
+def test_events_can_be_watched(daemon: Any) -> None:
+    client = ControlClient()
+    events = client.events()
+    starter = threading.Timer(0.05, lambda: client.start("home"))
+    starter.start()
+    assert next(events)["state"] == "homing"
+    starter.join()
+
+
+def test_no_daemon_says_how_to_start_it(
+    ask: Ask, short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
+    code, answers, err = ask("status")
+    assert (code, answers) == (3, [])
+    assert "systemctl start cubistd" in err
+    with pytest.raises(NoDaemon):
+        ControlClient().stop()

@@ -1,0 +1,262 @@
+"""One job at a time, from start to a closed record, whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from robot.daemon.conductor import Conductor
+from robot.daemon.models import Event, StartRequest
+from robot.daemon.ports import MotionFault, NotReadable, Policy
+from robot.daemon.states import Refused, State
+from robot.runs import RunRecord
+
+SOLVE = StartRequest()
+Wait = Callable[[threading.Event], Any]
+
+
+def jam(recoverable: bool = True) -> MotionFault:
+    return MotionFault("overload", "the table is jammed", "Free it", recoverable=recoverable)
+
+
+async def run(conductor: Conductor, request: StartRequest = SOLVE) -> RunRecord:
+    run_id = await conductor.start(request)
+    await conductor.finished()
+    return await conductor.run_record(run_id)
+
+
+async def test_a_solve_goes_through_all_states(conductor: Conductor) -> None:
+    async def listen() -> list[Event]:
+        return [event async for event in conductor.events.listen()]
+
+    listener = asyncio.create_task(listen())
+    await asyncio.sleep(0)
+    record = await run(conductor)
+    conductor.events.close()
+    seen = await listener
+    states = [event.state for event in seen if event.event == "state"]
+    assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
+    assert seen[-1].event == "finished"
+    assert seen[-1].outcome == "solved"
+    assert record.outcome == "solved"
+    assert (record.moves, record.planned_us, record.executed_us) == ("R U", 1000, 1000)
+    assert set(record.timings_s) >= {"home", "scan", "read", "search", "turn", "check"}
+    assert len(record.photos) == 13
+    assert (conductor.store.directory_of(record.id) / "reading.png").read_bytes() == b"png"
+    assert conductor.status().homed
+
+
+async def test_only_one_job_at_a_time(conductor: Conductor, fake: Any, eventually: Wait) -> None:
+    fake.hands.hold = threading.Event()
+    first, second = await asyncio.gather(
+        conductor.start(SOLVE), conductor.start(SOLVE), return_exceptions=True
+    )
+    assert isinstance(first, str)
+    assert isinstance(second, Refused)
+    await eventually(fake.hands.moving)
+    with pytest.raises(Refused, match="stop it first"):
+        await conductor.start(SOLVE)
+    fake.hands.hold.set()
+    await conductor.finished()
+    assert conductor.state is State.IDLE
+
+
+async def test_stop_ends_the_motion_and_closes_the_record(
+    conductor: Conductor, fake: Any, eventually: Wait
+) -> None:
+    fake.hands.hold = threading.Event()
+    run_id = await conductor.start(SOLVE)
+    await eventually(fake.hands.moving)
+    assert await conductor.stop()
+    assert (await conductor.run_record(run_id)).outcome == "stopped"
+    assert conductor.state is State.IDLE
+    assert not conductor.status().homed
+    assert "stop" in fake.hands.done
+
+
+async def test_stopping_an_idle_robot_does_nothing(conductor: Conductor, fake: Any) -> None:
+    assert not await conductor.stop()
+    assert "stop" not in fake.hands.done
+
+
+async def test_emergency_stop_is_a_fault_until_the_next_start(
+    conductor: Conductor, fake: Any, eventually: Wait
+) -> None:
+    fake.hands.hold = threading.Event()
+    await conductor.start(SOLVE)
+    await eventually(fake.hands.moving)
+    assert await conductor.stop(emergency=True)
+    assert "emergency" in fake.hands.done
+    status = conductor.status()
+    assert status.state is State.FAULT
+    assert status.fault is not None
+    assert status.fault.code == "emergency-stop"
+    fake.hands.hold = None
+    assert (await run(conductor)).outcome == "solved"
+
+
+async def test_a_jam_is_homed_looked_at_and_solved_again(conductor: Conductor, fake: Any) -> None:
+    fake.hands.faults = [None] * 6 + [jam()]
+    fake.mind.readings = ["scrambled", "scrambled", "solved"]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == ("solved", 2)
+    assert fake.hands.done.count("home") == 2
+    assert any("recovering" in event.text for event in record.events)
+
+
+async def test_a_jam_that_stays_is_a_fault_with_a_remedy(conductor: Conductor, fake: Any) -> None:
+    fake.hands.faults = [jam(), jam()]
+    record = await run(conductor)
+    assert record.outcome == "fault"
+    assert record.faults[-1].remedy == "Free it"
+    status = conductor.status()
+    assert (status.state, status.homed) == (State.FAULT, False)
+    assert status.fault is not None
+    assert status.fault.cause == "the table is jammed"
+
+
+async def test_what_cannot_be_recovered_is_not_tried_again(conductor: Conductor, fake: Any) -> None:
+    fake.hands.faults = [jam(recoverable=False)]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == ("fault", 1)
+
+
+async def test_doubtful_faces_are_looked_at_again(conductor: Conductor, fake: Any) -> None:
+    fake.mind.readings = [("scrambled", "F"), "scrambled", "solved"]
+    assert (await run(conductor)).outcome == "solved"
+    assert fake.eyes.seen[:7] == [*"URFDLB", "F"]
+
+
+@pytest.mark.parametrize(
+    ("readings", "seen"),
+    [
+        (["scrambled", "scrambled", "solved"], "URFDL"),
+        ([("scrambled", "F"), "scrambled", "solved"], "URFDLB"),
+        ([NotReadable("too few"), "scrambled", "solved"], "URFDLB"),
+    ],
+)
+async def test_the_scan_ends_when_one_cube_is_left(
+    conductor: Conductor, fake: Any, readings: list[Any], seen: str
+) -> None:
+    fake.policy = Policy(end_scan_early=True)
+    conductor.robot = fake.robot()
+    fake.mind.readings = readings
+    assert (await run(conductor)).outcome == "solved"
+    assert "".join(fake.eyes.seen) == seen + "URFDLB"
+    assert fake.mind.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
+
+
+async def test_doubt_that_stays_is_never_a_guess(conductor: Conductor, fake: Any) -> None:
+    fake.mind.readings = [("scrambled", "F")] * 3
+    record = await run(conductor)
+    assert record.outcome == "unreadable"
+    assert fake.mind.plans == 0
+    assert conductor.state is State.FAULT
+
+
+async def test_unreadable_pictures_are_taken_again_then_refused(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.mind.readings = [NotReadable("too dark")] * 3
+    record = await run(conductor)
+    assert (record.outcome, record.reason) == ("unreadable", "too dark")
+    assert len(fake.eyes.seen) == 18
+
+
+async def test_a_solved_cube_is_left_alone(conductor: Conductor, fake: Any) -> None:
+    fake.mind.readings = ["solved"]
+    assert (await run(conductor)).outcome == "already-solved"
+    assert fake.mind.plans == 0
+
+
+async def test_a_cube_found_unsolved_is_solved_on(conductor: Conductor, fake: Any) -> None:
+    fake.mind.readings = ["scrambled", "scrambled", "solved"]
+    assert (await run(conductor)).outcome == "solved"
+    assert fake.mind.plans == 2
+    assert fake.hands.done.count("home") == 1
+
+
+async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:
+    from robot.runs import RunStore
+
+    fake.policy = Policy(check_after=False)
+    conductor = Conductor(fake.robot(), RunStore(tmp_path / "runs"), version="1")
+    await conductor.open()
+    assert (await run(conductor)).outcome == "done"
+    await conductor.close()
+
+
+async def test_an_error_of_ours_ends_the_job_not_the_daemon(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.mind.readings = [ZeroDivisionError("oops")]
+    record = await run(conductor)
+    assert (record.outcome, record.faults) == ("fault", [])
+    assert conductor.status().fault is not None
+    fake.mind.readings = ["solved"]
+    assert (await run(conductor)).outcome == "already-solved"
+
+
+async def test_home_and_scramble(conductor: Conductor, fake: Any) -> None:
+    assert (await run(conductor, StartRequest(kind="home"))).outcome == "done"
+    assert (await run(conductor, StartRequest(kind="scramble", moves="R2"))).outcome == "done"
+    assert fake.hands.done.count("perform") == 1
+
+
+async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.hands.open_fault = jam()
+    await conductor.stop(emergency=True)
+    with pytest.raises(Refused, match="jammed"):
+        await conductor.start(SOLVE)
+    fake.hands.open_fault = None
+    assert (await run(conductor)).outcome == "solved"
+
+
+async def test_maintenance_keeps_jobs_away(conductor: Conductor) -> None:
+    conductor.enter_maintenance()
+    with pytest.raises(Refused, match="calibrated"):
+        await conductor.start(SOLVE)
+    conductor.leave_maintenance()
+    assert (await run(conductor)).outcome == "solved"
+
+
+async def test_no_maintenance_while_working(
+    conductor: Conductor, fake: Any, eventually: Wait
+) -> None:
+    fake.hands.hold = threading.Event()
+    await conductor.start(SOLVE)
+    await eventually(fake.hands.moving)
+    with pytest.raises(Refused):
+        conductor.enter_maintenance()
+    await conductor.stop()
+
+
+async def test_a_disk_that_fails_at_the_start_leaves_a_record_in_memory(
+    conductor: Conductor,
+) -> None:
+    conductor.store.directory.write_text("not a directory")
+    record = await run(conductor)
+    assert (record.id, record.outcome) == ("000000", "solved")
+
+
+async def test_a_full_disk_does_not_keep_the_cube_unsolved(
+    conductor: Conductor, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from robot.storage import StorageError
+
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    run_id = await conductor.start(SOLVE)
+    monkeypatch.setattr("robot.runs.RunWriter.save", fail)
+    monkeypatch.setattr("robot.runs.RunWriter.save_photo", fail)
+    await conductor.finished()
+    status = conductor.status()
+    assert status.last_run is not None
+    assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")

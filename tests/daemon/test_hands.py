@@ -1,0 +1,111 @@
+"""What the daemon's hands make of schedules, positions and ports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robot.daemon import hands
+from robot.daemon.hands import LinkHands, find_board, jog_profile, motion_fault, moving_at
+from robot.daemon.ports import MotionFault
+from robot.faults import Fault, LinkFault, RobotFault
+from robot.link import Capabilities, ServoSetup
+from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.motion import servo_slew
+from robot.schedule import Schedule, TimedTurn
+from robot.settings import load_profile
+from robot.setup import actuator_setups
+
+
+def two_turns() -> Schedule:
+    """The table from 0 to 400 ms, then the lid from 500 to 1000 ms."""
+    table = servo_slew("holder", 1500, 2400, 400_000)
+    lid = servo_slew("lid", 1200, 1500, 500_000)
+    return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "moving"), [(0.0, ("holder",)), (0.39, ("holder",)), (0.45, ()), (0.6, ("lid",))]
+)
+def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
+    assert moving_at(two_turns(), fraction) == moving
+
+
+def lid() -> ServoSetup:
+    setup = next(s for s in actuator_setups(load_profile("cubotino")) if s.name == "lid")
+    assert isinstance(setup, ServoSetup)
+    return setup
+
+
+def test_jogging_is_slow_and_within_limits() -> None:
+    move = jog_profile(lid(), 1500, 1510)
+    assert move is not None
+    assert (move.start, move.end) == (1500, 1510)
+    assert move.duration_us >= 10_000
+    assert jog_profile(lid(), 1500, 1500) is None
+    with pytest.raises(RobotFault) as caught:
+        jog_profile(lid(), 1500, 2600)
+    assert caught.value.fault is Fault.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize(
+    ("fault", "recoverable"),
+    [(Fault.OVERLOAD, True), (Fault.RESET, True), (Fault.BAD_SCHEDULE, False)],
+)
+def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> None:
+    told = motion_fault(RobotFault(fault, "lid"))
+    assert told.code == fault.name.lower().replace("_", "-")
+    assert "lid" in told.cause
+    assert told.remedy
+    assert told.recoverable is recoverable
+
+
+def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Path) -> None:
+    link, by_id = tmp_path / "cubist", tmp_path / "by-id"
+    with pytest.raises(LinkFault, match="none"):
+        find_board(link, by_id)
+    by_id.mkdir()
+    (by_id / "usb-one").touch()
+    assert find_board(link, by_id) == str(by_id / "usb-one")
+    (by_id / "usb-two").touch()
+    with pytest.raises(LinkFault, match="usb-one, usb-two"):
+        find_board(link, by_id)
+    link.touch()
+    assert find_board(link, by_id) == str(link)
+
+
+class BoardOf:
+    """A link to a board that runs this version of the firmware."""
+
+    closed = 0
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    def __call__(self, *_: object) -> BoardOf:
+        return self
+
+    def open(self) -> Capabilities:
+        return Capabilities(
+            Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
+        )
+
+    def configure(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = LinkHands(load_profile("cubotino"), port="nowhere")
+    old = BoardOf("0.0.9")
+    monkeypatch.setattr(hands, "LinkThread", old)
+    with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
+        robot.open()
+    assert (caught.value.code, caught.value.recoverable) == ("wrong-firmware", False)
+    assert "cubist firmware flash" in caught.value.remedy
+    assert old.closed == 1
+    monkeypatch.setattr(hands, "LinkThread", BoardOf(FIRMWARE_VERSION))
+    robot.open()

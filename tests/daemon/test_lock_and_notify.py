@@ -1,0 +1,98 @@
+"""The lock dies with its process; the service manager hears how we are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robot.daemon.lock import AlreadyRunning, owned
+from robot.daemon.notify import Notifier
+from robot.daemon.states import ALLOWED, WORKING, Refused, State, check_transition
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from robot.daemon.lock import owned
+with owned(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_owner_is_told_who_holds_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "cubistd.lock"
+    with (
+        owned(path),
+        pytest.raises(AlreadyRunning, match=f"process {os.getpid()}"),
+        owned(path),
+    ):
+        pass
+    with owned(path):
+        pass
+
+
+def test_a_killed_owner_leaves_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "cubistd.lock"
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(AlreadyRunning, match=str(holder.pid)), owned(path):
+            pass
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    with owned(path):
+        pass
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(str(tmp_path / "notify"))
+    return listener
+
+
+def test_messages_to_the_manager(manager: socket.socket) -> None:
+    notifier = Notifier(manager.getsockname())
+    with manager:
+        notifier.ready("idle\nREADY=0")
+        assert manager.recv(200) == b"READY=1\nSTATUS=idle READY=0"
+        notifier.alive()
+        assert manager.recv(200) == b"WATCHDOG=1"
+        notifier.stopping("bye")
+        assert manager.recv(200) == b"STOPPING=1\nSTATUS=bye"
+
+
+def test_without_a_manager_nothing_happens(tmp_path: Path) -> None:
+    Notifier().ready("idle")
+    Notifier(str(tmp_path / "gone")).alive()
+
+
+@pytest.mark.parametrize(
+    ("environment", "period"),
+    [
+        ({"WATCHDOG_USEC": "10000000"}, 10.0),
+        ({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": str(os.getpid())}, 10.0),
+        ({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "1"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_watchdog_period(environment: dict[str, str], period: float | None) -> None:
+    assert Notifier.from_environment(environment).watchdog_s == period
+
+
+def test_every_state_can_end_in_idle_or_a_fault() -> None:
+    assert set(ALLOWED) == set(State)
+    for state in State:
+        check_transition(state, State.IDLE)
+        if state in WORKING:
+            check_transition(state, State.FAULT)
+    with pytest.raises(Refused):
+        check_transition(State.IDLE, State.CHECKING)

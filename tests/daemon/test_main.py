@@ -1,0 +1,59 @@
+"""How `cubistd` starts, and with what it ends when it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robot.daemon.main import main
+from robot.daemon.options import parse
+from robot.daemon.places import control_socket, runtime_directory, state_directory
+from robot.settings import profile_path
+
+
+def start(folder: Path, *more: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state"), *more])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_bad_configuration_is_for_a_person_and_never_tried_again(tmp_path: Path) -> None:
+    broken = tmp_path / "mine.yaml"
+    broken.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
+    assert start(tmp_path, "--profile", "none-such") == 2
+    assert start(tmp_path, "--profile", str(broken)) == 2
+    assert start(tmp_path, "--profile", "cubotino") == 2  # its camera is a simulated one
+    assert start(tmp_path, "--speed", "0") == 2
+
+
+def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Path) -> None:
+    assert start(tmp_path, "--twin", str(tmp_path / "twin.sock"), "--port", "/dev/null") == 3
+
+
+def test_a_directory_that_cannot_be_made_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "run").write_text("")
+    assert start(tmp_path) == 2
+
+
+def test_flags_outweigh_the_environment_and_that_the_usual_places() -> None:
+    environment = {
+        "CUBIST_PROFILE": "mindcuber",
+        "RUNTIME_DIRECTORY": "/run/cubist:/run/more",
+        "STATE_DIRECTORY": "/var/lib/cubist",
+        "CUBIST_PORT": "/dev/ttyUSB7",
+    }
+    options = parse([], environment)
+    assert (options.profile, options.port) == ("mindcuber", "/dev/ttyUSB7")
+    assert options.socket_path == Path("/run/cubist/control.sock")
+    assert parse(["--profile", "four-arm"], environment).profile == "four-arm"
+
+
+def test_clients_and_daemon_look_in_the_same_places() -> None:
+    own = {"CUBIST_RUNTIME_DIR": "/r", "CUBIST_STATE_DIR": "/s"}
+    assert runtime_directory(own) == Path("/r")
+    assert control_socket(own) == Path("/r/control.sock")
+    assert state_directory(own) == Path("/s")

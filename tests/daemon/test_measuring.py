@@ -1,0 +1,183 @@
+"""Calibration that measures: colours of a known cube, times of operations, the wizard's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.calibration import BadCalibration, Calibration, apply
+from robot.colours import as_values, stored_colours
+from robot.daemon.measuring import measured_colours, measured_timing
+from robot.daemon.ports import Look, NotReadable
+from robot.daemon.thought import Thought
+from robot.planner import build_mechanism
+from robot.schedule import Schedule
+from robot.settings import load_profile
+from vision.calibrate import CalibrationFailed
+from vision.colours import USUAL, ColourReferences
+from vision.reader import Unreadable
+from vision.sticker_colours import FACES, FaceColours
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+SOLVED = "".join(face * 9 for face in FACES)
+
+
+def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
+    look = fake.eyes.look
+    fake.eyes.look = lambda view: replace(look(view), colours=face_of(view.face))
+
+
+def solved_face(face: str) -> FaceColours:
+    colours = FaceColours.unseen(3)
+    colours.linear_rgb[:] = USUAL[FACES.index(face)]
+    colours.valid[:] = True
+    return colours
+
+
+def test_colours_of_a_known_cube_are_kept_and_used(daemon: Any, ask: Ask) -> None:
+    seeing(daemon, solved_face)
+    code, (seen,), _ = ask("calibrate", "colours", "--facelets", SOLVED)
+    assert (code, seen["saved"]) == (0, True)
+    values = ask("calibration", "show")[1][0]["values"]
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
+    stored = stored_colours(calibrated)
+    assert stored is not None
+    ratio = stored.linear_rgb / stored.linear_rgb.max(axis=1, keepdims=True)
+    assert ratio == pytest.approx(USUAL / USUAL.max(axis=1, keepdims=True), abs=1e-3)
+
+
+def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
+    seeing(daemon, solved_face)
+    assert ask("calibrate", "colours", "--facelets", SOLVED, "--try")[1][0]["saved"] is False
+    assert ask("calibration", "show")[1][0]["values"] == {}
+    assert ask("calibrate", "colours", "--facelets", SOLVED, "--solved")[0] == 2
+
+
+def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
+    fake.mind.readings = [("scrambled", "F")]
+    with pytest.raises(NotReadable, match="--solved"):
+        measured_colours(fake.robot(), None)
+
+
+def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
+    seeing(fake, lambda _: FaceColours.unseen(3))
+    with pytest.raises(CalibrationFailed, match="no sticker of colour"):
+        measured_colours(fake.robot(), SOLVED)
+
+
+def test_stored_colours_survive_the_profile() -> None:
+    values = as_values(ColourReferences(USUAL, trust=7.0))
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
+    stored = stored_colours(calibrated)
+    assert stored is not None
+    assert stored.linear_rgb == pytest.approx(USUAL)
+    assert stored.trust == 7.0
+    assert stored_colours(load_profile("cubotino")) is None
+    del values["colours"]["linear_rgb"]["U"]
+    with pytest.raises(BadCalibration, match="colours"):
+        apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
+
+
+def test_a_robot_as_fast_as_planned_needs_no_correction(fake: Any) -> None:
+    found = measured_timing(fake.hands, load_profile("cubotino"))
+    assert found.values == {}
+    assert all(row.planned_us == row.measured_us for row in found.operations)
+    assert {row.operation for row in found.operations} >= {"turn D", "lid close"}
+    assert fake.hands.done[0] == "home"
+
+
+def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None:
+    def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
+        slow = {profile.actuator for profile in schedule.profiles} == {"lid"}
+        return round(schedule.duration_us * (1.2 if slow else 1.0))
+
+    fake.hands.perform = perform
+    profile = load_profile("cubotino")
+    found = measured_timing(fake.hands, profile)
+    assert list(found.values) == ["actuators.lid.travel"]
+    calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
+    assert [row.ms for row in calibrated.actuators["lid"].travel] == [360, 600, 720]
+    before, after = build_mechanism(profile), build_mechanism(calibrated)
+    assert sum(t.duration_us for t in after.transitions) > sum(
+        t.duration_us for t in before.transitions
+    )
+
+
+@pytest.mark.parametrize("name", ["two-arm", "five-motor", "soltvvo"])
+def test_every_kind_of_robot_can_be_timed(fake: Any, name: str) -> None:
+    found = measured_timing(fake.hands, load_profile(name))
+    assert any(row.operation.startswith("turn") for row in found.operations)
+
+
+def test_a_robot_without_grippers_says_so(daemon: Any, ask: Ask) -> None:
+    code, _, err = ask("calibrate", "gripper", "R", "closed", "--to", "1250")
+    assert code == 2
+    assert "cubotino has no gripper at R: it has no grippers" in err
+
+
+def test_a_gripper_s_jaws_are_named_by_its_site() -> None:
+    from robot.cli.measuring import jaw_key
+
+    assert jaw_key("R", "closed", "two-arm") == "actuators.right-jaw.positions_us.closed"
+
+
+def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
+    code, _, err = ask("calibrate", "all", "--robot", "two-arm", "--yes")
+    assert code == 2
+    assert "cubistd controls cubotino, not two-arm" in err
+    code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set", "lid.ajar=1")
+    assert code == 2
+    assert "lid.open" in err
+
+
+def test_a_step_of_the_wizard_can_be_undone(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeing(daemon, solved_face)
+    daemon.mind.readings = [SOLVED, SOLVED, SOLVED]
+    answers = ["a", "u", "k"]
+    monkeypatch.setattr("click.prompt", lambda *_, **__: answers.pop(0))
+    steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
+    code, told, _ = ask("calibrate", "all", "--robot", "cubotino", *steps)
+    assert code == 0
+    assert [document["step"] for document in told] == ["colours", "colours", "timing"]
+    assert ask("calibration", "show")[1][0]["values"] == {}
+
+
+def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1510")
+    assert code == 0, err
+    kept = {
+        document["key"]: document["after"]
+        for document in told
+        if document.get("saved") and "key" in document
+    }
+    assert kept == {"actuators.lid.positions_us.open": 1510}
+    assert [document["saved"] for document in told if document["step"] == "colours"] == [True]
+    timing = next(document for document in told if document["step"] == "timing")
+    assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
+    assert "practising" in err
+
+
+def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[ColourReferences | None] = []
+
+    def read(_: object, references: ColourReferences | None) -> None:
+        used.append(references)
+        raise Unreadable("enough seen")
+
+    monkeypatch.setattr("robot.daemon.thought.read_cube", read)
+    values = as_values(ColourReferences(USUAL))
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
+    look = Look("U", "top", b"", solved_face("U"), None)
+    with pytest.raises(NotReadable, match="enough seen"):
+        Thought(calibrated, build_mechanism(calibrated)).read([look])
+    assert used[0] is not None
+    assert used[0].linear_rgb == pytest.approx(USUAL)

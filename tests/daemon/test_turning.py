@@ -1,0 +1,128 @@
+"""A sooner rest is searched while the robot turns: what is performed stays one consistent plan."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robot.daemon.conductor import Conductor
+from robot.daemon.models import StartRequest
+from robot.daemon.ports import MotionFault, MotionPlan, Parts, Policy
+from robot.daemon.states import State
+from robot.daemon.thought import Thought, motion_plan
+from robot.planner import build_mechanism, plan_composites
+from robot.runs import RunRecord
+from robot.schedule import MotionProfile, Schedule
+from robot.settings import load_profile
+from robot.settings.profile import PolicySettings
+from solver.cost import composite_index
+from solver.cube import Cube
+
+TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 10}
+
+
+def part(moves: str, duration_us: int, end: str) -> MotionPlan:
+    schedule = Schedule((), (), duration_us)
+    return MotionPlan(moves, len(moves.split()), duration_us, schedule, [TURN], end)
+
+
+@pytest.fixture
+def improving(fake: Any) -> Any:
+    fake.policy = Policy(improve_while_turning=True)
+    fake.mind.cuts = [Parts(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")]
+    return fake
+
+
+@pytest.fixture
+async def conductor(improving: Any, conductor: Conductor) -> Conductor:
+    """The fake robot's conductor, with the policy to improve."""
+    conductor.robot = improving.robot()
+    return conductor
+
+
+async def solved(conductor: Conductor) -> RunRecord:
+    run_id = await conductor.start(StartRequest())
+    await conductor.finished()
+    return await conductor.run_record(run_id)
+
+
+async def test_a_sooner_rest_is_performed_recorded_and_checked(
+    conductor: Conductor, improving: Any
+) -> None:
+    improving.mind.better = part("F", 300, "new end")
+    record = await solved(conductor)
+    assert record.outcome == "solved"
+    assert (record.moves, record.planned_us, record.executed_us) == ("R F", 900, 900)
+    assert [operation["start_us"] for operation in record.operations] == [0, 600]
+    assert improving.mind.toured_from[-1] == "new end"
+
+
+async def test_without_one_the_plan_goes_on_as_it_was(conductor: Conductor, improving: Any) -> None:
+    record = await solved(conductor)
+    assert (record.moves, record.executed_us) == ("R U F", 1000)
+    assert improving.mind.toured_from[-1] == "old end"
+
+
+async def test_it_is_off_unless_wanted(conductor: Conductor, improving: Any) -> None:
+    improving.policy = Policy()
+    conductor.robot = improving.robot()
+    assert (await solved(conductor)).moves == "R U"
+    assert not PolicySettings().improve_while_turning
+
+
+async def test_a_fault_in_the_head_ends_the_search_too(
+    conductor: Conductor, improving: Any
+) -> None:
+    jam = MotionFault("overload", "jammed", "free it", recoverable=False)
+    improving.hands.faults = [None] * 6 + [jam]
+    record = await solved(conductor)
+    assert (record.outcome, record.faults[-1].code) == ("fault", "overload")
+    assert conductor.state is State.FAULT
+
+
+def test_a_long_way_round_gets_shorter_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robot.daemon.thought.HEAD_US", 500_000)
+    profile = load_profile("cubotino")
+    mechanism = build_mechanism(profile)
+    thought = Thought(profile, mechanism)
+    turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
+    plan = plan_composites(mechanism, mechanism.start, turns)
+    cube = Cube.solved().apply(" ".join(plan.moves)).inverse
+    parts = thought.split(cube, motion_plan(plan))
+    assert parts is not None
+    assert parts.head.duration_us >= 500_000
+    assert parts.cube == cube.apply(parts.head.moves)
+    enough = threading.Event()
+    tail = thought.improved(parts, enough)
+    assert tail.duration_us < parts.tail.duration_us
+    assert tail.source.start == parts.head.end
+    assert parts.cube.apply(tail.moves).is_solved
+    stands = {motion.actuator: motion.end for motion in motions(parts.head.schedule)}
+    goes_on = {motion.actuator: motion.start for motion in reversed(motions(tail.schedule))}
+    assert all(goes_on[name] == position for name, position in stands.items())
+    enough.set()
+    assert thought.improved(parts, enough).moves == parts.tail.moves
+
+
+def motions(schedule: Schedule) -> list[MotionProfile]:
+    """In the order in which they start."""
+    return [schedule.profiles[turn.profile] for turn in schedule.turns]
+
+
+def test_a_short_plan_is_left_alone() -> None:
+    profile = load_profile("cubotino")
+    thought = Thought(profile, build_mechanism(profile))
+    cube = Cube.solved().apply("R")
+    plan = thought.plan(cube, None, threading.Event())
+    assert thought.split(cube, plan) is None
+
+
+def test_thinking_ends_when_it_no_longer_pays() -> None:
+    text = load_profile("four-arm")
+    patient = text.model_copy(update={"policy": PolicySettings(search_s=30.0)})
+    thought = Thought(patient, build_mechanism(patient))
+    plan = thought.plan(Cube.random(np.random.default_rng(3)), None, threading.Event())
+    assert plan.source.search_s < 10.0

@@ -1,0 +1,90 @@
+"""Runs ``cubist demo`` as people do: as a process, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LIMIT_S = 240
+
+
+@dataclass
+class DemoRun:
+    """A demo under way."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+
+    def finish(self) -> tuple[int, dict[str, Any] | None, str]:
+        """Exit code, last line of the output as JSON (None: nothing printed), and the log."""
+        output, log = self.process.communicate(timeout=LIMIT_S)
+        lines = output.splitlines()
+        return self.process.returncode, json.loads(lines[-1]) if lines else None, log
+
+    def children(self) -> dict[str, int]:
+        """Process numbers of the demo's children: ``firmware`` and ``cubistd``."""
+        number = self.process.pid
+        listing = Path(f"/proc/{number}/task/{number}/children")
+        found = {}
+        for child in listing.read_text().split():
+            command = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+            # A child that has not become its program yet is still called what its parent is.
+            if "robot.daemon.main" in command:
+                found["cubistd"] = int(child)
+            elif "cubist-firmware" in command[0]:
+                found["firmware"] = int(child)
+        return found
+
+
+@pytest.fixture
+def demo_folder() -> Iterator[Path]:
+    """A folder with a short path (sockets live in it) for demos' own folders."""
+    with tempfile.TemporaryDirectory(prefix="cubist-test-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def start_demo(demo_folder: Path) -> Iterator[Callable[..., DemoRun]]:
+    """Starts ``cubist demo --json`` with more arguments; what still runs at the end is ended."""
+    runs: list[DemoRun] = []
+
+    def start(*arguments: str) -> DemoRun:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "robot.cli.main", "demo", "--json", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(demo_folder)},
+        )
+        runs.append(DemoRun(process, demo_folder))
+        return runs[-1]
+
+    yield start
+    for run in runs:
+        if run.process.poll() is None:
+            run.process.send_signal(signal.SIGKILL)
+        run.process.communicate()
+
+
+def assert_solved(run: DemoRun) -> dict[str, Any]:
+    """The demo ended as it should; its last line."""
+    code, document, log = run.finish()
+    assert document is not None, log
+    assert (code, document["solved"], document["violations"]) == (0, True, []), (document, log)
+    assert abs(document["planned_us"] - document["executed_us"]) <= document["planned_us"] / 1000
+    return document
+
+
+@pytest.fixture
+def solved() -> Callable[[DemoRun], dict[str, Any]]:
+    return assert_solved

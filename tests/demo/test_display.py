@@ -1,0 +1,177 @@
+"""What people and programs get to see of a demo."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from rich.text import Text
+
+from robot.cli.demo import exit_code
+from robot.cli.output import ExitCode
+from robot.daemon.states import State
+from robot.demo.display import LiveDisplay, PlainDisplay, display_for, print_outcome
+from robot.demo.outcome import DemoOutcome
+from robot.demo.picture import net_of, operation_text
+from robot.demo.progress import DemoProgress
+from robot.runs import RunRecord
+from robot.twin.incidents import Violation
+
+SOLVED = "".join(letter * 9 for letter in "URFDLB")
+
+
+def outcome(solved: bool = True, violations: int = 0, ended: str = "solved") -> DemoOutcome:
+    record = RunRecord(
+        id="000001",
+        kind="solve",
+        robot="cubotino",
+        started_at=datetime(2024, 1, 1, tzinfo=UTC),
+        outcome=ended,
+        reason="" if ended == "solved" else "the lid is jammed",
+        moves="R U2 F'",
+        planned_us=70_000_000,
+        executed_us=70_000_000,
+        timings_s={"search": 1.0},
+    )
+    found = tuple(Violation(1, "flip-held", "the cube was flipped") for _ in range(violations))
+    return DemoOutcome(solved, found, record, scan_s=12.5, turn_s=70.0, facelets=SOLVED)
+
+
+def test_last_line_has_what_was_promised() -> None:
+    document = json.loads(json.dumps(outcome(violations=1).as_dict()))
+    assert document["solved"] is True
+    assert document["violations"] == [
+        {"time_us": 1, "kind": "flip-held", "text": "the cube was flipped"}
+    ]
+    assert document["moves"] == "R U2 F'"
+    assert document["length"] == 3
+    for key in ("scan_s", "solve_s", "turn_s", "planned_us", "executed_us"):
+        assert document[key] > 0
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        (outcome(), ExitCode.DONE),
+        (outcome(violations=1), ExitCode.NO),
+        (outcome(solved=False), ExitCode.NO),
+        (outcome(solved=False, ended="fault"), ExitCode.FAILED),
+        (outcome(solved=False, ended="stopped"), ExitCode.STOPPED),
+    ],
+)
+def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None:
+    assert exit_code(result) == code
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (outcome(), "says so itself"),
+        (outcome(violations=1), "flipped"),
+        (outcome(solved=False, ended="fault"), "jammed"),
+    ],
+)
+def test_summary_says_how_it_went(result: DemoOutcome, words: str) -> None:
+    stream = io.StringIO()
+    print_outcome(result, stream)
+    assert words in stream.getvalue()
+
+
+def test_net_has_a_cell_for_every_sticker() -> None:
+    net = net_of(SOLVED)
+    assert str(net).count("██") == 54
+    assert len(str(net_of("".join(face * 4 for face in "URFDLB"))).splitlines()) == 6
+
+
+def test_stages_are_timed_by_the_robots_clock() -> None:
+    real = [0.25]
+    progress = DemoProgress("demo", real_clock=lambda: real[-1])
+    for time, state in ((1.0, State.HOMING), (3.0, State.SCANNING), (3.0, State.SCANNING)):
+        progress.clock_s = time
+        progress.enter(state)
+    progress.clock_s = 10.0
+    progress.enter(State.SOLVING)
+    progress.clock_s = 60.0
+    real.append(0.75)
+    progress.enter(State.TURNING)
+    assert progress.took_s(State.HOMING) == 2.0
+    assert progress.took_s(State.SCANNING) == 7.0
+    # Thinking takes real time, whatever the robot's speed.
+    assert progress.took_s(State.SOLVING) == 0.5
+    assert progress.took_s(State.TURNING) == 0.0
+
+
+def test_plain_lines_where_there_is_no_terminal() -> None:
+    stream = io.StringIO()
+    display = display_for(stream)
+    assert isinstance(display, PlainDisplay)
+    progress = DemoProgress("demo")
+    for step in ("looking at F", "looking at F", "turning"):
+        progress.step = step
+        display.show(progress)
+    display.close()
+    assert [line.split("s  ")[1] for line in stream.getvalue().splitlines()] == [
+        "looking at F",
+        "turning",
+    ]
+
+
+OPERATIONS = [
+    {"op": "lid", "arm": "lid", "to": "close", "start_us": 0, "duration_us": 500_000},
+    {"op": "turn", "site": "D", "quarter_turns": -1, "start_us": 500_000, "duration_us": 500_000},
+    {
+        "op": "rotate",
+        "axis": "x",
+        "quarter_turns": 1,
+        "start_us": 1_000_000,
+        "duration_us": 500_000,
+    },
+    {"op": "turn", "site": "D", "quarter_turns": 2, "start_us": 1_500_000, "duration_us": 500_000},
+]
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        (OPERATIONS[0], "lid to close"),
+        (OPERATIONS[1], "layer D: a quarter back"),
+        (OPERATIONS[2], "whole cube about x: a quarter"),
+        ({"op": "grip", "gripper": "R", "start_us": 0, "duration_us": 1}, "grip R"),
+    ],
+)
+def test_operations_in_words(operation: dict[str, object], words: str) -> None:
+    assert operation_text(operation) == words
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("state", "fraction", "words"),
+    [
+        (State.SOLVING, None, ("R U2", "think")),
+        (State.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
+        (State.TURNING, 0.6, ("whole cube about x", "60 %")),
+        (State.CHECKING, None, ("check",)),
+    ],
+)
+def test_live_picture_shows_cube_plan_and_stages(
+    state: State, fraction: float | None, words: tuple[str, ...]
+) -> None:
+    stream = Terminal()
+    display = display_for(stream)
+    assert isinstance(display, LiveDisplay)
+    progress = DemoProgress("CUBOTino", facelets=SOLVED, moves="R U2", violations=2)
+    progress.operations, progress.planned_us = OPERATIONS, 2_000_000
+    progress.enter(state)
+    progress.fraction = fraction
+    display.show(progress)
+    display.close()
+    text = Text.from_ansi(stream.getvalue()).plain
+    assert text.count("██") % 54 == 0 < text.count("██")
+    for word in ("CUBOTino", "2 violations", *words):
+        assert word in text

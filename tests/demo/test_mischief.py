@@ -1,0 +1,100 @@
+"""Faults on request: what they are called, and what becomes of the cube."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from robot.daemon.states import State
+from robot.demo.mischief import ACTUATOR_DEEDS, DEEDS, BadMischief, Mischiefs, Scene, parse_mischief
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+
+StartDemo = Callable[..., Any]
+Solved = Callable[[Any], dict[str, Any]]
+
+
+@pytest.fixture
+def scene() -> Scene:
+    robot = SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1))
+    return Scene(robot, Studio(robot), firmware=0, cable=None)
+
+
+ACTUATORS = ("table", "arm")
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_names_are_understood(name: str) -> None:
+    subject = "arm" if name in ACTUATOR_DEEDS else ""
+    asked = f"{name}:{subject}".removesuffix(":")
+    assert parse_mischief(asked, ACTUATORS).stage is State.TURNING
+    mischief = parse_mischief(f"{asked}@look", ACTUATORS)
+    assert (mischief.name, mischief.subject, mischief.stage) == (name, subject, State.SCANNING)
+
+
+@pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
+def test_what_nobody_knows_is_refused(text: str) -> None:
+    with pytest.raises(BadMischief, match="there is"):
+        parse_mischief(text, ACTUATORS)
+
+
+def test_only_some_faults_happen_to_an_actuator() -> None:
+    with pytest.raises(BadMischief, match="leave :arm away"):
+        parse_mischief("slip:arm", ACTUATORS)
+
+
+async def test_noise_needs_a_cable(scene: Scene) -> None:
+    with pytest.raises(BadMischief, match="cable"):
+        await parse_mischief("noise", ACTUATORS).happen(scene)
+
+
+async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
+    await parse_mischief("glare", ACTUATORS).happen(scene)
+    await parse_mischief("wrong-sticker", ACTUATORS).happen(scene)
+    await parse_mischief("slip", ACTUATORS).happen(scene)
+    assert scene.studio.disturbances.light.glare > 0
+    before = scene.robot.body.facelets()
+    painted = scene.robot.body.repainted(scene.studio.disturbances.repainted).facelets()
+    assert sum(a != b for a, b in zip(before, painted, strict=True)) == 1
+
+
+async def test_each_happens_once_in_its_stage(scene: Scene) -> None:
+    mischiefs = Mischiefs([parse_mischief("glare@think", ACTUATORS)], scene, delay_s=0.0)
+    mischiefs.enter(State.SCANNING)
+    assert not mischiefs.pending
+    mischiefs.enter(State.SOLVING)
+    assert mischiefs.pending
+    mischiefs.cancel()
+    mischiefs.enter(State.SOLVING)
+    assert not mischiefs.pending
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "reset@turn",
+        pytest.param("slip@turn", marks=pytest.mark.long),
+        pytest.param("unplug@turn", marks=pytest.mark.long),
+        pytest.param("noise@home", marks=pytest.mark.long),
+        pytest.param("cast@home", marks=pytest.mark.long),
+        pytest.param("reset@look", marks=pytest.mark.long),
+        pytest.param("unplug@look", marks=pytest.mark.long),
+    ],
+)
+def test_the_same_cube_is_solved_after_all(
+    start_demo: StartDemo, solved: Solved, fault: str
+) -> None:
+    solved(start_demo("--speed", "20", "--fault", fault))
+
+
+@pytest.mark.long
+def test_a_wrong_sticker_never_leads_to_a_wrong_solution(start_demo: StartDemo) -> None:
+    """It is found and corrected, or the cube is refused."""
+    code, document, log = start_demo("--speed", "50", "--fault", "wrong-sticker@home").finish()
+    assert document is not None, log
+    assert document["violations"] == []
+    assert (code, document["outcome"]) in {(0, "solved"), (1, "unreadable")}

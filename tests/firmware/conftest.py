@@ -1,0 +1,63 @@
+"""Builds the firmware's unit tests with sanitizers, and the AVR firmware; both once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRMWARE = ROOT / "firmware"
+BUILD = ROOT / "build"
+
+
+def tool(name: str) -> str:
+    """A build tool of the virtual environment, or the system's."""
+    own = Path(sys.executable).with_name(name)
+    return str(own) if own.exists() else name
+
+
+def checked(*command: str | Path) -> str:
+    """Run a command; its output is the message when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command[0]}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def fuzzer() -> Path:
+    """The fuzzing target as a libFuzzer program; needs clang."""
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not installed (Debian packages clang, libclang-rt-dev)")
+    build = BUILD / "firmware-fuzz"
+    compiler = "-DCMAKE_C_COMPILER=clang"
+    checked(tool("cmake"), "-S", FIRMWARE, "-B", build, compiler, "-DCUBIST_FIRMWARE_TESTS=ON")
+    checked(tool("cmake"), "--build", build, "--target", "fuzz_link")
+    return build / "fuzz_link"
+
+
+@pytest.fixture(scope="session")
+def unit_tests() -> Path:
+    """The folder with the unit test programs."""
+    build = BUILD / "firmware-tests"
+    checked(tool("cmake"), "-S", FIRMWARE, "-B", build, "-DCUBIST_FIRMWARE_TESTS=ON")
+    checked(tool("cmake"), "--build", build, "--parallel", "2")
+    return build
+
+
+@pytest.fixture(scope="session")
+def avr_elf() -> Callable[[str], Path]:
+    """Builds the firmware of a board, ``uno`` or ``mega``, and tells where it is."""
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("avr-gcc is not installed (Debian packages gcc-avr, avr-libc)")
+
+    def build(board: str) -> Path:
+        folder = BUILD / f"firmware-{board}"
+        checked("make", "-C", FIRMWARE / "avr", f"BOARD={board}", f"BUILD={folder}")
+        return folder / "cubist.elf"
+
+    return build

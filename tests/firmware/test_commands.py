@@ -1,0 +1,88 @@
+"""``cubist firmware``: sizes reported, the right avrdude command, versions compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from robot import firmware
+from robot.cli.firmware import firmware as command
+from robot.firmware import BOARDS, Built, FirmwareTrouble
+from robot.link.protocol import FIRMWARE_VERSION
+
+
+@pytest.fixture
+def host_port() -> Iterator[Path]:
+    """The port of the firmware built for this computer."""
+    with tempfile.TemporaryDirectory() as folder:
+        port = Path(folder) / "port"
+        program = Path(sys.executable).with_name("cubist-firmware-host")
+        process = subprocess.Popen([program, "--pty-link", port])
+        deadline = time.monotonic() + 10
+        while not port.exists():
+            assert time.monotonic() < deadline
+            os.sched_yield()
+        yield port
+        process.terminate()
+        process.wait(10)
+
+
+def built() -> Built:
+    return Built(BOARDS["mega"], Path("x.elf"), Path("x.hex"), 1, 1)
+
+
+def test_version_of_a_running_board(host_port: Path) -> None:
+    shown = CliRunner().invoke(command, ["version", "--port", str(host_port), "--json"])
+    told = json.loads(shown.stdout)
+    assert told["board"] == "host" and told["matches"] is True
+    assert told["version"] == FIRMWARE_VERSION
+
+
+def test_another_version_is_to_be_flashed(host_port: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(firmware, "FIRMWARE_VERSION", "9.9.9")
+    shown = CliRunner().invoke(
+        command, ["version", "--port", str(host_port)], standalone_mode=False
+    )
+    assert shown.return_value == 1
+    assert "flash" in shown.stdout
+
+
+def test_sizes_are_reported() -> None:
+    shown = CliRunner().invoke(command, ["build", "--board", "uno", "--json"])
+    if isinstance(shown.exception, FirmwareTrouble):
+        pytest.skip(str(shown.exception))
+    told = json.loads(shown.stdout)
+    assert told["flash_bytes"] <= 28 * 1024 and told["static_ram_bytes"] <= 1600
+    assert Path(told["hex"]).read_text().startswith(":")
+
+
+def test_flashing_names_chip_port_and_file() -> None:
+    words = firmware.flash_command(built(), "/dev/ttyUSB0")
+    assert words[0] == "avrdude"
+    assert {"atmega2560", "wiring", "/dev/ttyUSB0", "flash:w:x.hex:i"} <= set(words)
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FirmwareTrouble, match="apt install avrdude"):
+        firmware.flash(built(), "/dev/null")
+    with pytest.raises(FirmwareTrouble, match="gcc-avr"):
+        firmware.build("uno")
+
+
+def test_a_failed_flash_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "avrdude"
+    script.write_text("#!/bin/sh\necho 'stk500_recv(): programmer is not responding' >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(FirmwareTrouble, match="not responding"):
+        firmware.flash(built(), "/dev/null")

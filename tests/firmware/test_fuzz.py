@@ -1,0 +1,33 @@
+"""The parser and the handlers of messages against bytes nobody meant, with sanitizers."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CORPUS = Path(__file__).with_name("corpus")
+SHORT_RUNS = 5_000
+LONG_S = 1_800
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_the_corpus_is_survived(unit_tests: Path) -> None:
+    files = sorted(CORPUS.iterdir())
+    assert len(files) >= 40
+    run(unit_tests / "fuzz_link", *files)
+
+
+def test_a_short_search_finds_nothing(fuzzer: Path, tmp_path: Path) -> None:
+    run(fuzzer, f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", tmp_path, CORPUS)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(LONG_S + 120)
+def test_a_long_search_finds_nothing(fuzzer: Path, tmp_path: Path) -> None:
+    run(fuzzer, f"-max_total_time={LONG_S}", "-max_len=400", tmp_path, CORPUS)

@@ -1,0 +1,52 @@
+"""A robot for the container: firmware and simulated robot where cubistd.env says; run by systemd.
+
+Files in its folder are the scenario's hands: ``press`` presses the button, ``verdict`` is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from robot.demo.children import executable, running
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.panel import Panel
+from robot.twin.server import TwinServer
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+
+SPEED = "20"
+
+
+async def main(folder: Path) -> None:
+    """Stand until killed; the file ``ready`` says when a daemon may come."""
+    folder.mkdir(exist_ok=True)
+    os.umask(0)
+    profile = load_profile("cubotino")
+    robot, panel = SimulatedRobot(profile, scrambled(3, 5)), Panel()
+    server = TwinServer(robot, Studio(robot), panel, folder)
+    link = folder / "link"
+    command = [executable("cubist-firmware-host"), "--pty-link", str(link), "--speed", SPEED]
+    command += ["--pins", str(server.pins_path)]
+    async with server.running(), running("firmware", command, folder):
+        while not link.exists():
+            await asyncio.sleep(0.01)
+        link.resolve().chmod(0o666)
+        (folder / "ready").touch()
+        button = profile.panel.start_button_gpio
+        assert button is not None
+        while True:
+            await asyncio.sleep(0.1)
+            if (folder / "press").exists():
+                (folder / "press").unlink()
+                await panel.press(button)
+            verdict = folder / "verdict.new"
+            verdict.write_text(f"solved={robot.solved} violations={len(robot.violations)}")
+            verdict.rename(folder / "verdict")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

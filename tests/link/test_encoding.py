@@ -1,0 +1,141 @@
+"""Schedules as bytes: read back by a model of the firmware they are what they were."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot.faults import Fault, RobotFault
+from robot.link.capability import Capabilities, check_plan, peak_rate
+from robot.link.encoding import encode_schedule
+from robot.link.protocol import MAX_PAYLOAD, Board, ResetCause, Timing, TurnBit, Turns
+from robot.motion import StepperLimits, servo_slew, stepper_move
+from robot.schedule import MotionProfile, Schedule, TimedTurn
+
+LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+NAMES = ("a", "b", "c")
+
+
+def profile(name: str, duration_us: int) -> MotionProfile:
+    return servo_slew(name, 1500, 1600, duration_us)
+
+
+def starts_read_back(turns: tuple[bytes, ...], durations: list[int]) -> list[int]:
+    """Start times as the firmware works them out from the bytes."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for turn in turns:
+        timing = Timing(turn[0] >> TurnBit.TIMING_SHIFT)
+        start = {
+            Timing.AFTER_ALL: max(ends, default=0),
+            Timing.WITH: starts[-1] if starts else 0,
+            Timing.AFTER_PREVIOUS: ends[-1] if ends else 0,
+            Timing.DELAY: (starts[-1] if starts else 0) + int.from_bytes(turn[2:], "little"),
+        }[timing]
+        starts.append(start)
+        ends.append(start + durations[turn[0] & TurnBit.PROFILE_MASK])
+    return starts
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 1, 250_000]), st.booleans()),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_starts_survive(pieces: list[tuple[int, int, bool]]) -> None:
+    durations = [100_000, 250_000, 333_333]
+    profiles = tuple(profile(name, us) for name, us in zip(NAMES, durations, strict=True))
+    free = [0, 0, 0]
+    clock = 0
+    turns = []
+    for number, pause, wait_for_all in pieces:
+        clock = max(clock, free[number], max(free) if wait_for_all else 0) + pause
+        turns.append(TimedTurn(clock, number))
+        free[number] = clock + durations[number]
+    plan = encode_schedule(Schedule(profiles, tuple(turns), max(free)), NAMES)
+    order = {shape.duration_ticks // 2: place for place, shape in enumerate(plan.shapes)}
+    by_shape = [us for us, _ in sorted(order.items(), key=lambda item: item[1])]
+    assert starts_read_back(plan.turns, by_shape) == [turn.start_us for turn in turns]
+
+
+def test_motors_that_move_alike_share_a_shape() -> None:
+    profiles = tuple(
+        stepper_move(name, 0, steps, LIMITS) for name in NAMES for steps in (50, -50, 100)
+    )
+    turns = tuple(TimedTurn(number * 1_000_000, number) for number in range(9))
+    plan = encode_schedule(Schedule(profiles, turns, 9_000_000), NAMES)
+    assert len(plan.shapes) == 2
+    assert [turn[1] for turn in plan.turns[:3]] == [0, 0 | TurnBit.REVERSE, 0]
+
+
+def test_turns_one_after_the_other_take_two_bytes_each() -> None:
+    profiles = (profile("a", 200_000), profile("b", 300_000))
+    turns = tuple(
+        TimedTurn(number // 2 * 500_000 + number % 2 * 200_000, number % 2) for number in range(150)
+    )
+    plan = encode_schedule(Schedule(profiles, turns, 75 * 500_000), NAMES)
+    assert sum(len(turn) for turn in plan.turns) == 300
+    frames = plan.turn_messages()
+    assert all(isinstance(frame, Turns) and len(frame.turns) <= MAX_PAYLOAD for frame in frames)
+    assert b"".join(frame.payload() for frame in frames) == b"".join(plan.turns)
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        ((TimedTurn(0, 0), TimedTurn(99_999, 0)), "still moving"),
+        ((TimedTurn(500_000, 0), TimedTurn(0, 1)), "in order"),
+        ((TimedTurn(0, 0), TimedTurn(20_000_000, 1)), "apart"),
+        ((TimedTurn(0, 2),), "no actuator"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(turns: tuple[TimedTurn, ...], reason: str) -> None:
+    profiles = (profile("a", 100_000), profile("b", 100_000), profile("nobody", 100_000))
+    with pytest.raises(RobotFault, match=reason) as caught:
+        encode_schedule(Schedule(profiles, turns, 1), NAMES)
+    assert caught.value.fault == Fault.BAD_SCHEDULE
+
+
+def capabilities(units: int = 60) -> Capabilities:
+    return Capabilities(
+        Board.ATMEGA328P, "0.1.0", 1, 1, 0, ResetCause.POWER_ON, units, 320, 60_000, 32_000, 12_000
+    )
+
+
+def fast_schedule(axes: int, speed: float) -> Schedule:
+    limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
+    profiles = tuple(stepper_move(name, 0, 1000, limits) for name in "abcdef"[:axes])
+    turns = tuple(TimedTurn(0, number) for number in range(axes))
+    return Schedule(profiles, turns, profiles[0].duration_us)
+
+
+@pytest.mark.parametrize(
+    ("axes", "speed", "possible"),
+    [
+        (1, 57_143, True),
+        (2, 31_250, True),
+        (2, 57_143, False),
+        (6, 11_905, True),
+        (6, 20_000, False),
+    ],
+)
+def test_step_rates_beyond_the_board_are_refused(axes: int, speed: float, possible: bool) -> None:
+    schedule = fast_schedule(axes, speed)
+    plan = encode_schedule(schedule, tuple("abcdef"))
+    assert peak_rate(schedule.profiles[0]) == pytest.approx(speed, rel=0.02)
+    if possible:
+        check_plan(schedule, plan, capabilities())
+        return
+    with pytest.raises(RobotFault, match="steps/s") as caught:
+        check_plan(schedule, plan, capabilities())
+    assert caught.value.fault == Fault.BEYOND_BOARD
+
+
+def test_too_many_shapes_are_refused() -> None:
+    schedule = fast_schedule(1, 5000)
+    with pytest.raises(RobotFault, match="memory"):
+        check_plan(schedule, encode_schedule(schedule, ("a",)), capabilities(units=1))

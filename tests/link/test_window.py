@@ -1,0 +1,117 @@
+"""Go-back-N against a model of the receiver, over a line that loses, repeats and delays."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from robot.link.protocol import WINDOW, Home, Message, Turns
+from robot.link.window import Window
+
+QUEUE_BYTES = 60
+
+
+class LossyLine(RuleBasedStateMachine):
+    """Sender under test, model of the firmware's receiver, and a line between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = Window()
+        self.now = 0.0
+        self.given: list[Message] = []
+        self.to_firmware: list[tuple[int, Message]] = []
+        self.to_host: list[tuple[int, int]] = []
+        self.taken: list[Message] = []
+        self.queued = 0
+        self.window.acknowledge(255, 0.0, QUEUE_BYTES)
+
+    @rule(value=st.integers(0, 255))
+    def give_command(self, value: int) -> None:
+        self._give(Home(value))
+
+    @rule(size=st.integers(1, 48), value=st.integers(0, 255))
+    def give_turns(self, size: int, value: int) -> None:
+        self._give(Turns(bytes([value]) * size))
+
+    def _give(self, message: Message) -> None:
+        self.given.append(message)
+        self.window.put(message)
+
+    @rule(seconds=st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+    def pump(self, seconds: float) -> None:
+        self.now += seconds
+        self.to_firmware += self.window.pump(self.now)
+
+    @precondition(lambda self: self.to_firmware)
+    @rule(fate=st.sampled_from(["arrives", "arrives", "arrives", "lost", "twice"]))
+    def deliver(self, fate: str) -> None:
+        seq, message = self.to_firmware.pop(0)
+        for _ in range({"arrives": 1, "lost": 0, "twice": 2}[fate]):
+            self._receive(seq, message)
+
+    def _receive(self, seq: int, message: Message) -> None:
+        room = len(message.turns) if isinstance(message, Turns) else 0
+        if seq == len(self.taken) % 256 and self.queued + room <= QUEUE_BYTES:
+            self.taken.append(message)
+            self.queued += room
+        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+
+    @precondition(lambda self: self.to_host)
+    @rule(lost=st.booleans())
+    def acknowledge(self, lost: bool) -> None:
+        ack, free = self.to_host.pop(0)
+        if not lost:
+            self.window.acknowledge(ack, self.now, free)
+
+    @rule()
+    def play(self) -> None:
+        """The firmware plays some of its queue and says so, as it does for every heartbeat."""
+        self.queued = max(0, self.queued - 10)
+        self.to_host.append(((len(self.taken) - 1) % 256, QUEUE_BYTES - self.queued))
+
+    @invariant()
+    def taken_once_and_in_order(self) -> None:
+        assert self.taken == self.given[: len(self.taken)]
+
+    @invariant()
+    def never_more_than_the_window(self) -> None:
+        assert len(self.window._under_way) <= WINDOW
+
+    @invariant()
+    def credit_is_never_overdrawn(self) -> None:
+        assert self.window.credit >= 0
+
+    def teardown(self) -> None:
+        """On a good line everything arrives in the end."""
+        for _ in range(40 * (len(self.given) + 1)):
+            self.pump(0.6)
+            while self.to_firmware:
+                self._receive(*self.to_firmware.pop(0))
+            self.play()
+            while self.to_host:
+                self.acknowledge(lost=False)
+        assert self.taken == self.given
+        assert self.window.idle
+
+
+TestLossyLine = LossyLine.TestCase
+TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+
+
+def test_sequence_numbers_wrap() -> None:
+    window = Window()
+    for number in range(1000):
+        window.put(Home(number % 256))
+        [(seq, message)] = window.pump(0.0)
+        assert (seq, message) == (number % 256, Home(number % 256))
+        window.acknowledge(seq, 0.0)
+    assert window.idle and window.resent == 0
+
+
+def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
+    window = Window()
+    window.put(Home(1))
+    window.pump(0.0)
+    window.acknowledge(7, 0.0, free=100)
+    assert not window.idle and window.credit == 0

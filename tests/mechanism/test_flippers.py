@@ -1,0 +1,95 @@
+"""Flippers other than CUBOTino: arms that hold where they roll, two arms, wide ranges."""
+
+from functools import cache
+
+import pytest
+
+from robot.mechanism.build import build_mechanism
+from robot.mechanism.classes import compile_mechanism
+from robot.settings import parse_profile, profile_path
+from solver.cost import composite_index
+
+U, F, B, D = ((0, 1, 0), (2, 1, 0), (2, 0, 1), (0, 0, 1))
+
+BACK_WAY = """- {between: [open, flip], ms: 250}
+      - {between: [open, back], ms: 250}"""
+LID_AND_TIPPER = """positions: {open: open, close: hold}
+    - actuator: tipper
+      start: open
+      positions: {open: open, flip: {rolls: x}}"""
+TIPPER = """  tipper:
+    kind: timed
+    positions: [open, flip]
+    travel:
+      - {between: [open, flip], ms: 250}
+  lid:
+"""
+VARIANTS = {
+    "plain": [],
+    "both ways": [
+        ("flip: {rolls: x}}", 'flip: {rolls: x}, back: {rolls: "x\'"}}'),
+        ("positions: [open, close, flip]", "positions: [open, close, flip, back]"),
+        ("- {between: [open, flip], ms: 250}", BACK_WAY),
+    ],
+    "holds there": [("flip: {rolls: x}}", "flip: {rolls: x, then: hold}}")],
+    "two arms": [
+        ("positions: {open: open, close: hold, flip: {rolls: x}}", LID_AND_TIPPER),
+        ("  lid:\n", TIPPER),
+    ],
+    "endless": [(", range_quarters: [-1, 1], start: 0", "")],
+    "wide": [("range_quarters: [-1, 1]", "range_quarters: [-2, 2]")],
+}
+
+
+@cache
+def variant(name):
+    """Reference A with some of its text replaced."""
+    text = profile_path("reference/a").read_text()
+    for old, new in VARIANTS[name]:
+        assert old in text
+        text = text.replace(old, new)
+    return build_mechanism(parse_profile(text))
+
+
+@cache
+def compiled(name):
+    return compile_mechanism(variant(name))
+
+
+def turn_us(name, turn):
+    model = compiled(name).cost_model(variant(name).start)
+    return int(model.first[composite_index(*turn)].min())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_costs_what_the_shortest_way_takes(name, soonest, modelled):
+    mechanism = variant(name)
+    model = compiled(name).cost_model(mechanism.start)
+    for turns in ([D, F], [U, B], [(0, 2, 1), (1, 3, 0)]):
+        composites = [composite_index(*turn) for turn in turns]
+        assert modelled(model, composites) == soonest(mechanism, mechanism.start, composites)
+
+
+def test_a_second_direction_saves_flips():
+    # B comes down by one flip and F by three; backwards it is the other way round.
+    assert turn_us("plain", B) == turn_us("both ways", B) == turn_us("both ways", F)
+    assert turn_us("plain", F) == turn_us("both ways", F) + 2 * 500_000
+
+
+def test_an_arm_that_holds_where_it_rolls_need_not_close():
+    assert turn_us("holds there", B) == turn_us("plain", B) - 2 * 250_000
+
+
+def test_two_arms_do_what_one_does_when_only_one_moves_at_a_time():
+    assert turn_us("two arms", B) == turn_us("plain", B)
+
+
+def test_a_wider_range_never_costs_more():
+    for turn in (U, F, B, D, (0, 0, 2)):
+        assert turn_us("endless", turn) <= turn_us("wide", turn) <= turn_us("plain", turn)
+    assert turn_us("wide", (0, 0, 2)) == 250_000 + 900_000 < turn_us("plain", (0, 0, 2))
+
+
+def test_an_endless_table_needs_one_angle():
+    assert len(variant("endless").configurations) == 3
+    assert compiled("endless").states < compiled("plain").states

@@ -1,0 +1,98 @@
+"""Robots that cannot be: refused when they are loaded or built, with the reason."""
+
+import pytest
+
+from robot.mechanism.build import build_mechanism
+from robot.mechanism.gripping import ImpossibleRobot
+from robot.settings import BadProfile, parse_profile, profile_path
+
+
+def text_of(name, *changes):
+    text = profile_path(name).read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+REFUSED_AT_LOAD = [
+    ("reference/d", [("U: up, R", "R"), (", L: left", "")], "nobody can turn U, L"),
+    ("reference/d", [("U: up, R: right", "U: up, R: up")], "cannot drive two faces"),
+    (
+        "reference/b",
+        [("    D: {rotation: down", "    L: {rotation: down")],
+        "all grippers are on one axis",
+    ),
+    ("reference/b", [("kind: grippers", "kind: grippers\n  holders: 2")], "none is left to turn"),
+    ("reference/b", [("kind: grippers", "kind: grippers\n  others: release")], "only a 2x2x2"),
+    ("reference/b", [("jaw: right-jaw}", "jaw: right-jaw, jaws: x}")], "across its axis"),
+    ("reference/b", [("jaw: right-jaw}", "jaw: right-jaw, open: wide}")], "no position wide"),
+    (
+        "reference/b",
+        [("jaw: right-jaw}", "jaw: right-jaw, range_quarters: [0, 0]}")],
+        "second angle",
+    ),
+    ("reference/b", [("rotation: down,", "rotation: down-jaw,")], "does not rotate"),
+    (
+        "two-arm",
+        [("angles: {ccw: -1, home: 0, cw: 1}, start: home", "start: home")],
+        "name two or more",
+    ),
+    ("cubotino", [("close: hold", "close: open")], "no position holds"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "reason"), REFUSED_AT_LOAD)
+def test_contradictions_are_refused_at_load(name, changes, reason):
+    with pytest.raises(BadProfile, match=reason):
+        parse_profile(text_of(name, *changes))
+
+
+REFUSED_WHEN_BUILT = [
+    # The table's only way leads from home to cw: it never comes back.
+    (
+        "cubotino",
+        [
+            ("- {between: [ccw, home], ms: 700, held_ms: 800}\n", ""),
+            ("{between: [home, cw], ms: 700", "{between: [home, cw], one_way: true, ms: 700"),
+            ("      - {between: [ccw, cw], ms: 1470, held_ms: 1680}\n", ""),
+        ],
+        "can no longer be turned",
+    ),
+    (
+        "cubotino",
+        [("- {between: [open, flip], ms: 500}", ""), ("- {between: [close, flip], ms: 600}", "")],
+        "nobody can ever turn",
+    ),
+    (
+        "reference/b",
+        [
+            (
+                "- {between: [open, closed], ms: 200}",
+                "- {between: [closed, open], ms: 200, one_way: true}",
+            )
+        ],
+        "cannot get from open to closed",
+    ),
+    (
+        "reference/b",
+        [
+            ("rotation: right,", "rotation: right, start: 1,"),
+            ("rotation: down,", "rotation: down, start: 1,"),
+        ],
+        "jaws collide",
+    ),
+    # While a layer turns, only the two grippers beside its axis can hold the cube.
+    (
+        "reference/c",
+        [("regrip: at-once ", "regrip: clear\n  holders: 3 ")],
+        "nobody can ever turn",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "reason"), REFUSED_WHEN_BUILT)
+def test_robots_that_get_stuck_are_refused_when_built(name, changes, reason):
+    profile = parse_profile(text_of(name, *changes))
+    with pytest.raises(ImpossibleRobot, match=reason):
+        build_mechanism(profile)

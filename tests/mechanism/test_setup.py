@@ -1,0 +1,58 @@
+"""What the microcontroller is told about the actuators of a profile."""
+
+import pytest
+
+from robot.link.actuators import UNLIMITED_STEPS
+from robot.mechanism.durations import NotDrivable
+from robot.settings import load_profile, parse_profile, profile_path
+from robot.setup import actuator_setups, homing_order
+
+
+def setups_of(profile):
+    return {setup.name: setup for setup in actuator_setups(profile)}
+
+
+def test_servos_start_where_the_mechanism_does():
+    setups = setups_of(load_profile("cubotino"))
+    assert list(setups) == ["holder", "lid"]
+    assert (setups["holder"].pin, setups["holder"].start_us) == (9, 1500)
+    assert (setups["lid"].minimum_us, setups["lid"].maximum_us) == (500, 2500)
+
+
+@pytest.mark.parametrize(
+    ("name", "actuator", "period"),
+    [("mindcuber", "table", 400), ("four-arm", "right", 800), ("six-motor", "up", 200)],
+)
+def test_endless_steppers_look_the_same_after_their_symmetry(name, actuator, period):
+    setup = setups_of(load_profile(name))[actuator]
+    assert setup.period_steps == period
+    assert (setup.minimum_steps, setup.maximum_steps) == (-UNLIMITED_STEPS, UNLIMITED_STEPS)
+
+
+def test_a_limited_table_has_its_range_and_its_end_stop():
+    text = profile_path("mindcuber").read_text()
+    text = text.replace(
+        "{actuator: table} ", "{actuator: table, range_quarters: [-1, 2], start: 1}"
+    )
+    homing = (
+        "homing: {direction: -1, speed_steps_per_s: 800, slow_speed_steps_per_s: 100, "
+        "backoff_steps: 40, max_travel_steps: 2000, offset_steps: 30}\n    steps_per_turn: 1600"
+    )
+    text = text.replace("steps_per_turn: 1600", homing).replace(
+        "enable: 4}", "enable: 4, endstop: 7}"
+    )
+    setup = setups_of(parse_profile(text))["table"]
+    assert (setup.minimum_steps, setup.maximum_steps, setup.start_steps) == (-400, 800, 400)
+    assert setup.period_steps is None
+    assert (setup.homing.pin, setup.homing.edge_position, setup.homing.direction) == (7, -30, -1)
+
+
+def test_what_is_only_timed_cannot_be_driven():
+    with pytest.raises(NotDrivable, match="only timed"):
+        actuator_setups(load_profile("reference/a"))
+
+
+def test_what_holds_the_cube_is_homed_first():
+    assert homing_order(load_profile("cubotino")) == ("lid", "holder")
+    assert homing_order(load_profile("soltvvo"))[:2] == ("sides", "depth")
+    assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)

@@ -1,0 +1,54 @@
+"""Servo motions: they end where and when they should."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.motion import MotionError, servo_path, servo_slew
+from robot.schedule import ServoSegment
+
+PULSES = st.integers(500, 2500)
+
+
+@given(PULSES, PULSES, st.integers(1, 3_000_000), st.integers(0, 1_000_000), st.floats(0, 0.5))
+def test_slew_takes_travel_and_settling(
+    start: int, end: int, travel_us: int, settle_us: int, ease: float
+) -> None:
+    profile = servo_slew("lid", start, end, travel_us, settle_us, ease_us=int(travel_us * ease))
+    assert profile.start == start and profile.end == end
+    assert profile.duration_us == travel_us + settle_us
+    assert profile.duration_us == sum(segment.duration_us for segment in profile.segments)
+
+
+def test_easing_starts_and_ends_slowly() -> None:
+    profile = servo_slew("lid", 1000, 2000, 500_000, ease_us=200_000)
+    speeds = []
+    pulse = 1000
+    for segment in profile.segments:
+        assert isinstance(segment, ServoSegment)
+        speeds.append((segment.pulse_us - pulse) / segment.duration_us)
+        pulse = segment.pulse_us
+    half = speeds[: len(speeds) // 2]
+    assert all(slow < fast for slow, fast in pairwise(half))
+    assert speeds == pytest.approx(speeds[::-1], rel=0.05)
+
+
+def test_path_may_overshoot() -> None:
+    profile = servo_path("lid", 1500, [(2040, 400_000), (2000, 100_000)])
+    assert profile.end == 2000
+    assert profile.duration_us == 500_000
+
+
+@pytest.mark.parametrize("path", [[], [(1500, 0)], [(0, 100)], [(1500, -1)]])
+def test_impossible_paths_are_refused(path: list[tuple[int, int]]) -> None:
+    with pytest.raises(MotionError):
+        servo_path("lid", 1500, path)
+
+
+def test_easing_longer_than_the_travel_is_refused() -> None:
+    with pytest.raises(MotionError, match="lid"):
+        servo_slew("lid", 1000, 2000, 100_000, ease_us=60_000)

@@ -1,0 +1,110 @@
+"""Stepper moves: within limits, symmetric, and as quick as physics says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from robot.motion import MotionError, StepperLimits, stepper_move
+from robot.motion.ramp import step_times
+from robot.motion.stepper import on_whole_ticks
+from robot.schedule import MotionProfile, StepSegment
+
+TICKS_PER_S = 2_000_000
+
+LIMITS = st.builds(
+    StepperLimits,
+    start_speed=st.floats(60, 1000),
+    max_speed=st.floats(1000, 20_000),
+    acceleration=st.floats(5_000, 400_000),
+    jerk=st.one_of(st.none(), st.floats(1e5, 1e8)),
+)
+
+
+def intervals(profile: MotionProfile) -> NDArray[np.int64]:
+    """Ticks before each step, as the firmware plays them."""
+    runs = []
+    for run in profile.segments:
+        assert isinstance(run, StepSegment)
+        runs.append(run.interval_ticks + run.add_ticks * np.arange(abs(run.count)))
+    return np.concatenate(runs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LIMITS, st.integers(1, 3000))
+def test_moves_make_their_steps_in_their_time(limits: StepperLimits, steps: int) -> None:
+    profile = stepper_move("turner", 100, -steps, limits, settle_us=50)
+    ticks = intervals(profile)
+    assert len(ticks) == steps and profile.end == 100 - steps
+    assert ticks.min() > 0 and ticks.max() <= 40_000
+    assert profile.duration_us == math.ceil(ticks.sum() / 2) + 50
+
+
+@settings(max_examples=60, deadline=None)
+@given(LIMITS, st.integers(2, 3000))
+def test_played_steps_stay_near_the_curve(limits: StepperLimits, steps: int) -> None:
+    profile = stepper_move("turner", 0, steps, limits)
+    wanted = step_times(steps, on_whole_ticks(limits)) * TICKS_PER_S
+    played = np.cumsum(intervals(profile))
+    allowed = np.maximum(np.diff(wanted, prepend=0.0) / 4, 1.0) + 1.5
+    assert np.all(np.abs(played - wanted) <= allowed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LIMITS, st.integers(2, 3000))
+def test_curve_keeps_speed_and_acceleration(limits: StepperLimits, steps: int) -> None:
+    times = step_times(steps, limits)
+    middle_times = np.concatenate([[times[0] / 2], (times[1:] + times[:-1]) / 2])
+    speeds = 1 / np.diff(times, prepend=0.0)
+    assert speeds.max() <= limits.max_speed * (1 + 1e-6)
+    gains = np.diff(speeds) / np.diff(middle_times)
+    assert np.abs(gains).max() <= limits.acceleration * 1.1 + 1e-6
+    assert times[::-1] == pytest.approx(times[-1] - np.concatenate([[0.0], times])[:-1], abs=1e-9)
+
+
+def test_trapezoid_takes_the_time_of_the_formula() -> None:
+    limits = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+    ramp_s = (4000 - 500) / 40_000
+    ramp_steps = (4000 + 500) / 2 * ramp_s
+    expected_s = 2 * ramp_s + (800 - 2 * ramp_steps) / 4000
+    assert step_times(800, limits)[-1] == pytest.approx(expected_s, rel=1e-9)
+
+
+def test_jerk_limit_makes_it_longer_but_not_different() -> None:
+    trapezoid = StepperLimits(500, 4000, 40_000)
+    curve = StepperLimits(500, 4000, 40_000, jerk=2e6)
+    assert step_times(400, curve)[-1] > step_times(400, trapezoid)[-1]
+    gentle = StepperLimits(500, 4000, 40_000, jerk=1e12)
+    assert step_times(400, gentle) == pytest.approx(step_times(400, trapezoid), rel=1e-4)
+
+
+def test_overshoot_goes_further_and_comes_back() -> None:
+    limits = StepperLimits(500, 4000, 40_000)
+    profile = stepper_move("turner", 0, 50, limits, overshoot_steps=4)
+    counts = [run.count for run in profile.segments if isinstance(run, StepSegment)]
+    assert profile.end == 50
+    assert sum(count for count in counts if count > 0) == 54
+    assert sum(count for count in counts if count < 0) == -4
+
+
+def test_a_quarter_turn_takes_few_runs() -> None:
+    limits = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+    assert len(stepper_move("turner", 0, 400, limits).segments) <= 12
+
+
+@pytest.mark.parametrize(
+    "values", [(10, 100, 100), (500, 400, 100), (500, 4000, 0), (500, 4000, 100, -1)]
+)
+def test_impossible_limits_are_refused(values: tuple[float, ...]) -> None:
+    with pytest.raises(MotionError):
+        StepperLimits(*values)
+
+
+def test_a_move_of_no_steps_is_refused() -> None:
+    with pytest.raises(MotionError, match="turner"):
+        stepper_move("turner", 0, 0, StepperLimits(500, 4000, 40_000))

@@ -1,0 +1,213 @@
+"""The panel against a fake of the RPi.GPIO module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from robot.panel.button import Press
+from robot.panel.gpio import PanelFault, RpiGpio
+from robot.panel.panel import Panel, PanelPins
+from robot.panel.patterns import LIGHTS, SOUNDS, Pattern
+
+BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
+
+
+class FakeModule(ModuleType):
+    """RPi.GPIO as far as Cubist uses it; ``levels`` are what the world drives."""
+
+    BCM, IN, OUT, BOTH = 11, 1, 0, 33
+    PUD_OFF, PUD_DOWN, PUD_UP = 20, 21, 22
+
+    def __init__(self) -> None:
+        super().__init__("RPi.GPIO")
+        self.levels: dict[int, int] = {}
+        self.pulls: dict[int, int] = {}
+        self.outputs: dict[int, int] = {}
+        self.written: list[tuple[int, int]] = []
+        self.callbacks: dict[int, Callable[[int], None]] = {}
+        self.busy: set[int] = set()
+        self.mode: int | None = None
+
+    def setwarnings(self, _: bool) -> None: ...
+
+    def setmode(self, mode: int) -> None:
+        self.mode = mode
+
+    def setup(self, pin: int, way: int, pull_up_down: int = 20, initial: int = 0) -> None:
+        if pin in self.busy:
+            raise RuntimeError("GPIO busy")
+        if way == self.IN:
+            self.pulls[pin] = pull_up_down
+            self.levels.setdefault(pin, int(pull_up_down == self.PUD_UP))
+        else:
+            self.output(pin, initial)
+
+    def input(self, pin: int) -> int:
+        return self.levels[pin]
+
+    def output(self, pin: int, level: int) -> None:
+        self.outputs[pin] = level
+        self.written.append((pin, level))
+
+    def add_event_detect(self, pin: int, edge: int, callback: Callable[[int], None]) -> None:
+        assert edge == self.BOTH
+        if pin in self.callbacks:
+            raise RuntimeError("Conflicting edge detection already enabled for this GPIO channel")
+        self.callbacks[pin] = callback
+
+    def remove_event_detect(self, pin: int) -> None:
+        self.callbacks.pop(pin, None)
+
+    def cleanup(self, pins: list[int]) -> None:
+        for pin in pins:
+            self.outputs.pop(pin, None)
+            self.pulls.pop(pin, None)
+
+    def drive(self, pin: int, level: int) -> None:
+        """The world changes a pin."""
+        self.levels[pin] = level
+        if pin in self.callbacks:
+            self.callbacks[pin](pin)
+
+
+class Bench:
+    """A panel on a fake module with a clock that only moves when told to."""
+
+    def __init__(self, pins: PanelPins) -> None:
+        self.module = FakeModule()
+        self.now_us = 0
+        self.told: list[Any] = []
+        self.panel = Panel(
+            RpiGpio(self.module),
+            pins,
+            on_press=self.told.append,
+            on_estop=lambda opened: self.told.append(("estop", opened)),
+            on_fault=self.told.append,
+            clock=lambda: self.now_us,
+        )
+
+    def wait(self, milliseconds: int) -> None:
+        for _ in range(milliseconds // 5):
+            self.now_us += 5_000
+            self.panel.poll()
+
+
+@pytest.fixture
+def bench() -> Bench:
+    bench = Bench(PanelPins(BUTTON, LED, BUZZER, ESTOP))
+    bench.module.levels[ESTOP] = 0
+    bench.panel.open()
+    return bench
+
+
+def test_pins_are_taken_as_wired(bench: Bench) -> None:
+    assert bench.module.mode == FakeModule.BCM
+    assert bench.module.pulls == {BUTTON: FakeModule.PUD_UP, ESTOP: FakeModule.PUD_UP}
+    assert bench.module.outputs == {LED: 0, BUZZER: 0}
+
+
+def test_a_press_pulls_the_pin_low(bench: Bench) -> None:
+    bench.wait(50)
+    bench.module.drive(BUTTON, 0)
+    bench.wait(200)
+    bench.module.drive(BUTTON, 1)
+    bench.wait(100)
+    assert bench.told == [Press.SHORT]
+
+
+def test_an_open_stop_circuit_stops_and_its_return_is_told(bench: Bench) -> None:
+    bench.wait(50)
+    bench.module.drive(ESTOP, 1)
+    bench.wait(15)
+    assert bench.told == [("estop", True)]
+    bench.module.drive(ESTOP, 0)
+    bench.wait(50)
+    assert bench.told[1:] == [("estop", False)]
+
+
+def test_a_broken_stop_wire_at_the_start_stops() -> None:
+    bench = Bench(PanelPins(estop=ESTOP))
+    bench.panel.open()
+    bench.wait(30)
+    assert bench.told == [("estop", True)]
+
+
+def test_a_spike_on_the_stop_wire_does_not_stop(bench: Bench) -> None:
+    bench.wait(50)
+    bench.module.drive(ESTOP, 1)
+    bench.wait(5)
+    bench.module.drive(ESTOP, 0)
+    bench.wait(50)
+    assert bench.told == []
+
+
+@pytest.mark.parametrize("state", sorted(LIGHTS))
+def test_the_light_follows_its_pattern(bench: Bench, state: str) -> None:
+    bench.panel.show(state)
+    for _ in range(600):
+        bench.wait(5)
+        assert bench.module.outputs[LED] == LIGHTS[state].level(bench.now_us / 1000)
+
+
+def test_outputs_are_written_only_when_they_change(bench: Bench) -> None:
+    bench.panel.show("idle")
+    bench.module.written.clear()
+    bench.wait(1000)
+    assert bench.module.written.count((LED, 1)) == 1
+
+
+def test_a_sound_ends(bench: Bench) -> None:
+    bench.panel.sound("solved")
+    bench.wait(10)
+    assert bench.module.outputs[BUZZER] == 1
+    bench.wait(SOUNDS["solved"].length_ms)
+    assert bench.module.outputs[BUZZER] == 0
+
+
+def test_every_pattern_is_told_apart() -> None:
+    shapes = {tuple(pattern.level(ms) for ms in range(0, 6000, 10)) for pattern in LIGHTS.values()}
+    assert len(shapes) >= len(LIGHTS) - 1  # scanning and checking are both "looking"
+
+
+def test_a_pattern_that_is_over_stays_off() -> None:
+    assert not Pattern((40, 10), once=True).level(1000)
+
+
+def test_a_busy_pin_is_a_clear_fault() -> None:
+    bench = Bench(PanelPins(BUTTON))
+    bench.module.busy.add(BUTTON)
+    with pytest.raises(PanelFault, match=r"GPIO 17: GPIO busy.*panel:"):
+        bench.panel.open()
+
+
+def test_closing_gives_pins_and_callbacks_back(bench: Bench) -> None:
+    bench.panel.start()
+    bench.panel.close()
+    bench.panel.close()
+    assert not bench.module.callbacks
+    assert not bench.module.outputs
+    assert not bench.module.pulls
+
+
+def test_a_pin_that_fails_later_is_told_once() -> None:
+    bench = Bench(PanelPins(BUTTON))
+    bench.panel.open()
+    del bench.module.levels[BUTTON]
+    bench.panel.start()
+    while not bench.told:
+        pass
+    bench.panel.close()
+    assert [type(fault) for fault in bench.told] == [PanelFault]
+
+
+def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> ModuleType:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr("importlib.import_module", missing)
+    with pytest.raises(PanelFault, match="rpi-lgpio"):
+        RpiGpio()

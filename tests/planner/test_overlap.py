@@ -1,0 +1,79 @@
+"""Motors that start before those of the axis before have quite finished."""
+
+import numpy as np
+import pytest
+
+from robot.mechanism.build import build_mechanism
+from robot.mechanism.classes import compile_mechanism
+from robot.planner import plan_composites, plan_solve, split_at
+from robot.settings import parse_profile, profile_path
+from robot.twin.cube import scrambled
+from solver.cost import composite_index
+from solver.cube import Cube
+
+
+def overlapping(degrees, name="six-motor"):
+    text = profile_path(name).read_text()
+    old = "kind: direct"
+    return parse_profile(text.replace(old, f"{old}\n  overlap_degrees: {degrees}"))
+
+
+def test_overlap_saves_the_angle_that_is_left_and_no_more():
+    turns = [composite_index(0, 1, 0), composite_index(1, 0, 1), composite_index(2, 2, 3)]
+    plain, early = (
+        plan_composites(mechanism, mechanism.start, turns)
+        for mechanism in (build_mechanism(overlapping(angle)) for angle in (0, 9))
+    )
+    saved = plain.duration_us - early.duration_us
+    # Decelerating at 600000 steps/s^2, the last 9 degrees (20 steps) take sqrt(2 * 20 / 600000) s,
+    # and 2 ms to settle; two boundaries are crossed.
+    assert saved == pytest.approx(2 * (np.sqrt(2 * 20 / 600_000) * 1e6 + 2_000), rel=0.08)
+    assert early.schedule().duration_us == early.duration_us
+    assert max(operation.end_us for operation in early.operations) == early.duration_us
+
+
+def test_the_same_motor_never_moves_twice_at_once():
+    mechanism = build_mechanism(overlapping(20))
+    cube = Cube.random(np.random.default_rng(8))
+    schedule = plan_solve(cube, mechanism, time_limit=0.3).schedule()
+    busy = {}
+    for turn in schedule.turns:
+        motion = schedule.profiles[turn.profile]
+        assert turn.start_us >= busy.get(motion.actuator, 0)
+        busy[motion.actuator] = turn.start_us + motion.duration_us
+
+
+def test_the_model_knows_what_is_owed(soonest_owed):
+    mechanism = build_mechanism(overlapping(9, "reference/d"))
+    model = compile_mechanism(mechanism).cost_model(mechanism.start)
+    assert model.final.max() > 0
+    first, second = composite_index(0, 1, 0), composite_index(1, 2, 0)
+    assert soonest_owed(model, [first, second]) == 18_000 + 32_000
+
+
+@pytest.fixture(scope="module")
+def soonest_owed():
+    def total(model, composites):
+        costs, axis = model.first[composites[0]].astype(np.int64), composites[0] // 15
+        for composite in composites[1:]:
+            costs = (costs[:, None] + model.next[axis, composite].astype(np.int64)).min(axis=0)
+            axis = composite // 15
+        return int((costs + model.final[axis]).min())
+
+    return total
+
+
+def test_the_simulated_robot_bears_a_small_overlap(pin_hand):
+    profile = overlapping(6)
+    body = scrambled(3, 2)
+    mechanism = build_mechanism(profile)
+    plan = plan_solve(Cube.from_facelets(body.facelets()), mechanism, time_limit=0.3)
+    hand = pin_hand(profile, body)
+    hand.play(plan.schedule())
+    assert hand.robot.solved and hand.robot.violations == []
+
+
+def test_a_plan_is_never_cut_while_something_moves():
+    mechanism = build_mechanism(overlapping(9))
+    turns = [composite_index(i % 3, 1, 0) for i in range(6)]
+    assert split_at(plan_composites(mechanism, mechanism.start, turns), 1) is None

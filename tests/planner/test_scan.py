@@ -1,0 +1,86 @@
+"""Scan tours: what the cameras are shown, in which orientation, and how soon."""
+
+import numpy as np
+import pytest
+
+from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
+from robot.settings import load_profile, parse_profile, profile_path
+from solver.cube import Cube
+from solver.orientation import site_facelets
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return build_mechanism(load_profile("cubotino"))
+
+
+def test_every_face_is_shown_as_the_look_says(mechanism, flipper_rig, stickers):
+    facelets = Cube.random(np.random.default_rng(2)).facelets()
+    rig = flipper_rig(mechanism.profile, stickers(facelets, 3))
+    seen = {}
+    for step in plan_scan(mechanism).steps:
+        rig.busy_until = 0
+        rig.run(step.plan.schedule())
+        for look in step.looks:
+            shown = np.array(list(facelets))[site_facelets(look.orientation, 3)]
+            assert rig.cube.at(look.site) == "".join(shown.reshape(6, 9)["URFDLB".index(look.site)])
+            assert rig.cube.at(look.site)[4] == look.face
+            seen[look.face] = look
+    assert set(seen) == set("URFDLB")
+
+
+def test_the_tour_is_as_short_as_it_can_be(mechanism):
+    # Six faces past one camera: three flips show four faces, the other two cost two flips and two
+    # spins more, the lid back open each time; six looks of 200 ms.
+    assert plan_scan(mechanism).duration_us == 5 * 1_000_000 + 2 * 700_000 + 6 * 200_000
+
+
+def test_single_faces_can_be_looked_at_again(mechanism):
+    again = plan_scan(mechanism, faces="L")
+    assert [look.face for step in again.steps for look in step.looks] == ["L"]
+    assert plan_scan(mechanism, faces="").steps == ()
+
+
+def test_what_no_camera_sees_is_named():
+    text = profile_path("cubotino").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
+    with pytest.raises(CannotSee, match="U, R, F, D, L, B"):
+        plan_scan(build_mechanism(parse_profile(text)))
+
+
+@pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])
+def test_a_tour_may_be_left_after_any_look(name, replayed):
+    mechanism = build_mechanism(load_profile(name))
+    cube = Cube.random(np.random.default_rng(9))
+    for step in plan_scan(mechanism).steps:
+        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.15)
+        assert plan.start == step.plan.end
+        assert plan.initial_orientation == step.looks[0].orientation
+        assert replayed(plan, cube.facelets()).solved
+        assert plan.schedule().duration_us == plan.duration_us
+        again = plan_scan(mechanism, plan.end, faces="DB")
+        assert {look.face for other in again.steps for look in other.looks} >= {"D", "B"}
+
+
+def test_what_is_always_hidden_is_not_waited_for():
+    text = (
+        profile_path("six-motor").read_text().replace("- site: U", "- site: U\n        hidden: [5]")
+    )
+    (step,) = plan_scan(build_mechanism(parse_profile(text))).steps
+    upper = next(look for look in step.looks if look.site == "U")
+    assert upper.hidden == {5} and 4 not in upper.shown(3) and len(upper.shown(3)) == 8
+
+
+def test_faces_behind_jaws_are_completed_by_a_second_look():
+    # So many angles that the grippers are not let go for looking: edges hide behind jaws.
+    text = (
+        profile_path("four-arm")
+        .read_text()
+        .replace("jaw: right-jaw", "symmetry: 1, jaw: right-jaw")
+    )
+    text = text.replace("jaw: left-jaw", "symmetry: 1, jaw: left-jaw")
+    mechanism = build_mechanism(parse_profile(text.replace("covers: middle", "covers: row")))
+    shown = set()
+    for step in plan_scan(mechanism).steps:
+        for look in step.looks:
+            shown |= look.shown(3)
+    assert shown == set(range(54))

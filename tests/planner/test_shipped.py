@@ -1,0 +1,50 @@
+"""Every robot that ships: scan and solve, performed on the pins of the simulated robot."""
+
+import numpy as np
+import pytest
+
+from robot.planner import build_mechanism, plan_scan, plan_solve
+from robot.settings import list_profiles, load_profile
+from robot.twin.cube import scrambled
+from solver.cube import Cube
+from solver.pocket import PocketCube
+
+SIZES = {2: PocketCube, 3: Cube}
+
+
+@pytest.fixture(scope="module", params=list_profiles())
+def profile(request):
+    return load_profile(request.param)
+
+
+def test_it_sees_every_face_and_solves(profile, pin_hand):
+    size = profile.cube.size
+    body = scrambled(size, 4)
+    cube = SIZES[size].from_facelets(body.facelets())
+    mechanism = build_mechanism(profile)
+    hand = pin_hand(profile, body)
+    scan = plan_scan(mechanism)
+    shown = set()
+    for step in scan.steps:
+        hand.play(step.plan.schedule())
+        for look in step.looks:
+            assert hand.robot.body.face_at(look.site) == look.face
+            shown |= look.shown(size)
+    assert shown == set(range(6 * size * size))
+    plan = plan_solve(cube, mechanism, scan.end, time_limit=0.3)
+    assert plan.duration_us < 100_000_000
+    hand.play(plan.schedule())
+    assert hand.robot.solved
+    assert hand.robot.violations == []
+    assert plan.schedule().duration_us == plan.duration_us
+
+
+def test_its_operations_solve_the_cube(profile, replayed):
+    size = profile.cube.size
+    mechanism = build_mechanism(profile)
+    cube = SIZES[size].random(np.random.default_rng(size))
+    plan = plan_solve(cube, mechanism, time_limit=0.3)
+    assert replayed(plan, cube.facelets(), size).solved
+    ends = [operation.end_us for operation in plan.operations]
+    starts = [operation.start_us for operation in plan.operations]
+    assert max(ends) == plan.duration_us and starts == sorted(starts)

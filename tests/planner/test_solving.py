@@ -1,0 +1,127 @@
+"""Plans for CUBOTino, replayed by stickers in space and by a rig that sees only pulses."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve
+from robot.planner.plan import make_plan
+from robot.settings import load_profile, parse_profile, profile_path
+from solver.cost import composite_index
+from solver.cube import Cube
+from solver.pocket import PocketCube
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return build_mechanism(load_profile("cubotino"))
+
+
+def test_a_solve_ends_solved_whoever_judges(mechanism, replayed, flipper_rig, stickers):
+    rng = np.random.default_rng(7)
+    for _ in range(3):
+        cube = Cube.random(rng)
+        plan = plan_solve(cube, mechanism, time_limit=0.05)
+        assert replayed(plan, cube.facelets()).solved
+        rig = flipper_rig(mechanism.profile, stickers(cube.facelets(), 3))
+        rig.run(plan.schedule())
+        assert rig.cube.solved
+        assert rig.busy_until == plan.duration_us == plan.operations[-1].end_us
+
+
+def test_the_search_hears_of_every_better_plan(mechanism):
+    heard = []
+    cube = Cube.random(np.random.default_rng(1))
+    plan = plan_solve(cube, mechanism, time_limit=0.05, on_better=heard.append)
+    assert heard == sorted(heard, reverse=True)
+    assert heard[-1] == plan.duration_us
+
+
+def test_a_solved_cube_needs_nothing(mechanism):
+    plan = plan_solve(Cube.solved(), mechanism)
+    assert plan.operations == () and plan.duration_us == 0 and plan.optimal
+    assert plan.end == mechanism.start and plan.schedule().turns == ()
+
+
+def test_a_plan_says_what_is_proven_of_its_time(mechanism):
+    plan = plan_solve(Cube.random(np.random.default_rng(2)), mechanism, time_limit=0.05)
+    assert 0 < plan.lower_bound_us < plan.duration_us
+    assert not plan.optimal
+    looking = plan_solve(
+        Cube.solved().apply("R"), mechanism, plan_scan(mechanism).end, time_limit=0.05
+    )
+    assert looking.lower_bound_us is None or looking.lower_bound_us <= looking.duration_us
+    pocket = build_mechanism(load_profile("soltvvo"))
+    proven = plan_solve(PocketCube.solved().apply("R U F2 R'"), pocket)
+    assert proven.optimal and proven.lower_bound_us == proven.duration_us
+
+
+def test_scan_and_solve_chain(mechanism, replayed, flipper_rig, stickers):
+    cube = Cube.random(np.random.default_rng(5))
+    scan = plan_scan(mechanism)
+    plan = plan_solve(cube, mechanism, scan.end, time_limit=0.05)
+    assert plan.initial_orientation == scan.end.orientation
+    rig = flipper_rig(mechanism.profile, stickers(cube.facelets(), 3))
+    for part in (*(step.plan for step in scan.steps), plan):
+        rig.busy_until = 0
+        rig.run(part.schedule())
+    assert rig.cube.solved
+
+
+# One turn from rest by hand: CUBOTino's times in milliseconds.
+BY_HAND = {
+    (0, 0, 1): 500 + 1000,
+    (0, 0, 2): 700 + 500 + 1880,
+    (0, 1, 0): 500 + 500 + 500 + 600 + 200 + 1000,
+    (2, 1, 0): 500 + 500 + 500 + 500 + 500 + 600 + 200 + 1000,
+}
+
+
+@pytest.mark.parametrize(("turn", "milliseconds"), BY_HAND.items())
+def test_single_turns_take_what_a_person_reckons(mechanism, turn, milliseconds):
+    plan = plan_composites(mechanism, mechanism.start, [composite_index(*turn)])
+    assert plan.duration_us == milliseconds * 1000
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 15)), min_size=1, max_size=12))
+def test_any_turns_are_performed_as_asked(mechanism, replayed, data):
+    composites = [axis * 15 + turn - 1 for axis, turn in data]
+    plan = plan_composites(mechanism, mechanism.start, composites)
+    scrambled = Cube.solved().apply(" ".join(plan.moves))
+    assert replayed(plan, scrambled.inverse.facelets()).solved
+
+
+@cache
+def pocket_mechanism(name):
+    text = profile_path(name).read_text().replace("size: 3", "size: 2")
+    return build_mechanism(parse_profile(text))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(["cubotino", "soltvvo", "two-arm-2x2x2"]),
+    turns=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=9),
+)
+def test_any_turns_of_a_2x2x2_are_performed_as_asked(replayed, name, turns):
+    composites = [composite_index(axis, quarters, 0) for axis, quarters in turns]
+    mechanism = pocket_mechanism(name)
+    plan = plan_composites(mechanism, mechanism.start, composites)
+    scrambled = PocketCube.solved().apply(" ".join(plan.moves))
+    assert replayed(plan, scrambled.inverse.facelets(), 2).solved
+
+
+def test_transitions_that_do_not_fit_are_refused(mechanism):
+    plan = plan_composites(mechanism, mechanism.start, [composite_index(0, 0, 1)])
+    with pytest.raises(ValueError, match="cannot follow"):
+        make_plan(mechanism, mechanism.start, plan.transitions[1:])
+
+
+@pytest.mark.parametrize("name", ["cubotino", "four-arm"])
+def test_the_search_alone_is_within_the_limit(name):
+    fresh = build_mechanism(load_profile(name))
+    plan = plan_solve(Cube.random(np.random.default_rng(3)), fresh, time_limit=0.05)
+    assert 0 < plan.cpu_s <= 0.055

@@ -1,0 +1,60 @@
+"""``cubist robot``: what it says of robots that work and of those that do not."""
+
+import json
+
+import pytest
+
+from robot.cli.main import run
+from robot.settings import profile_path
+
+
+def test_check_tells_sizes_scan_and_mean(capsys):
+    assert (
+        run(["robot", "check", "six-motor", "--cubes", "2", "--time-limit", "0.1", "--json"]) == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["kind"], found["size"]) == ("six-motor", "direct", 3)
+    assert found["graph"]["classes"] == 1 and found["graph"]["configurations"] == 1
+    assert found["scan"] == {"stops": 1, "looks": 6, "duration_us": 200_000}
+    solves = found["solves"]
+    assert solves["cubes"] == 2
+    assert solves["best_us"] <= solves["mean_us"] <= solves["worst_us"] < 1_500_000
+
+
+def test_check_reads_well(capsys):
+    assert run(["robot", "check", "cubotino", "--cubes", "1", "--time-limit", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert "9 configurations" in out and "24 classes" in out
+    assert "6 looks at 6 stops in 7.60 s" in out
+
+
+def test_compare_puts_robots_side_by_side(capsys):
+    arguments = ["--cubes", "1", "--time-limit", "0.1"]
+    assert run(["robot", "compare", "reference/c", "reference/d", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("reference-c", "reference-d"):
+        assert any(name in line for line in lines)
+
+
+def test_list_names_them_all(capsys):
+    assert run(["robot", "list", "--json"]) == 0
+    names = [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()]
+    assert "cubotino" in names and "reference/d" in names
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("held_settle_ms", "held_settle_s"), ("size: 3", "size: 9")]
+)
+def test_a_wrong_file_is_exit_code_2_and_a_line(tmp_path, capsys, old, new):
+    path = tmp_path / "mine.yaml"
+    path.write_text(profile_path("cubotino").read_text().replace(old, new))
+    assert run(["robot", "check", str(path)]) == 2
+    assert f"{path}:" in capsys.readouterr().err
+
+
+def test_a_robot_without_a_view_is_exit_code_1(tmp_path, capsys):
+    path = tmp_path / "blind.yaml"
+    text = profile_path("cubotino").read_text()
+    path.write_text(text.replace("when: {lid: [open]}", "when: {lid: []}"))
+    assert run(["robot", "check", str(path), "--cubes", "0"]) == 1
+    assert "no camera ever sees the faces U, R, F, D, L, B" in capsys.readouterr().out

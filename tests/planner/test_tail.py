@@ -1,0 +1,82 @@
+"""Cutting a plan, searching its rest anew, and when to stop searching."""
+
+import numpy as np
+import pytest
+
+from robot.planner import (
+    StoppingRule,
+    Watch,
+    build_mechanism,
+    improve_tail,
+    join,
+    plan_composites,
+    split_at,
+    turned,
+)
+from robot.settings import load_profile
+from solver.cost import composite_index
+from solver.cube import Cube
+from solver.solution import CancelFlag
+
+
+@pytest.fixture(scope="module")
+def planned():
+    """A cube, and a plan that solves it by the long way round."""
+    mechanism = build_mechanism(load_profile("cubotino"))
+    turns = [(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
+    plan = plan_composites(mechanism, mechanism.start, [composite_index(*turn) for turn in turns])
+    return Cube.solved().apply(" ".join(plan.moves)).inverse, plan
+
+
+def test_a_cut_plan_is_the_whole_plan(planned, replayed):
+    cube, plan = planned
+    head, tail = split_at(plan, 20_000_000)
+    assert head.duration_us >= 20_000_000 > head.duration_us - head.transitions[-1].duration_us
+    assert head.duration_us + tail.duration_us == plan.duration_us
+    assert head.end == tail.start and tail.end == plan.end
+    assert join(head, tail).schedule() == plan.schedule()
+    with pytest.raises(ValueError, match="does not start"):
+        join(tail, head)
+    middle = turned(cube, head)
+    assert middle == cube.apply(" ".join(head.moves))
+    assert replayed(tail, middle.facelets()).solved
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
+def test_a_better_tail_fits_the_head_and_solves(planned, replayed, share):
+    cube, plan = planned
+    found = improve_tail(cube, plan, int(share * plan.duration_us), time_limit=0.1)
+    if share > 0.5:
+        assert found is None, "the last few turns are as good as they can be"
+        return
+    head, tail = found
+    assert head.end == tail.start
+    assert head.duration_us >= share * plan.duration_us
+    assert head.duration_us + tail.duration_us < plan.duration_us
+    assert replayed(tail, turned(cube, head).facelets()).solved
+
+
+def test_nothing_is_left_to_cut_at_the_end(planned):
+    _, plan = planned
+    assert split_at(plan, plan.duration_us) is None
+
+
+def test_the_rule_stops_when_a_second_saves_less_than_a_second():
+    rule = StoppingRule()
+    assert rule.worth_it(10.0)  # nothing found yet
+    rule.better(0.001, 80.0)
+    assert rule.worth_it(0.3) and not rule.worth_it(5.0)
+    rule.better(0.1, 76.0)  # improves faster than usual
+    assert rule.worth_it(1.0)
+    quick = StoppingRule()
+    quick.better(0.001, 0.4)  # a robot done in 400 ms need not be thought about for long
+    assert not quick.worth_it(0.05)
+
+
+def test_the_watch_cancels_a_search_that_no_longer_pays():
+    now = iter(np.arange(0, 1000, 0.5))
+    cancel = CancelFlag()
+    with Watch(cancel, clock=lambda: float(next(now))) as watch:
+        watch.better(1_000_000)
+        watch._thread.join(timeout=10)
+    assert cancel.is_set()

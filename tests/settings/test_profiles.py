@@ -1,0 +1,121 @@
+"""What is said about profiles that are wrong, and where."""
+
+import pytest
+
+from robot.settings import (
+    BadProfile,
+    UnknownProfile,
+    list_profiles,
+    load_profile,
+    parse_profile,
+    profile_path,
+)
+
+TEXT = profile_path("cubotino").read_text()
+
+
+def complaints(old, new):
+    assert old in TEXT
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(TEXT.replace(old, new, 1), "mine.yaml")
+    return caught.value.complaints
+
+
+@pytest.mark.parametrize("name", [*list_profiles(), *list_profiles(reference=True)])
+def test_shipped_profiles_load(name):
+    assert load_profile(name).name == name.replace("/", "-")
+
+
+WRONG = [
+    ("settle_ms: {close: 200}", "settle_s: {close: 0.2}", "actuators.lid.settle_s", "settle_ms"),
+    ("held_settle_ms", "held_setle_ms", "actuators.holder.held_setle_ms", "did you mean"),
+    ("ms: 300", "ms: 0.3", "actuators.lid.travel[0].ms", "milliseconds"),
+    ("ms: 300", "ms: 300 ms", "actuators.lid.travel[0].ms", "milliseconds"),
+    ("flip: {rolls: x}", "flip: {rolls: q}", "mechanism.arms[0].positions.flip.rolls", "'x2'"),
+    ("close: hold", "close: shut", "mechanism.arms[0].positions.close", "'hold'"),
+    ("open: 1500, close", "open: 2600, close", "actuators.lid.positions_us.open", "500..2500"),
+    ("pulse: 10", "pulse: 9", "actuators.lid.pins.pulse", "already the pulse of holder"),
+    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "0..69"),
+    ("size: 3", "size: 4", "cube.size", "2 or 3"),
+    ("kind: servo", "kind: motor", "actuators.holder", "'servo'"),
+    ("kind: flipper", "kind: flapper", "mechanism", "'flipper'"),
+    ("cw: 1}", "cw: 0}", "mechanism.turntable.angles", "same angle"),
+    ("actuator: holder", "actuator: hodler", "mechanism.turntable.actuator", "no actuator named"),
+    ("flip: {rolls: x}", "flip: open", "mechanism.arms", "four faces"),
+    ("close: hold", "close: open", "mechanism.arms", "no position holds"),
+    ("[open, flip], ms", "[open, flop], ms", "actuators.lid.travel[1].between", "flop"),
+    ("limits_us: [500, 2500]", "limits_us: [2500, 500]", "actuators.holder.limits_us", "below"),
+    ("led_gpio: 27", "led_gpio: 17", "panel.led_gpio", "already start_button_gpio"),
+    ("when: {lid: [open]}", "when: {lid: [up]}", "cameras[0].views[0].when.lid", "up"),
+    ("when: {lid: [open]}", "hidden: [10]", "cameras[0].views[0].hidden[0]", "9"),
+    ("name: cubotino\n", "", "name", "missing"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "key", "text"), WRONG)
+def test_a_fault_is_named_with_line_key_and_what_is_allowed(old, new, key, text):
+    found = next(complaint for complaint in complaints(old, new) if complaint.key == key)
+    assert text in found.text
+    if new:
+        line = TEXT.replace(old, new, 1).splitlines()[found.line - 1]
+        assert key.rsplit(".", 1)[-1].split("[")[0] in line or key == "mechanism.arms"
+    assert str(found).startswith(f"mine.yaml:{found.line}: {key}: ")
+
+
+def test_a_quad_that_crosses_itself_is_refused():
+    lines = [line for line in TEXT.splitlines() if "quad:" in line]
+    found = complaints(lines[0], "        quad: [[0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9]]")
+    assert found[0].key == "cameras[0].views[0].quad"
+
+
+def test_all_faults_are_listed_at_once():
+    text = TEXT.replace("ms: 300", "ms: 0.3").replace("pulse: 9", "pulse: nine")
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "mine.yaml")
+    assert len(caught.value.complaints) == 2
+
+
+def test_a_key_given_twice_is_refused():
+    found = complaints("format: 1", "format: 1\nformat: 1")
+    assert (found[0].key, found[0].line) == ("format", 4)
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: \x00"])
+def test_what_is_no_profile_is_refused(text):
+    with pytest.raises(BadProfile):
+        parse_profile(text, "mine.yaml")
+
+
+def test_names_that_do_not_exist_list_those_that_do():
+    with pytest.raises(UnknownProfile, match="cubotino"):
+        load_profile("cubotimo")
+    with pytest.raises(BadProfile, match="cannot be read"):
+        load_profile("nowhere.yaml")
+
+
+def test_motion_times_come_from_the_rows():
+    lid = load_profile("cubotino").actuators["lid"]
+    assert lid.transition_us("flip", "close") == (600_000, 200_000)
+    holder = load_profile("cubotino").actuators["holder"]
+    assert holder.transition_us("cw", "ccw", held=True) == (1_680_000, 200_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [*a]",
+        "a: " + "[" * 5000,
+        "a0: &a0 [x]\n"
+        + "\n".join(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(8)),
+    ],
+    ids=["in-itself", "deep", "multiplied"],
+)
+def test_endless_profiles_are_refused_at_once(text):
+    with pytest.raises(BadProfile, match="too large or too deeply nested"):
+        parse_profile(text)
+
+
+def test_a_missing_file_is_named_once():
+    with pytest.raises(BadProfile) as caught:
+        load_profile("/nowhere/robot.yaml")
+    assert str(caught.value) == "/nowhere/robot.yaml: cannot be read: No such file or directory"

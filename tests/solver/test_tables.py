@@ -1,0 +1,168 @@
+"""Tables on disk: made once, checked always, never wrong and never in the way."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solver import tables
+from solver.errors import SearchFailed
+from solver.tables import HEADER_SIZE, Bytes
+
+SIZE = 100_003
+
+
+class Maker:
+    """Fills a table with a pattern and counts how often it was asked to."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, data: Bytes, progress: Callable[[float], bool]) -> bool:
+        self.calls += 1
+        data[:] = expected()
+        return progress(1.0)
+
+
+def expected() -> Bytes:
+    return (np.arange(SIZE) % 251).astype(np.uint8)
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def load(make: tables.Make, version: int = 1) -> Bytes:
+    return tables.load("pattern", version, SIZE, make)
+
+
+def test_made_once_then_mapped(directory: Path) -> None:
+    make = Maker()
+    for _ in range(3):
+        table = load(make)
+        assert np.array_equal(table, expected())
+        assert not table.flags.writeable
+    assert make.calls == 1
+    assert [path.name for path in directory.iterdir()] == ["pattern.table"]
+
+
+@pytest.mark.parametrize("place", [0, 9, 20, HEADER_SIZE, HEADER_SIZE + SIZE // 2, -1])
+def test_a_damaged_byte_is_found(
+    directory: Path, place: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    make = Maker()
+    load(make)
+    path = directory / "pattern.table"
+    damaged = bytearray(path.read_bytes())
+    damaged[place] ^= 0x10
+    path.write_bytes(damaged)
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(load(make), expected())
+    assert make.calls == 2
+    assert "making it anew" in caplog.text
+    load(make)
+    assert make.calls == 2
+
+
+@pytest.mark.parametrize(
+    "length", [0, 10, HEADER_SIZE, HEADER_SIZE + SIZE - 1, HEADER_SIZE + SIZE + 1]
+)
+def test_a_truncated_or_longer_file_is_made_anew(directory: Path, length: int) -> None:
+    make = Maker()
+    load(make)
+    os.truncate(directory / "pattern.table", length)
+    assert np.array_equal(load(make), expected())
+    assert make.calls == 2
+
+
+def test_another_version_is_made_anew(directory: Path) -> None:
+    make = Maker()
+    load(make, version=1)
+    load(make, version=2)
+    assert make.calls == 2
+
+
+def test_an_unusable_directory_keeps_the_table_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(blocked / "cache"))
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(load(Maker()), expected())
+    assert len(caplog.records) == 1
+    assert "CUBIST_CACHE_DIR" in caplog.text
+
+
+@pytest.mark.parametrize("function", ["posix_fallocate", "fsync"])
+def test_a_full_disk_keeps_the_table_in_memory(
+    directory: Path,
+    function: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, function, full)
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(load(Maker()), expected())
+    assert "No space left" in caplog.text
+    assert not list(directory.glob("*.tmp"))
+
+
+def test_stopping_leaves_nothing_behind(directory: Path) -> None:
+    with pytest.raises(SearchFailed, match="pattern was stopped"):
+        tables.load("pattern", 1, SIZE, Maker(), progress=lambda _: False)
+    assert not list(directory.iterdir())
+    assert np.array_equal(load(Maker()), expected())
+
+
+def test_leftovers_of_dead_processes_are_removed(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "pattern.999999.tmp").write_bytes(b"half a table")
+    load(Maker())
+    assert [path.name for path in directory.iterdir()] == ["pattern.table"]
+
+
+_LOADING = """
+import sys
+import numpy as np
+from solver import tables
+
+def make(data, progress):
+    print("made", flush=True)
+    data[:] = np.arange(data.size) % 251
+    return True
+
+table = tables.load("pattern", 1, int(sys.argv[1]), make)
+assert np.array_equal(table, np.arange(table.size) % 251)
+"""
+
+
+def test_processes_that_need_it_at_once_make_it_once(directory: Path) -> None:
+    command = [sys.executable, "-c", _LOADING, str(20_000_000)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    outputs = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0] * 4
+    assert "".join(outputs).count("made") == 1
+
+
+def test_cache_directory_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("CUBIST_CACHE_DIR", raising=False)
+    monkeypatch.delenv("CACHE_DIRECTORY", raising=False)
+    assert tables.cache_directory() == tmp_path / "cubist"
+    monkeypatch.setenv("CACHE_DIRECTORY", "/var/cache/cubist:/other")
+    assert tables.cache_directory() == Path("/var/cache/cubist")
+    monkeypatch.setenv("CUBIST_CACHE_DIR", "/mine")
+    assert tables.cache_directory() == Path("/mine")

@@ -1,0 +1,172 @@
+"""Searching in a robot's time: costs, optimality on small cases, bounds, and stopping."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solver import _native, two_phase
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
+from solver.cube import Cube
+from solver.search import solve, solve_many
+from solver.solution import Request
+
+NEVER = int(IMPOSSIBLE)
+
+
+def random_model(seed: int, states: int, blocked: float = 0.2) -> CostModel:
+    """Costs without any symmetry; some ways are closed, but every state keeps one."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(100, 1000, (COMPOSITES, states), dtype=np.uint32)
+    following = rng.integers(100, 1000, (3, COMPOSITES, states, states), dtype=np.uint32)
+    following[rng.random(following.shape) < blocked] = IMPOSSIBLE
+    following[..., 0] = rng.integers(500, 1500, following.shape[:-1], dtype=np.uint32)
+    for axis in range(3):
+        following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
+    final = rng.integers(0, 300, (3, states), dtype=np.uint32)
+    return CostModel("random", first, following, final)
+
+
+def six_motors() -> CostModel:
+    """A quarter turn 20 ms, a half turn 32 ms, opposite faces together at the longer."""
+    quarter, half = 20_000, 32_000
+    costs = np.array(
+        [half if 2 in composite_of(c)[1:] else quarter for c in range(COMPOSITES)], dtype=np.uint32
+    )
+    following = np.broadcast_to(costs[None, :, None, None], (3, COMPOSITES, 1, 1)).copy()
+    for axis in range(3):
+        following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
+    return CostModel("six motors", costs[:, None], following, np.zeros((3, 1), np.uint32))
+
+
+def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
+    """By NumPy, one matrix at a time."""
+    if not composites:
+        return 0
+    far = 1 << 40
+    clip = lambda a: np.where(a == IMPOSSIBLE, far, a.astype(np.int64))  # noqa: E731 - local name
+    now = clip(model.first[composites[0]])
+    for before, composite in pairwise(composites):
+        now = (now[:, None] + clip(model.next[before // 15, composite])).min(axis=0)
+    return int((now + model.final[composites[-1] // 15]).min())
+
+
+@pytest.mark.parametrize("states", [1, 7, 24])
+def test_the_cost_is_that_of_the_moves(states, rng, sticker_model) -> None:
+    model = random_model(states, states)
+    cube = Cube.random(rng)
+    solution = solve(cube, cost=model, time_limit=0.2)
+    assert sticker_model.solves(cube.facelets(), solution.moves)
+    assert solution.moves == moves_of(solution.composites)
+    assert solution.cost_us == cost_of(model, solution.composites)
+
+
+def cheapest_within(model: CostModel, cube: Cube, turns: int) -> int:
+    """Over all sequences of up to ``turns`` composites, by brute force."""
+    cubes = [Cube.from_moves(" ".join(moves_of((c,)))) for c in range(COMPOSITES)]
+    best = 0 if cube.is_solved else NEVER
+    for length in range(1, turns + 1):
+        for sequence in product(range(COMPOSITES), repeat=length - 1):
+            if any(a // 15 == b // 15 for a, b in pairwise(sequence)):
+                continue
+            left = cube
+            for composite in sequence:
+                left = left * cubes[composite]
+            last = LAST.get(left.states.tobytes())
+            if last is None or (sequence and sequence[-1] // 15 == last // 15):
+                continue
+            best = min(best, cost_of(model, (*sequence, last)))
+    return best
+
+
+LAST = {
+    Cube.from_moves(" ".join(moves_of((c,)))).inverse.states.tobytes(): c for c in range(COMPOSITES)
+}
+"""The composite that solves what is one composite away."""
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 44), min_size=1, max_size=2))
+def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> None:
+    model = random_model(seed, 3)
+    cube = Cube.from_moves(" ".join(moves_of(scramble)))
+    best = cheapest_within(model, cube, 2)
+    assert solve(cube, cost=model, time_limit=0.3).cost_us <= best
+
+
+def test_a_solved_cube_costs_nothing() -> None:
+    solution = solve(Cube.solved(), cost=six_motors())
+    assert (solution.moves, solution.cost_us) == ((), 0)
+
+
+def test_solutions_are_distinct_and_cheapest_first(rng) -> None:
+    found = solve_many(Cube.random(rng), Request(cost=six_motors(), solutions=4, time_limit=0.2))
+    costs = [solution.cost_us for solution in found]
+    assert costs == sorted(costs)
+    assert len({solution.composites for solution in found}) == 4
+
+
+def test_threads_find_solutions_too(rng, sticker_model) -> None:
+    cube = Cube.random(rng)
+    solution = solve(cube, cost=six_motors(), threads=3, time_limit=0.1)
+    assert sticker_model.solves(cube.facelets(), solution.moves)
+    assert solution.cpu_s <= 1.1 * 3 * 0.1
+
+
+def test_every_improvement_is_reported(rng) -> None:
+    seen: list[int] = []
+    best = solve(
+        Cube.random(rng),
+        cost=random_model(3, 5),
+        time_limit=0.3,
+        on_better=lambda solution: seen.append(solution.cost_us),
+    )
+    assert seen == sorted(set(seen), reverse=True)
+    assert seen[-1] == best.cost_us
+
+
+@pytest.mark.parametrize(
+    ("half_turn_us", "together", "metric"),
+    [
+        (1000, False, "htm"),
+        (1100, True, "axial"),
+        (1600, False, "qtm"),
+        (1600, True, "axial-qtm"),
+    ],
+)
+def test_the_metric_that_follows_the_times_guides_the_search(
+    half_turn_us, together, metric
+) -> None:
+    robot = random_model(1, 1, blocked=0)
+    join = max if together else sum
+    for c in range(COMPOSITES):
+        turns = [half_turn_us if q == 2 else 1000 * (q > 0) for q in composite_of(c)[1:]]
+        robot.first[c] = join(turns)
+        robot.next[:, c] = join(turns)
+    assert two_phase.ready_for(robot).metric == metric
+
+
+def test_a_half_turn_is_weighed_in_quarter_turns() -> None:
+    assert six_motors().half_turn_weight() == pytest.approx(1.6)
+    helpless = six_motors()
+    helpless = CostModel(
+        "stuck", helpless.first, np.full_like(helpless.next, NEVER), helpless.final
+    )
+    assert helpless.half_turn_weight() == 1.0
+
+
+def test_the_lower_bound_holds(rng) -> None:
+    model = six_motors()
+    for _ in range(5):
+        solution = solve(Cube.random(rng), cost=model, time_limit=0.05)
+        assert 0 < solution.extra["lower_bound_us"] <= solution.cost_us
+
+
+def test_a_model_that_does_not_fit_together_is_refused() -> None:
+    model = six_motors()
+    with pytest.raises(ValueError, match="do not fit"):
+        _native.CostModel(model.first, model.next, model.final[:2])

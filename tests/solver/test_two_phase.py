@@ -1,0 +1,243 @@
+"""The two-phase search: right answers in every metric, bounds that hold, and stopping."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solver import two_phase
+from solver.cost import COMPOSITES, composite_index, composite_of
+from solver.cube import Cube
+from solver.errors import SearchFailed
+from solver.notation import METRICS, length, parse_moves
+from solver.search import UnknownAlgorithm, solve, solve_many
+from solver.solution import CancelFlag, Request, Solution
+
+SHORT = 0.02
+LONG = 100.0
+
+moves = st.lists(st.sampled_from([f + s for f in "URFDLB" for s in ("", "2", "'")]), max_size=30)
+metrics = st.sampled_from(METRICS)
+
+
+def count(solution: Solution) -> int:
+    return length(parse_moves(" ".join(solution.moves)), solution.metric)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_random_cubes_are_solved(metric, rng, sticker_model) -> None:
+    for _ in range(8):
+        cube = Cube.random(rng)
+        solution = solve(cube, metric=metric, time_limit=SHORT)
+        assert sticker_model.solves(cube.facelets(), solution.moves)
+        assert solution.length == count(solution)
+        assert solution.lower_bound <= solution.length
+        assert solution.state == cube.facelets()
+
+
+@settings(max_examples=40, deadline=None)
+@given(moves, metrics)
+def test_scrambles_are_solved_no_longer_than_they_are(sticker_model, scramble, metric) -> None:
+    stickers = sticker_model.solved
+    for move in scramble:
+        stickers = sticker_model.turn(stickers, move)
+    cube = Cube.from_facelets(stickers)
+    solution = solve(cube, metric=metric, time_limit=SHORT)
+    assert sticker_model.solves(stickers, solution.moves)
+    scramble_length = length(parse_moves(" ".join(scramble)), metric)
+    if scramble_length <= 6:
+        assert solution.length <= scramble_length
+    if solution.optimal:
+        assert solution.length <= scramble_length
+    assert solution.lower_bound <= scramble_length
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_solved_cube_needs_nothing(metric) -> None:
+    solution = solve(Cube.solved(), metric=metric)
+    assert (solution.moves, solution.length, solution.optimal) == ((), 0, True)
+
+
+def test_short_scrambles_are_proven_optimal() -> None:
+    solution = solve(Cube.from_moves("R U F2 D' L"), time_limit=LONG)
+    assert solution.optimal
+    assert solution.length == solution.lower_bound == 5
+
+
+def test_superflip(sticker_model) -> None:
+    cube = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
+    solution = solve(cube, target=20, time_limit=LONG)
+    assert solution.length == 20
+    assert sticker_model.solves(cube.facelets(), solution.moves)
+
+
+def test_several_distinct_solutions(sticker_model, rng) -> None:
+    cube = Cube.random(rng)
+    found = solve_many(cube, Request(solutions=5, time_limit=0.05))
+    assert len({solution.moves for solution in found}) == 5
+    assert [s.length for s in found] == sorted(s.length for s in found)
+    assert all(sticker_model.solves(cube.facelets(), solution.moves) for solution in found)
+
+
+def test_on_better_sees_every_improvement(rng) -> None:
+    seen: list[Solution] = []
+    best = solve(Cube.random(rng), time_limit=0.1, on_better=seen.append)
+    lengths = [solution.length for solution in seen]
+    assert lengths == sorted(set(lengths), reverse=True)
+    assert seen[-1].moves == best.moves
+
+
+def test_an_error_in_on_better_ends_the_search(rng) -> None:
+    def fail(_: Solution) -> None:
+        raise ZeroDivisionError("in the callback")
+
+    with pytest.raises(ZeroDivisionError, match="in the callback"):
+        solve(Cube.random(rng), time_limit=LONG, on_better=fail)
+
+
+def test_target_ends_the_search(rng) -> None:
+    solution = solve(Cube.random(rng), target=22, time_limit=LONG)
+    assert solution.length <= 22
+    assert not solution.optimal
+
+
+def test_cancel_from_another_thread(rng) -> None:
+    cancel, better = CancelFlag(), threading.Event()
+
+    def stop() -> None:
+        better.wait(60)
+        cancel.set()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    solution = solve(
+        Cube.random(rng), time_limit=LONG, cancel=cancel, on_better=lambda _: better.set()
+    )
+    stopper.join()
+    assert solution.length > 0
+
+
+def test_cancelled_before_anything_is_found(rng) -> None:
+    cancel = CancelFlag()
+    cancel.set()
+    with pytest.raises(SearchFailed, match="more time"):
+        solve(Cube.random(rng), cancel=cancel)
+
+
+def test_the_deadline_is_processor_time(rng) -> None:
+    for limit in (0.02, 0.1):
+        solution = solve(Cube.random(rng), time_limit=limit)
+        assert solution.cpu_s <= 1.1 * limit
+
+
+def test_unfit_requests_say_what_fits() -> None:
+    with pytest.raises(UnknownAlgorithm, match="two-phase"):
+        solve(Cube.solved(), algorithm="three-phase")
+    with pytest.raises(UnknownAlgorithm, match="htm, qtm"):
+        solve(Cube.solved(), metric="stm")
+
+
+# ---- bounds -------------------------------------------------------------------------------------
+
+
+def in_phase2(cube: Cube) -> bool:
+    """Oriented, with the middle edges in the middle."""
+    return not cube.states[:, 1].any() and set(cube.states[12:16, 0]) == {12 - 8, 5, 6, 7}
+
+
+def composite_cube(index: int) -> Cube:
+    axis, first, second = composite_of(index)
+    faces = ("UD", "RL", "FB")[axis]
+    words = [f + ("", "", "2", "'")[q] for f, q in zip(faces, (first, second), strict=True) if q]
+    return Cube.from_moves(" ".join(words))
+
+
+def unit_turns(metric: str) -> list[Cube]:
+    """The cubes one unit of the metric away from solved."""
+    cubes = [composite_cube(index) for index in range(COMPOSITES)]
+    return [cube for index, cube in enumerate(cubes) if composite_length(index, metric) == 1]
+
+
+def composite_length(index: int, metric: str) -> int:
+    _, first, second = composite_of(index)
+    quarters = [(0, 1, 2, 1)[q] for q in (first, second)]
+    return {
+        "htm": (first > 0) + (second > 0),
+        "qtm": sum(quarters),
+        "axial": 1,
+        "axial-qtm": max(quarters),
+    }[metric]
+
+
+def phase1_key(cube: Cube) -> bytes:
+    middle = (cube.states[8:, 0] >= 4) & (cube.states[8:, 0] < 8)
+    return cube.states[:, 1].tobytes() + middle.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("metric", "depth"), [("htm", 3), ("qtm", 4), ("axial", 2), ("axial-qtm", 3)]
+)
+def test_phase1_distances_are_exact_near_the_goal(metric, depth) -> None:
+    """Breadth-first over cosets, by the Python cube alone."""
+    kernel = two_phase.kernel(metric)
+    turns = unit_turns(metric)
+    known = {phase1_key(Cube.solved()): 0}
+    frontier = [Cube.solved()]
+    for distance in range(1, depth + 1):
+        reached = []
+        for cube in frontier:
+            for turn in turns:
+                after = cube * turn
+                if known.setdefault(phase1_key(after), distance) == distance:
+                    reached.append(after)
+        frontier = list({phase1_key(cube): cube for cube in reached}.values())
+        assert all(kernel.phase1_distance(cube.states) == distance for cube in frontier)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_phase1_distances_of_neighbours_differ_by_one_at_most(metric, rng) -> None:
+    kernel = two_phase.kernel(metric)
+    for _ in range(20):
+        cube = Cube.random(rng)
+        distance = kernel.phase1_distance(cube.states)
+        around = [kernel.phase1_distance((cube * turn).states) for turn in unit_turns(metric)]
+        assert distance == 0 or min(around) == distance - 1
+        assert max(around) <= distance + 1
+        assert (distance == 0) == in_phase2(cube)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_phase2_bounds_hold(metric, rng) -> None:
+    kernel = two_phase.kernel(metric)
+    allowed = [c for c in range(COMPOSITES) if in_phase2(composite_cube(c))]
+    assert len(allowed) == 15 + 3 + 3
+    for _ in range(200):
+        walk = rng.choice(allowed, size=rng.integers(0, 9))
+        cube = Cube.solved()
+        for index in walk:
+            cube = cube * composite_cube(int(index))
+        most = sum(composite_length(int(index), metric) for index in walk)
+        bound = kernel.phase2_bound(cube.states)
+        assert bound <= most
+        assert (bound == 0) <= (most == 0 or cube.is_solved or bound < most)
+
+
+@given(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3))
+def test_composite_numbers(axis, first, second) -> None:
+    if first or second:
+        assert composite_of(composite_index(axis, first, second)) == (axis, first, second)
+
+
+def test_tables_fit_a_small_computer(shared_tables) -> None:
+    two_phase.kernel("htm")
+    sizes = [path.stat().st_size for path in shared_tables.glob("*-htm.table")]
+    assert not sizes or sum(sizes) <= 64e6
+
+
+def test_lower_bound_of_random_cubes_is_not_trivial(rng) -> None:
+    bounds = [solve(Cube.random(rng), time_limit=SHORT).lower_bound for _ in range(10)]
+    assert np.mean(bounds) > 8

@@ -1,0 +1,84 @@
+"""Run records survive crashes, are listed newest first, and are pruned by size."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from robot.runs import RunStore
+from robot.storage import StorageError
+
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path / "runs")
+
+
+def finish(store: RunStore, photo: bytes = b"") -> str:
+    writer = store.begin("solve", "cubotino", NOW)
+    if photo:
+        writer.save_photo("scanning-U.jpg", photo)
+    writer.record.outcome = "solved"
+    writer.save()
+    return writer.record.id
+
+
+def test_a_record_comes_back_as_it_was_saved(store: RunStore) -> None:
+    writer = store.begin("solve", "cubotino", NOW)
+    writer.save_photo("scanning-U.jpg", b"picture")
+    writer.record.outcome = "solved"
+    writer.record.moves = "R U R'"
+    writer.save()
+    assert store.load(writer.record.id) == writer.record
+    assert (store.directory_of("1") / "scanning-U.jpg").read_bytes() == b"picture"
+
+
+def test_numbers_go_up_and_lists_start_with_the_newest(store: RunStore) -> None:
+    assert [finish(store) for _ in range(3)] == ["000001", "000002", "000003"]
+    assert [record.id for record in store.latest(2)] == ["000003", "000002"]
+
+
+def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(store: RunStore) -> None:
+    finish(store)
+    crashed = store.begin("solve", "cubotino", NOW)
+    leftover = store.directory_of(crashed.record.id) / ".cubist-run.json.77.tmp"
+    leftover.write_bytes(b"{half")
+    assert store.recover() == [crashed.record.id]
+    assert store.load(crashed.record.id).outcome == "interrupted"
+    assert not leftover.exists()
+    assert store.recover() == []
+
+
+def test_a_directory_without_a_record_goes_at_recovery(store: RunStore) -> None:
+    finish(store)
+    (store.directory / "000009").mkdir()
+    store.recover()
+    assert store.ids() == ["000001"]
+
+
+def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path) -> None:
+    store = RunStore(tmp_path, limit_bytes=25_000)
+    for _ in range(4):
+        finish(store, bytes(10_000))
+    assert store.prune() == ["000001", "000002"]
+    store.limit_bytes = 0
+    assert store.prune() == ["000003"]
+    assert store.ids() == ["000004"]
+
+
+@pytest.mark.parametrize("run_id", ["../../etc", "7", "", "x1"])
+def test_no_such_run(store: RunStore, run_id: str) -> None:
+    with pytest.raises(StorageError):
+        store.load(run_id)
+
+
+def test_a_damaged_record_is_skipped_in_lists_and_named_when_asked_for(store: RunStore) -> None:
+    good, bad = finish(store), finish(store)
+    (store.directory_of(bad) / "run.json").write_text("{")
+    assert [record.id for record in store.latest(5)] == [good]
+    with pytest.raises(StorageError, match=r"run\.json"):
+        store.load(bad)

@@ -1,0 +1,142 @@
+"""A simulated CUBOTino and a hand that makes servo pulses for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from robot.schedule import Schedule, ServoSegment
+from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.mechanisms import start_places
+from robot.twin.simulated import SimulatedRobot
+
+FRAME_US = 20_000
+
+
+@dataclass
+class PulseHand:
+    """Drives every servo of a robot at 50 Hz, slewing its pulses as told."""
+
+    robot: SimulatedRobot
+    pulses: dict[str, float]
+    time_us: float = 0.0
+    pins: dict[str, int] = field(default_factory=dict)
+
+    def move(self, duration_us: float, **targets: float) -> None:
+        """Slew the named servos' pulses to their targets, all in ``duration_us``."""
+        start, begin = self.time_us, dict(self.pulses)
+        while self.time_us < start + duration_us:
+            part = min(1.0, (self.time_us + FRAME_US - start) / duration_us)
+            for name, target in targets.items():
+                self.pulses[name] = begin[name] + (target - begin[name]) * part
+            self._frame()
+
+    def rest(self, duration_us: float = 200_000) -> None:
+        """Keep all pulses as they are."""
+        self.move(duration_us)
+
+    def _frame(self) -> None:
+        frame = self.time_us
+        edges = []
+        for number, (name, pin) in enumerate(self.pins.items()):
+            rise = frame + 2_300 * number
+            edges += [(rise, pin, True), (rise + self.pulses[name], pin, False)]
+        for time, pin, level in sorted(edges):
+            self.robot.pin_changed(time, pin, level)
+        self.time_us = frame + FRAME_US
+        self.robot.advance(self.time_us)
+
+
+def pulse_at(path: list[tuple[int, int, int, int]], time_us: float, before: float) -> float:
+    """Where a servo's pulse is at a time; ``path`` rows are begin, end, from, to."""
+    pulse = before
+    for begin, end, start, target in path:
+        if begin <= time_us:
+            part = min(1.0, (time_us - begin) / (end - begin))
+            pulse = start + (target - start) * part
+    return pulse
+
+
+@dataclass
+class ScheduleHand:
+    """Plays schedules as the firmware does: each pulse is where its frame will end."""
+
+    robot: SimulatedRobot
+    pulses: dict[str, float]
+    pins: dict[str, int]
+    time_us: float = 0.0
+
+    def play(self, schedule: Schedule) -> None:
+        """Perform a schedule of servo motions to its end."""
+        paths = {name: _servo_path(schedule, name) for name in self.pins}
+        begin, before = self.time_us, dict(self.pulses)
+        while self.time_us < begin + schedule.duration_us:
+            end = self.time_us + FRAME_US
+            for number, (name, pin) in enumerate(self.pins.items()):
+                pulse = pulse_at(paths[name], end - begin, before[name])
+                rise = self.time_us + 2_500 * number
+                self.robot.pin_changed(rise, pin, True)
+                self.robot.pin_changed(rise + pulse, pin, False)
+                self.pulses[name] = pulse
+            self.time_us = end
+            self.robot.advance(end)
+
+
+def _servo_path(schedule: Schedule, name: str) -> list[tuple[int, int, int, int]]:
+    rows = []
+    for turn in schedule.turns:
+        profile = schedule.profiles[turn.profile]
+        time, pulse = turn.start_us, profile.start
+        for segment in profile.segments if profile.actuator == name else ():
+            assert isinstance(segment, ServoSegment)
+            rows.append((time, time + segment.duration_us, pulse, segment.pulse_us))
+            time, pulse = time + segment.duration_us, segment.pulse_us
+    return rows
+
+
+@pytest.fixture
+def make_schedule_hand(cubotino: RobotProfile) -> Callable[[CubeBody], ScheduleHand]:
+    def make(body: CubeBody) -> ScheduleHand:
+        robot = SimulatedRobot(cubotino, body)
+        pins = {
+            name: servo.pins.pulse
+            for name, servo in cubotino.actuators.items()
+            if isinstance(servo, Servo)
+        }
+        return ScheduleHand(robot, {"holder": 1500.0, "lid": 1500.0}, pins)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def cubotino() -> RobotProfile:
+    return load_profile("cubotino")
+
+
+def servo_hand(profile: RobotProfile, body: CubeBody) -> PulseHand:
+    """A hand on every servo of a robot, pulses where the robot stands when switched on."""
+    robot = SimulatedRobot(profile, body)
+    starts = start_places(profile)
+    servos = {name: s for name, s in profile.actuators.items() if isinstance(s, Servo)}
+    pulses = {name: float(servo.positions_us[starts[name]]) for name, servo in servos.items()}
+    hand = PulseHand(robot, pulses)
+    hand.pins = {name: servo.pins.pulse for name, servo in servos.items()}
+    hand.rest(100_000)
+    return hand
+
+
+@pytest.fixture
+def make_hand(cubotino: RobotProfile) -> Callable[..., PulseHand]:
+    def make(body: CubeBody | None = None) -> PulseHand:
+        return servo_hand(cubotino, body or scrambled(3, 1))
+
+    return make
+
+
+@pytest.fixture
+def make_servo_hand() -> Callable[[RobotProfile, CubeBody], PulseHand]:
+    return servo_hand

@@ -1,0 +1,114 @@
+"""What step edges do to a cube with a motor on each face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from robot.settings import RobotProfile, parse_profile
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.simulated import SimulatedRobot
+
+SITES = "URFDLB"
+STEPS_PER_QUARTER = 50
+STEP_US = 2_000.0
+
+
+@pytest.fixture(scope="module")
+def six_motors() -> RobotProfile:
+    lines = ["format: 1", "name: six", "title: six", "cube: {size: 3}", "mechanism:"]
+    lines += [
+        "  kind: direct",
+        "  motors: {U: mu, R: mr, F: mf, D: md, L: ml, B: mb}",
+        "actuators:",
+    ]
+    lines += [
+        f"  m{site.lower()}: {{kind: stepper, steps_per_turn: 200, max_speed_steps_per_s: 4000,"
+        f" max_acceleration_steps_per_s2: 100000, pins: {{step: {2 * i}, direction: {2 * i + 1}}}}}"
+        for i, site in enumerate(SITES)
+    ]
+    return parse_profile("\n".join(lines) + "\n")
+
+
+class StepHand:
+    """Turns motors by slow, even steps."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        self.robot = SimulatedRobot(profile, scrambled(3, 1))
+        self.time_us = 0.0
+
+    def turn(self, **steps: int) -> None:
+        """Turn the motors of the named sites by these steps, all at once."""
+        for site, count in steps.items():
+            self.robot.pin_changed(self.time_us, 2 * SITES.index(site) + 1, count > 0)
+        for number in range(max(map(abs, steps.values()))):
+            self.time_us += STEP_US
+            for site, count in steps.items():
+                if number < abs(count):
+                    pin = 2 * SITES.index(site)
+                    self.robot.pin_changed(self.time_us, pin, True)
+                    self.robot.pin_changed(self.time_us + 5, pin, False)
+        self.time_us += 20_000
+        self.robot.advance(self.time_us)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [violation.kind for violation in self.robot.violations]
+
+
+def expected(change: Callable[[CubeBody], None]) -> str:
+    body = scrambled(3, 1)
+    change(body)
+    return body.facelets()
+
+
+def test_motors_turn_their_faces(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.turn(R=STEPS_PER_QUARTER)
+    hand.turn(U=-STEPS_PER_QUARTER, D=2 * STEPS_PER_QUARTER)
+
+    def change(body: CubeBody) -> None:
+        for site, quarters in (("R", 1), ("U", -1), ("D", 2)):
+            body.turn(site, quarters)
+
+    assert hand.robot.body.facelets() == expected(change)
+    assert hand.kinds == []
+
+
+def test_crossing_layers_must_not_turn_at_once(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.turn(R=STEPS_PER_QUARTER, U=STEPS_PER_QUARTER)
+    assert hand.kinds == ["layers-collide"]
+
+
+def test_a_layer_left_behind_blocks_the_next(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.turn(R=STEPS_PER_QUARTER - 12)
+    assert hand.kinds == []
+    hand.turn(F=STEPS_PER_QUARTER)
+    assert hand.kinds == ["layers-collide"]
+
+
+def test_a_little_off_square_is_borne(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.turn(R=STEPS_PER_QUARTER - 3)
+    hand.turn(F=STEPS_PER_QUARTER)
+    assert hand.kinds == []
+
+
+def test_lost_steps_leave_the_cube_visibly_unsolved(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.robot.lose_steps("mr", 12)
+    hand.turn(R=STEPS_PER_QUARTER)
+    assert any(abs(twist) > 0.2 for _, twist in hand.robot.pose().layers)
+    assert not hand.robot.solved
+
+
+def test_a_coupling_that_slips_costs_a_quarter(six_motors: RobotProfile) -> None:
+    hand = StepHand(six_motors)
+    hand.robot.slip_cube()
+    hand.turn(R=2 * STEPS_PER_QUARTER)
+    hand.turn(R=STEPS_PER_QUARTER)
+    assert hand.robot.body.facelets() == expected(lambda body: body.turn("R", 2))
+    assert hand.kinds == []

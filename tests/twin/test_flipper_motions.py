@@ -1,0 +1,156 @@
+"""What servo pulses do to the cube in a CUBOTino, and which of them are violations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from robot.twin.cube import NORMALS, CubeBody, scrambled
+
+if TYPE_CHECKING:
+    from conftest import PulseHand
+
+MakeHand = Callable[..., "PulseHand"]
+
+
+def kinds(hand: PulseHand) -> list[str]:
+    return [violation.kind for violation in hand.robot.violations]
+
+
+def expected(change: Callable[[CubeBody], None]) -> str:
+    body = scrambled(3, 1)
+    change(body)
+    return body.facelets()
+
+
+def test_open_lid_turns_the_whole_cube(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(700_000, holder=2400)
+    hand.rest()
+    assert hand.robot.body.facelets() == expected(lambda body: body.rotate(NORMALS["D"], 1))
+    assert not kinds(hand)
+
+
+def test_closed_lid_turns_the_bottom_layer(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(300_000, lid=1200)
+    hand.rest()
+    hand.move(800_000, holder=600)
+    hand.rest()
+    hand.move(300_000, lid=1500)
+    hand.rest()
+    assert hand.robot.body.facelets() == expected(lambda body: body.turn("D", -1))
+    assert not kinds(hand)
+
+
+def test_flip_rolls_the_front_up(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    for _ in range(2):
+        hand.move(500_000, lid=2000)
+        hand.move(500_000, lid=1500)
+    hand.rest()
+    assert hand.robot.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 2))
+    assert not kinds(hand)
+
+
+def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> None:
+    """The table is away from home when the next layer is turned."""
+    hand = make_hand()
+
+    def change(body: CubeBody) -> None:
+        body.turn("D", 1)
+        body.rotate(NORMALS["D"], -2)
+        body.rotate(NORMALS["R"], 1)
+        body.turn("D", 1)
+
+    for lid, holder in ((1200, 1500), (1200, 2400), (1500, 2400), (1500, 600), (2000, 600)):
+        hand.move(900_000, lid=lid, holder=holder)
+        hand.rest()
+    for lid, holder in ((1200, 600), (1200, 1500), (1500, 1500)):
+        hand.move(900_000, lid=lid, holder=holder)
+        hand.rest()
+    assert hand.robot.body.facelets() == expected(change)
+    assert not kinds(hand)
+
+
+def test_turning_while_the_lid_moves_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(150_000, lid=1350)
+    hand.move(700_000, holder=2400)
+    assert kinds(hand) == ["turn-while-arm-moves"]
+
+
+def test_turning_during_a_flip_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(700_000, lid=2000, holder=2400)
+    assert "turn-while-arm-moves" in kinds(hand)
+
+
+def test_flipping_off_square_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(300_000, holder=1850)
+    hand.rest()
+    hand.move(500_000, lid=2000)
+    assert kinds(hand) == ["flip-not-square"]
+
+
+def test_closing_off_square_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(300_000, holder=1850)
+    hand.rest()
+    hand.move(300_000, lid=1200)
+    assert kinds(hand) == ["hold-not-square"]
+
+
+def test_a_layer_left_between_quarters_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(300_000, lid=1200)
+    hand.rest()
+    hand.move(400_000, holder=1900)
+    hand.rest()
+    hand.move(300_000, lid=1500)
+    assert kinds(hand) == ["layer-not-square"]
+
+
+def test_a_flip_that_turns_back_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(300_000, lid=1780)
+    hand.rest()
+    hand.move(300_000, lid=1500)
+    hand.rest()
+    assert kinds(hand) == ["flip-incomplete"]
+    assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
+
+
+def test_a_servo_driven_past_its_stops_is_a_violation(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(700_000, holder=2560)
+    assert "past-limits" in kinds(hand)
+
+
+def test_a_jump_of_the_pulse_does_not_move_the_servo_at_once(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.move(20_000, holder=2400)
+    assert hand.robot.moving
+    hand.rest(600_000)
+    assert not hand.robot.moving
+
+
+@pytest.mark.parametrize("target", [2400, 600])
+def test_a_jammed_table_takes_nothing_along(make_hand: MakeHand, target: int) -> None:
+    hand = make_hand()
+    hand.robot.jam("holder")
+    hand.move(700_000, holder=target)
+    assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
+
+
+def test_a_cube_that_slips_does_not_roll(make_hand: MakeHand) -> None:
+    hand = make_hand()
+    hand.robot.slip_cube()
+    hand.move(500_000, lid=2000)
+    hand.move(500_000, lid=1500)
+    assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
+    hand.move(500_000, lid=2000)
+    assert hand.robot.body.facelets() != scrambled(3, 1).facelets()

@@ -1,0 +1,180 @@
+"""What servo pulses do to a cube between grippers, and which of them are violations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from robot.settings import parse_profile
+from robot.twin.cube import NORMALS, CubeBody, scrambled
+
+if TYPE_CHECKING:
+    from conftest import PulseHand
+
+ROTATION_US = {-1: 700, 0: 1300, 1: 1900, 2: 2500}
+
+
+def profile_text(sites: str, size: int = 3, others: str = "hold") -> str:
+    """Servo grippers at ``sites``: actuators ``turn-r`` and ``jaw-r`` and so on."""
+    lines = ["format: 1", "name: arms", "title: arms", f"cube: {{size: {size}}}", "mechanism:"]
+    lines += ["  kind: grippers", f"  others: {others}", "  grippers:"]
+    for site in sites:
+        name = site.lower()
+        lines.append(
+            f"    {site}: {{rotation: turn-{name}, jaw: jaw-{name}, start: zero,"
+            " angles: {minus: -1, zero: 0, plus: 1, two: 2}}"
+        )
+    lines.append("actuators:")
+    for number, site in enumerate(sites.lower()):
+        lines.append(
+            f"  turn-{site}: {{kind: servo, pins: {{pulse: {2 * number + 2}}},"
+            " positions_us: {minus: 700, zero: 1300, plus: 1900, two: 2500}, speed_us_per_s: 2000}"
+        )
+        lines.append(
+            f"  jaw-{site}: {{kind: servo, pins: {{pulse: {2 * number + 3}}},"
+            " positions_us: {closed: 1200, open: 1800}, speed_us_per_s: 2000}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+class Arms:
+    """Moves rotations (quarters) and jaws by name, one step after the other."""
+
+    def __init__(self, hand: PulseHand) -> None:
+        self.hand = hand
+        self.body = hand.robot.body
+
+    def step(self, text: str) -> None:
+        """``"r1 f-1"`` turns R to 1 and F to -1 together; ``"r+"`` closes, ``"r-"`` opens."""
+        targets = {}
+        for word in text.split():
+            site, what = word[0], word[1:]
+            if what in "+-":
+                targets[f"jaw-{site}"] = 1200 if what == "+" else 1800
+            else:
+                targets[f"turn-{site}"] = ROTATION_US[int(what)]
+        self.hand.move(400_000, **targets)
+        self.hand.rest(150_000)
+
+    def do(self, *steps: str) -> list[str]:
+        """Perform steps; the kinds of violations so far."""
+        for step in steps:
+            self.step(step)
+        return [violation.kind for violation in self.hand.robot.violations]
+
+
+@pytest.fixture
+def make_arms(make_servo_hand: Callable[..., PulseHand]) -> Callable[..., Arms]:
+    def make(sites: str, size: int = 3, others: str = "hold") -> Arms:
+        profile = parse_profile(profile_text(sites, size, others))
+        return Arms(make_servo_hand(profile, scrambled(size, 1)))
+
+    return make
+
+
+def expected(change: Callable[[CubeBody], None], size: int = 3) -> str:
+    body = scrambled(size, 1)
+    change(body)
+    return body.facelets()
+
+
+MakeArms = Callable[..., Arms]
+
+
+def test_a_held_cubes_layer_turns(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    assert arms.do("r1") == []
+    assert arms.body.facelets() == expected(lambda body: body.turn("R", 1))
+
+
+def test_regripping_does_not_turn_anything(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    assert arms.do("r1", "r-", "r0", "r+", "d-1") == []
+
+    def change(body: CubeBody) -> None:
+        body.turn("R", 1)
+        body.turn("D", -1)
+
+    assert arms.body.facelets() == expected(change)
+
+
+def test_one_gripper_alone_turns_the_whole_cube(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    assert arms.do("d-", "r1", "d+") == []
+    assert arms.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 1))
+
+
+def test_opposite_layers_turn_together(make_arms: MakeArms) -> None:
+    arms = make_arms("RLFB")
+    assert arms.do("r1 l2") == []
+
+    def change(body: CubeBody) -> None:
+        body.turn("R", 1)
+        body.turn("L", 2)
+
+    assert arms.body.facelets() == expected(change)
+
+
+def test_a_pair_tilts_the_cube(make_arms: MakeArms) -> None:
+    arms = make_arms("RLFB")
+    assert arms.do("f- b-", "r1 l-1", "f+ b+", "r-", "r0", "r+", "l-", "l0", "l+", "f1") == []
+
+    def change(body: CubeBody) -> None:
+        body.rotate(NORMALS["R"], 1)
+        body.turn("F", 1)
+
+    assert arms.body.facelets() == expected(change)
+
+
+def test_two_layers_of_a_pocket_cube_between_two_arms(make_arms: MakeArms) -> None:
+    arms = make_arms("RLFB", 2, "release")
+    assert arms.do("f- b-", "r1") == []
+    assert arms.body.facelets() == expected(lambda body: body.turn("R", 1), 2)
+    # The other arm follows: now the whole cube is tilted.
+    assert arms.do("l-1") == []
+    assert arms.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 1), 2)
+
+
+@pytest.mark.parametrize(
+    ("sites", "steps", "kind"),
+    [
+        ("RD", ("r1", "d1"), "jaws-collide"),
+        ("RD", ("r1 d1",), "jaws-collide"),
+        ("RD", ("d-", "r1", "d1", "d+"), "jaws-collide"),
+        ("RLFB", ("r-", "r1", "r+", "f1"), "jaws-collide"),
+        ("RLFB", ("f- b-", "r1"), "layer-not-held"),
+        ("RD", ("r- d-",), "dropped"),
+    ],
+)
+def test_violations(make_arms: MakeArms, sites: str, steps: tuple[str, ...], kind: str) -> None:
+    assert kind in make_arms(sites).do(*steps)
+
+
+def test_letting_go_between_quarters_is_a_violation(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.hand.move(300_000, **{"turn-r": 1600})
+    arms.hand.rest()
+    assert arms.do("r-") == ["layer-not-square"]
+
+
+def test_closing_on_a_slanted_cube_is_a_violation(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.do("d-")
+    arms.hand.move(300_000, **{"turn-r": 1600})
+    arms.hand.rest()
+    assert arms.do("d+") == ["grip-not-square"]
+
+
+def test_turning_half_open_jaws_is_a_violation(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.hand.move(300_000, **{"jaw-r": 1500})
+    assert arms.do("r1") == ["turn-while-jaws-move"]
+
+
+def test_a_slipping_grip_leaves_the_layer_where_it_is(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.hand.robot.slip_cube()
+    assert arms.do("r1") == []
+    assert arms.body.facelets() == scrambled(3, 1).facelets()

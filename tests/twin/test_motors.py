@@ -1,0 +1,171 @@
+"""Servos and steppers as physical things: what they follow and what they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from robot.twin.incidents import Incidents
+from robot.twin.motors import EndStop, ServoMotor, StepMotor
+from robot.twin.rotor import Rotor
+
+
+@pytest.fixture
+def incidents() -> Incidents:
+    return Incidents()
+
+
+@pytest.fixture
+def stepper(incidents: Incidents) -> StepMotor:
+    return StepMotor("arm", 0, Rotor(4_000.0, 20_000.0), incidents.report)
+
+
+def kinds(incidents: Incidents) -> list[str]:
+    return [violation.kind for violation in incidents.violations]
+
+
+def step(motor: StepMotor, times: list[float]) -> None:
+    for time in times:
+        motor.step_edge(time, True)
+        motor.step_edge(time + 5, False)
+
+
+def ramp(top: float, acceleration: float, count: int, down: bool = True) -> list[float]:
+    """Times of ``count`` steps: from rest up to ``top`` steps/s, and down to rest again."""
+    times, time = [], 0.0
+    for number in range(count):
+        reached = min(number, count - 1 - number) if down else number
+        speed = min(top, max(140.0, (2 * acceleration * reached) ** 0.5))
+        time += 1e6 / speed
+        times.append(time)
+    return times
+
+
+def test_servo_moves_at_its_own_speed(incidents: Incidents) -> None:
+    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
+    servo.pulse_edge(0, True)
+    servo.pulse_edge(2000, False)
+    servo.advance(2000, 102_000)
+    assert servo.position == pytest.approx(1600)
+    assert servo.moving
+    servo.pulse_edge(102_000, True)
+    servo.pulse_edge(103_550, False)
+    servo.advance(103_550, 200_000)
+    assert servo.position == pytest.approx(1550)
+    assert not servo.moving
+
+
+def test_servo_without_pulses_goes_limp(incidents: Incidents) -> None:
+    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
+    servo.pulse_edge(0, True)
+    servo.pulse_edge(2500, False)
+    servo.advance(2500, 4500)
+    held = servo.position
+    servo.advance(200_000, 900_000)
+    assert servo.position == held
+    assert not servo.moving
+
+
+@pytest.mark.parametrize(("width", "kind"), [(150.0, "bad-pulse"), (2600.0, "past-limits")])
+def test_pulses_that_are_wrong(incidents: Incidents, width: float, kind: str) -> None:
+    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
+    servo.pulse_edge(0, True)
+    servo.pulse_edge(width, False)
+    assert kinds(incidents) == [kind]
+
+
+def test_a_reset_in_a_pulse_is_no_pulse(incidents: Incidents) -> None:
+    servo = ServoMotor("lid", 1500.0, (500, 2500), 1000.0, incidents.report)
+    servo.pulse_edge(0, True)
+    servo.reset()
+    servo.pulse_edge(100, False)
+    assert servo.target is None
+    assert not kinds(incidents)
+
+
+@pytest.mark.parametrize(("forward", "end"), [(True, 200), (False, -200)])
+def test_stepper_follows_a_ramp(
+    stepper: StepMotor, incidents: Incidents, forward: bool, end: int
+) -> None:
+    stepper.direction_edge(forward)
+    step(stepper, ramp(2_000, 19_000, 200))
+    assert stepper.position == end
+    assert not kinds(incidents)
+
+
+def test_stepper_follows_uneven_edges_of_a_good_ramp(
+    stepper: StepMotor, incidents: Incidents
+) -> None:
+    step(
+        stepper, [round(time + (3 if i % 2 else -3)) for i, time in enumerate(ramp(3e3, 15e3, 800))]
+    )
+    assert not kinds(incidents)
+
+
+def losses() -> dict[str, Callable[[StepMotor], None]]:
+    def too_fast(motor: StepMotor) -> None:
+        step(motor, ramp(4_500, 15_000, 2_000))
+
+    def too_sudden(motor: StepMotor) -> None:
+        step(motor, [1e6 + 500 * number for number in range(20)])
+
+    def too_steep(motor: StepMotor) -> None:
+        step(motor, ramp(3_500, 60_000, 400))
+
+    def stopped_dead(motor: StepMotor) -> None:
+        times = ramp(3_000, 15_000, 500, down=False)
+        step(motor, times)
+        motor.advance(times[-1], times[-1] + 100_000)
+
+    def turned_round(motor: StepMotor) -> None:
+        step(motor, ramp(3_000, 15_000, 500, down=False))
+        motor.direction_edge(True)
+
+    def not_enabled(motor: StepMotor) -> None:
+        motor.enable_edge(True)
+        step(motor, [10_000.0])
+
+    def jammed(motor: StepMotor) -> None:
+        motor.jammed = True
+        step(motor, [10_000.0])
+
+    cases = (too_fast, too_sudden, too_steep, stopped_dead, turned_round, not_enabled, jammed)
+    return {case.__name__: case for case in cases}
+
+
+@pytest.mark.parametrize("case", losses().values(), ids=losses().keys())
+def test_stepper_loses_steps(
+    stepper: StepMotor, incidents: Incidents, case: Callable[[StepMotor], None]
+) -> None:
+    case(stepper)
+    assert stepper.lost_steps > 0
+    assert kinds(incidents) == ["lost-steps"]
+
+
+def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Incidents) -> None:
+    stepper.direction_edge(True)
+    stepper.skip_steps = 2
+    step(stepper, ramp(1_000, 10_000, 10))
+    assert stepper.position == 8
+    assert not kinds(incidents)
+
+
+def test_end_stop() -> None:
+    stop = EndStop(-20, -1, active_level=False)
+    assert stop.level(0)
+    assert not stop.level(-20)
+    assert not stop.level(-300)
+    stop.stuck = True
+    assert not stop.level(0)
+    stop.stuck = False
+    assert stop.level(-300)
+
+
+def test_an_incident_that_goes_on_is_reported_once() -> None:
+    incidents = Incidents()
+    for time in (0.0, 400_000.0, 800_000.0, 2_000_000.0):
+        incidents.time_us = time
+        incidents.report("lost-steps", "it slips", "arm")
+    incidents.report("lost-steps", "it slips", "other")
+    assert [violation.time_us for violation in incidents.violations] == [0, 2_000_000, 2_000_000]

@@ -1,0 +1,141 @@
+"""The sockets of the simulated robot, with the daemon's own clients at the other end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot.panel.gpio import PanelFault
+from robot.settings import RobotProfile
+from robot.twin.client import TwinCamera, TwinGpio
+from robot.twin.cube import scrambled
+from robot.twin.panel import Panel
+from robot.twin.pins import Kind
+from robot.twin.server import TwinServer
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from vision.camera import CameraFault
+
+LID_PIN, BUTTON = 10, 17
+
+
+@pytest.fixture
+def robot(cubotino: RobotProfile) -> SimulatedRobot:
+    return SimulatedRobot(cubotino, scrambled(3, 1))
+
+
+@pytest.fixture
+async def server(robot: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
+    server = TwinServer(robot, Studio(robot), Panel(), tmp_path)
+    async with server.running():
+        yield server
+
+
+def record(time_us: float, pin: int, level: bool, kind: Kind) -> bytes:
+    return struct.pack("<QHBB", round(2 * time_us), pin, level, kind)
+
+
+def firmware(server: TwinServer) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(str(server.pins_path))
+    return connection
+
+
+async def test_camera_takes_pictures(server: TwinServer) -> None:
+    camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
+    camera.settle()
+    frame = await asyncio.to_thread(camera.capture)
+    assert frame.image.shape == (480, 640, 3)
+    assert frame.image.dtype == np.uint8
+    assert camera.calibrated
+    camera.close()
+    camera.close()
+    with pytest.raises(CameraFault, match="closed"):
+        camera.capture()
+
+
+async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(
+    server: TwinServer, robot: SimulatedRobot
+) -> None:
+    camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
+    with firmware(server) as pins:
+        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+        frame = await asyncio.to_thread(camera.capture)
+        assert frame.time_us == 0
+        for number in range(50):
+            begin = number * 20_000
+            pins.sendall(record(begin, LID_PIN, True, Kind.LEVEL))
+            pins.sendall(record(begin + 1200, LID_PIN, False, Kind.LEVEL))
+        pins.sendall(record(1_000_000, 0xFFFF, False, Kind.TIME))
+        frame = await asyncio.to_thread(camera.capture)
+    assert frame.time_us == 1_000_000
+    assert robot.place("lid") == "close"
+    camera.close()
+
+
+async def test_the_clock_goes_on_over_a_reset(server: TwinServer, robot: SimulatedRobot) -> None:
+    for time_us in (5_000, 10_000):
+        with firmware(server) as pins:
+            pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+            pins.sendall(record(5_000, 0xFFFF, False, Kind.TIME))
+            # A record cut off by the crash must not confuse the next connection.
+            pins.sendall(record(9_000, 0xFFFF, False, Kind.TIME)[:5])
+            await until(lambda time_us=time_us: robot.time_us == time_us)
+
+
+async def test_a_read_is_answered(server: TwinServer) -> None:
+    with firmware(server) as pins:
+        pins.sendall(record(100, 4, False, Kind.READ))
+        answer = await asyncio.to_thread(pins.recv, 12)
+    assert struct.unpack("<QHBB", answer) == (200, 4, 1, Kind.READ)
+
+
+async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
+    gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
+    await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
+    assert gpio.input(BUTTON) is True
+    seen: list[bool] = []
+    gpio.on_edge(BUTTON, lambda pin: seen.append(gpio.input(pin)))
+    await server.panel.press(BUTTON, held_s=0.01)
+    await until(lambda: len(seen) >= 10)
+    assert seen[0] is False
+    assert gpio.input(BUTTON) is True
+    await asyncio.to_thread(gpio.cleanup)
+
+
+async def test_outputs_reach_the_panel(server: TwinServer) -> None:
+    gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
+    await asyncio.to_thread(gpio.setup_output, 27, True)
+    await until(lambda: server.panel.outputs.get(27) is True)
+    await asyncio.to_thread(gpio.output, 27, False)
+    await until(lambda: server.panel.outputs[27] is False)
+    with pytest.raises(PanelFault, match="set up"):
+        gpio.input(27)
+    await asyncio.to_thread(gpio.cleanup)
+    await asyncio.to_thread(gpio.cleanup)
+
+
+async def test_a_listener_that_goes_away_is_forgotten(server: TwinServer) -> None:
+    gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
+    await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
+    await asyncio.to_thread(gpio.cleanup)
+    await server.panel.press(BUTTON, held_s=0.01)
+
+
+@pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
+def test_no_robot_is_a_named_fault(tmp_path: Path, client: type) -> None:
+    with pytest.raises((CameraFault, PanelFault), match="no simulated robot"):
+        client(str(tmp_path / "nobody.sock"))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the event loop work until ``condition()``; fails by the test's time limit."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)

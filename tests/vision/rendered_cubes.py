@@ -1,0 +1,421 @@
+"""Rendered photographs of cubes whose state and place in the picture are known.
+
+Everything follows from a seed: :func:`render_cube` draws the cube, its make, the camera, the room
+and the light, and returns six frames in Kociemba's orientation with the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from rendered_light import Linear, Picture, expose, random_exposure, to_linear
+
+from solver.cube import Cube
+from solver.notation import parse_moves
+from solver.nxn import StickerCube
+from solver.pocket import PocketCube
+from vision.frame import Frame
+
+FACES = "URFDLB"
+
+SCHEMES: dict[str, dict[str, tuple[int, int, int]]] = {
+    "classic": {
+        "U": (236, 236, 232),
+        "R": (178, 22, 34),
+        "F": (12, 138, 62),
+        "D": (240, 212, 24),
+        "L": (238, 98, 18),
+        "B": (14, 70, 168),
+    },
+    "bright": {
+        "U": (246, 246, 246),
+        "R": (222, 36, 48),
+        "F": (70, 200, 76),
+        "D": (244, 236, 52),
+        "L": (255, 134, 36),
+        "B": (24, 116, 222),
+    },
+    "japanese": {
+        "U": (226, 228, 220),
+        "R": (150, 18, 30),
+        "F": (0, 104, 60),
+        "D": (16, 44, 118),
+        "L": (214, 84, 22),
+        "B": (220, 190, 24),
+    },
+    "violet": {
+        "U": (240, 240, 240),
+        "R": (196, 26, 40),
+        "F": (30, 160, 80),
+        "D": (246, 218, 40),
+        "L": (112, 52, 146),
+        "B": (60, 150, 226),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Make:
+    """How a cube is made. ``part`` of a cell's side that is coloured, ``corner`` radius and
+    ``bevel`` width as parts of the cell, ``body`` the sRGB grey of the plastic between.
+    """
+
+    stickerless: bool
+    part: float
+    corner: float
+    bevel: float
+    body: int
+    scheme: str
+    logo: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedCube:
+    """Six frames and what is true about them.
+
+    ``facelets`` as the cube's own state; ``corners`` float64[4, 2] of each face in pixels, from the
+    top left clockwise; ``make`` and ``about`` (a line to find the worst cases by).
+    """
+
+    size: int
+    facelets: str
+    frames: dict[str, Frame]
+    corners: dict[str, NDArray[np.float64]]
+    make: Make
+    about: str
+
+
+def render_cube(
+    seed: int,
+    size: int = 3,
+    *,
+    resolution: tuple[int, int] = (640, 480),
+    max_tilt: float = 35.0,
+    stickerless: bool | None = None,
+) -> RenderedCube:
+    """The cube of a seed, photographed six times at ``resolution`` (width, height).
+
+    ``max_tilt`` in degrees is the largest angle between camera axis and face normal.
+    """
+    rng = np.random.default_rng([seed, size])
+    facelets = random_facelets(size, rng)
+    make = _random_make(rng, stickerless)
+    room = int(rng.integers(2**32))
+    camera = _Camera.random(np.random.default_rng(room), resolution, max_tilt)
+    frames: dict[str, Frame] = {}
+    corners: dict[str, NDArray[np.float64]] = {}
+    for number, face in enumerate(FACES):
+        own = np.random.default_rng([seed, size, number])
+        pose = camera.jittered(own)
+        scene = _background(own, resolution)
+        _draw_cube(scene, pose, facelets, face, size, make, own)
+        corners[face] = pose.project(_corners_of("front"))
+        middle = corners[face].mean(axis=0)
+        half = float(np.linalg.norm(corners[face] - middle, axis=1).mean() / 2**0.5)
+        exposure = random_exposure(
+            own, np.random.default_rng(room + 1), (float(middle[0]), float(middle[1]), half)
+        )
+        frames[face] = Frame(expose(scene, exposure, own), "rendered", number)
+    about = f"seed {seed} size {size} tilt {np.degrees(camera.tilt):.0f} {make}"
+    return RenderedCube(size, facelets, frames, corners, make, about)
+
+
+def random_facelets(size: int, rng: np.random.Generator) -> str:
+    """A random legal state; for 2x2x2 and even sizes turned as it comes."""
+    if size == 2:
+        return PocketCube.random(rng).facelets()
+    if size == 3:
+        return Cube.random(rng).facelets()
+    return _scrambled(size, rng).facelets()
+
+
+def _scrambled(size: int, rng: np.random.Generator) -> StickerCube:
+    cube = StickerCube.solved(size)
+    words = []
+    for _ in range(20 * size):
+        depth = int(rng.integers(1, size // 2 + 1))
+        face = "URFDLB"[rng.integers(6)]
+        turn = ("", "2", "'")[rng.integers(3)]
+        words.append(f"{face}{turn}" if depth == 1 else f"{depth}{face}w{turn}")
+    return cube.apply(parse_moves(" ".join(words)))
+
+
+def _random_make(rng: np.random.Generator, stickerless: bool | None) -> Make:
+    plain = bool(rng.random() < 0.4) if stickerless is None else stickerless
+    scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
+    if plain:
+        return Make(
+            stickerless=True,
+            part=float(rng.uniform(0.945, 0.975)),
+            corner=float(rng.uniform(0.08, 0.2)),
+            bevel=float(rng.uniform(0.03, 0.1)),
+            body=int(rng.integers(15, 50)),
+            scheme=scheme,
+            logo=bool(rng.random() < 0.2),
+        )
+    white = rng.random() < 0.12
+    return Make(
+        stickerless=False,
+        part=float(rng.uniform(0.8, 0.91)),
+        corner=float(rng.uniform(0.04, 0.25)),
+        bevel=0.0,
+        body=int(rng.integers(150, 215) if white else rng.integers(8, 36)),
+        scheme=scheme,
+        logo=bool(rng.random() < 0.35),
+    )
+
+
+_SIDES = {
+    # Outward normal, the way right and the way down in the side's drawing; the camera looks
+    # along +z at the front, y is down.
+    "front": ((0, 0, -1), (1, 0, 0), (0, 1, 0)),
+    "right": ((1, 0, 0), (0, 0, 1), (0, 1, 0)),
+    "left": ((-1, 0, 0), (0, 0, -1), (0, 1, 0)),
+    "top": ((0, -1, 0), (1, 0, 0), (0, 0, -1)),
+    "bottom": ((0, 1, 0), (1, 0, 0), (0, 0, 1)),
+}
+
+
+def _corners_of(side: str) -> NDArray[np.float64]:
+    """Corners of a side of the cube [-1, 1]^3, float64[4, 3], from its top left clockwise."""
+    normal, right, down = (np.array(axis, dtype=float) for axis in _SIDES[side])
+    signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    return np.array([normal + x * right + y * down for x, y in signs])
+
+
+@dataclass(frozen=True, eq=False)
+class _Camera:
+    resolution: tuple[int, int]
+    tilt: float
+    azimuth: float
+    roll: float
+    distance: float
+    focal: float
+    aim: tuple[float, float]
+
+    @classmethod
+    def random(
+        cls, rng: np.random.Generator, resolution: tuple[int, int], max_tilt: float
+    ) -> _Camera:
+        width, height = resolution
+        distance = rng.uniform(5.0, 14.0)
+        share = rng.uniform(0.3, 0.75)
+        focal = share * min(width, height) * (distance - 1) / 2
+        room = 0.5 * (0.9 - share)
+        aim = (
+            width / 2 + rng.uniform(-room, room) * min(width, height),
+            height / 2 + rng.uniform(-room, room) * min(width, height),
+        )
+        tilt = np.radians(max_tilt) * rng.random() ** 0.7
+        roll = np.radians(np.clip(rng.normal(0, 6), -15, 15))
+        return cls(resolution, tilt, rng.uniform(0, 2 * np.pi), roll, distance, focal, aim)
+
+    def jittered(self, rng: np.random.Generator) -> _Camera:
+        """The cube never lies twice in quite the same way."""
+        shift = rng.normal(0, 0.008 * self.resolution[1], 2)
+        return _Camera(
+            self.resolution,
+            self.tilt,
+            self.azimuth,
+            self.roll + np.radians(rng.normal(0, 0.8)),
+            self.distance,
+            self.focal,
+            (self.aim[0] + shift[0], self.aim[1] + shift[1]),
+        )
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        axis = np.array([np.cos(self.azimuth), np.sin(self.azimuth), 0.0]) * self.tilt
+        tilted = np.asarray(cv2.Rodrigues(axis)[0])
+        rolled = np.asarray(cv2.Rodrigues(np.array([0.0, 0.0, self.roll]))[0])
+        return rolled @ tilted
+
+    def project(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        seen = points @ self.rotation.T + (0.0, 0.0, self.distance)
+        # The middle of the front face is where the camera is aimed.
+        front = self.rotation @ np.array([0.0, 0.0, -1.0]) + (0.0, 0.0, self.distance)
+        offset = np.array(self.aim) - self.focal * front[:2] / front[2]
+        return np.asarray(seen[..., :2] / seen[..., 2:] * self.focal + offset)
+
+    def sees(self, side: str) -> bool:
+        normal = self.rotation @ np.array(_SIDES[side][0], dtype=float)
+        place = normal + np.array([0.0, 0.0, self.distance])
+        return bool(normal @ place < 0)
+
+
+def _draw_cube(
+    scene: Linear,
+    pose: _Camera,
+    facelets: str,
+    face: str,
+    size: int,
+    make: Make,
+    rng: np.random.Generator,
+) -> None:
+    """The face in front and whatever sides of the cube can be seen past its edges."""
+    others = [f for f in FACES if f != face]
+    letters = {side: others[i] for i, side in enumerate(("right", "left", "top", "bottom"))}
+    for side in ("right", "left", "top", "bottom", "front"):
+        if not pose.sees(side):
+            continue
+        shown = FACES.index(letters.get(side, face))
+        stickers = facelets[shown * size**2 : (shown + 1) * size**2]
+        texture = _texture(stickers, size, make, rng, _cell_pixels(pose, side, size))
+        # Sides turn away from the light that falls on the front.
+        shade = 1.0 if side == "front" else rng.uniform(0.35, 1.0)
+        _paste(scene, texture * np.float32(shade), pose.project(_corners_of(side)))
+
+
+def _cell_pixels(pose: _Camera, side: str, size: int) -> int:
+    corners = pose.project(_corners_of(side))
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1).max()
+    return int(np.clip(np.ceil(longest / size), 8, 200))
+
+
+def _texture(stickers: str, size: int, make: Make, rng: np.random.Generator, cell: int) -> Linear:
+    """Reflectances float32[size * cell, size * cell, 3] of a face seen straight on."""
+    palette = SCHEMES[make.scheme]
+    colours = to_linear(np.array([palette[s] for s in stickers], dtype=np.uint8))
+    # Pieces are not dyed alike to the last shade.
+    colours = colours * (1 + 0.03 * rng.standard_normal((size**2, 1), dtype=np.float32))
+    mask, shade = _cell_mask(make, cell)
+    body = to_linear(np.full(3, make.body, dtype=np.uint8))
+    cells = colours.reshape(size, 1, size, 1, 3) * shade[None, :, None, :, None]
+    share = mask[None, :, None, :, None]
+    flat = (cells * share + body * (1 - share)).reshape(size * cell, size * cell, 3)
+    if make.logo:
+        _print_logo(flat, stickers, size, cell, rng)
+    return np.ascontiguousarray(flat, dtype=np.float32)
+
+
+def _cell_mask(make: Make, cell: int) -> tuple[Linear, Linear]:
+    """Share of colour and its shading float32[cell, cell] in one cell."""
+    axis = (np.arange(cell, dtype=np.float32) + 0.5) / cell - 0.5
+    x, y = np.meshgrid(axis, axis)
+    half = make.part / 2
+    outside_x = np.maximum(np.abs(x) - (half - make.corner), 0)
+    outside_y = np.maximum(np.abs(y) - (half - make.corner), 0)
+    inner = np.minimum(np.maximum(np.abs(x), np.abs(y)) - half, 0)
+    round_gap = np.hypot(outside_x, outside_y) - make.corner
+    gap = np.where((outside_x > 0) & (outside_y > 0), round_gap, np.maximum(inner, -1))
+    gap = np.where((outside_x > 0) | (outside_y > 0), round_gap, gap)
+    mask = np.clip(0.5 - gap * cell, 0, 1)
+    if make.bevel == 0:
+        return mask.astype(np.float32), np.ones_like(mask, dtype=np.float32)
+    depth = np.clip((gap + make.bevel) / make.bevel, 0, 1)
+    # The rounded rim looks up to the light above on one side, away from it on the other.
+    shade = 1 - depth * (0.25 + 0.35 * (y + 0.3 * x) / half)
+    return mask.astype(np.float32), shade.astype(np.float32)
+
+
+def _print_logo(
+    flat: Linear, stickers: str, size: int, cell: int, rng: np.random.Generator
+) -> None:
+    """A maker's logo on one white sticker of the face, if it has one: the middle one first."""
+    white = [i for i, s in enumerate(stickers) if s == "U"]
+    if not white:
+        return
+    place = size * size // 2 if size * size // 2 in white else white[int(rng.integers(len(white)))]
+    row, column = divmod(place, size)
+    patch = flat[row * cell : (row + 1) * cell, column * cell : (column + 1) * cell]
+    ink = to_linear(rng.integers(0, 150, 3).astype(np.uint8))
+    radius = rng.uniform(0.14, 0.27) * cell
+    mask = np.zeros((cell, cell), dtype=np.uint8)
+    middle = (cell // 2, cell // 2)
+    cv2.ellipse(mask, middle, (int(radius * 1.2), int(radius)), 0.0, 0.0, 360.0, 255, -1)
+    for k in range(3):
+        level = int(middle[1] - radius / 2 + k * radius / 2)
+        cv2.line(mask, (int(middle[0] - radius / 2), level), (middle[0], level), 0, 1)
+    patch[mask > 0] = ink
+
+
+def _paste(scene: Linear, texture: Linear, corners: NDArray[np.float64]) -> None:
+    """Lay a face into the scene, smooth at its edges."""
+    side = float(len(texture))
+    source = np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32) - 0.5
+    homography = cv2.getPerspectiveTransform(source, corners.astype(np.float32))
+    height, width = scene.shape[:2]
+    low = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
+    high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 3, (width, height))
+    if (high <= low).any():
+        return
+    shift = np.array([[1, 0, -low[0]], [0, 1, -low[1]], [0, 0, 1.0]])
+    extent = (int(high[0] - low[0]), int(high[1] - low[1]))
+    placed = cv2.warpPerspective(
+        texture, shift @ homography, extent, borderMode=cv2.BORDER_REPLICATE
+    )
+    cover = np.zeros((extent[1], extent[0]), dtype=np.uint8)
+    fixed = np.round((corners - low) * 16).astype(np.int32)
+    cv2.fillConvexPoly(cover, fixed, 255, cv2.LINE_AA, 4)
+    share = (cover.astype(np.float32) / 255)[..., None]
+    area = scene[low[1] : high[1], low[0] : high[0]]
+    area[:] = area * (1 - share) + placed * share
+
+
+def _background(rng: np.random.Generator, resolution: tuple[int, int]) -> Linear:
+    """A table, a robot's beams, rails with holes, boxes and cables, anything but a cube."""
+    width, height = resolution
+    ground = rng.integers(10, 200, 3)
+    image: Picture = np.full((height, width, 3), ground, dtype=np.uint8)
+    for _ in range(int(rng.integers(0, 14))):
+        colour = _clutter_colour(rng)
+        start = rng.uniform(0, 1, 2) * resolution
+        kind = rng.integers(4)
+        if kind == 0:
+            _draw_box(image, start, rng, colour)
+        elif kind == 1:
+            _draw_beam(image, start, rng, colour)
+        elif kind == 2:
+            axes = tuple(int(v) for v in rng.uniform(0.02, 0.2, 2) * height)
+            middle = (int(start[0]), int(start[1]))
+            cv2.ellipse(image, middle, axes, rng.uniform(0, 180), 0.0, 360.0, colour, -1)
+        else:
+            end = rng.uniform(0, 1, 2) * resolution
+            thickness = int(rng.integers(1, max(2, height // 24)))
+            cv2.line(image, _pixel(start), _pixel(end), colour, thickness, cv2.LINE_AA)
+    return to_linear(image)
+
+
+def _clutter_colour(rng: np.random.Generator) -> tuple[int, int, int]:
+    if rng.random() < 0.6:
+        grey = int(rng.integers(5, 220))
+        return grey, grey, min(255, grey + int(rng.integers(0, 20)))
+    red, green, blue = rng.integers(0, 255, 3).tolist()
+    return red, green, blue
+
+
+def _pixel(point: NDArray[np.float64]) -> tuple[int, int]:
+    return int(point[0]), int(point[1])
+
+
+def _draw_box(
+    image: Picture,
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+    colour: tuple[int, int, int],
+) -> None:
+    extent = rng.uniform(0.03, 0.4, 2) * image.shape[0]
+    box = cv2.boxPoints((start.tolist(), extent.tolist(), rng.uniform(0, 90)))
+    cv2.fillConvexPoly(image, np.round(box * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
+
+
+def _draw_beam(
+    image: Picture,
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+    colour: tuple[int, int, int],
+) -> None:
+    """A beam with a row of round holes, as building sets have."""
+    angle = rng.uniform(0, np.pi)
+    along = np.array([np.cos(angle), np.sin(angle)])
+    pitch = rng.uniform(0.02, 0.06) * image.shape[0]
+    count = int(rng.integers(4, 16))
+    end = start + along * pitch * count
+    cv2.line(image, _pixel(start), _pixel(end), colour, int(pitch * 1.1), cv2.LINE_AA)
+    hole = tuple(int(c * 0.25) for c in colour)
+    for k in range(count):
+        middle = _pixel(start + along * pitch * (k + 0.5))
+        cv2.circle(image, middle, max(1, int(pitch * 0.3)), hole, -1, cv2.LINE_AA)

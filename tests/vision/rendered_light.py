@@ -1,0 +1,177 @@
+"""Light, lens and sensor of the rendered photographs: reflectances to a file's pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Linear = NDArray[np.float32]
+Picture = NDArray[np.uint8]
+
+
+def to_linear(srgb: NDArray[np.uint8]) -> Linear:
+    value = srgb.astype(np.float32) / 255
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4).astype(
+        np.float32
+    )
+
+
+def _srgb_table() -> Picture:
+    value = np.arange(4096) / 4095
+    srgb = np.where(value <= 0.0031308, 12.92 * value, 1.055 * value ** (1 / 2.4) - 0.055)
+    return np.round(255 * srgb).astype(np.uint8)
+
+
+SRGB = _srgb_table()
+
+
+def to_srgb(linear: Linear) -> Picture:
+    return SRGB[np.clip(linear * 4095 + 0.5, 0, 4095).astype(np.uint16)]
+
+
+def temperature_rgb(kelvin: float) -> Linear:
+    """Linear sRGB of a black body, green = 1 (Krystek 1985 for the chromaticity)."""
+    t = kelvin
+    u = (0.860117757 + 1.54118254e-4 * t + 1.28641212e-7 * t**2) / (
+        1 + 8.42420235e-4 * t + 7.08145163e-7 * t**2
+    )
+    v = (0.317398726 + 4.22806245e-5 * t + 4.20481691e-8 * t**2) / (
+        1 - 2.89741816e-5 * t + 1.61456053e-7 * t**2
+    )
+    x, y = 3 * u / (2 * u - 8 * v + 4), 2 * v / (2 * u - 8 * v + 4)
+    xyz = np.array([x / y, 1.0, (1 - x - y) / y])
+    matrix = np.array(
+        [[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]]
+    )
+    rgb = np.maximum(matrix @ xyz, 0.02)
+    return (rgb / rgb[1]).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What lies between the scene and the file, for one photograph; see :func:`expose`.
+
+    ``gains`` multiply linear R G B; ``slope`` is the change of light across the picture to the
+    right and down, ``vignette`` the loss in the corners; ``shadow`` (angle, offset in half
+    pictures, softness in pixels, light left) darkens a half plane; ``glare`` (x, y, radius in
+    pixels, strength) is a reflection; ``blur`` a Gaussian in pixels, ``motion`` (length, angle).
+    """
+
+    gains: tuple[float, float, float] = (0.85, 0.85, 0.85)
+    slope: tuple[float, float] = (0.0, 0.0)
+    vignette: float = 0.0
+    shadow: tuple[float, float, float, float] | None = None
+    glare: tuple[tuple[float, float, float, float], ...] = ()
+    blur: float = 0.5
+    motion: tuple[float, float] | None = None
+    read_noise: float = 0.002
+    shot_noise: float = 0.004
+    quality: int | None = 92
+
+    def brighter(self, factor: float) -> Exposure:
+        red, green, blue = self.gains
+        return replace(self, gains=(red * factor, green * factor, blue * factor))
+
+
+def expose(scene: Linear, exposure: Exposure, rng: np.random.Generator) -> Picture:
+    """The photograph uint8[H, W, 3] of a scene float32[H, W, 3] of reflectances."""
+    light = _light(scene.shape[0], scene.shape[1], exposure)
+    linear = scene * light[..., None]
+    for x, y, radius, strength in exposure.glare:
+        linear += _spot(scene.shape[0], scene.shape[1], x, y, radius, strength)[..., None]
+    linear *= np.array(exposure.gains, dtype=np.float32)
+    linear = _blurred(linear, exposure)
+    # Shot noise grows with the root of the light, read noise does not.
+    deviation = np.sqrt(exposure.read_noise**2 + exposure.shot_noise**2 * np.maximum(linear, 0))
+    linear = linear + deviation * rng.standard_normal(linear.shape, dtype=np.float32)
+    return _compressed(to_srgb(linear), exposure.quality)
+
+
+def _light(height: int, width: int, exposure: Exposure) -> Linear:
+    x = np.linspace(-1, 1, width, dtype=np.float32)[None, :]
+    y = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
+    light = 1 + exposure.slope[0] * x + exposure.slope[1] * y
+    light = np.maximum(light, 0.1) * (1 - exposure.vignette * (x**2 + y**2) / 2)
+    if exposure.shadow is not None:
+        angle, offset, softness, left = exposure.shadow
+        distance = (x * np.cos(angle) * width + y * np.sin(angle) * height) / 2
+        edge = (distance - offset * height / 2) / softness
+        light = light * (left + (1 - left) / (1 + np.exp(np.clip(edge, -30, 30))))
+    return light.astype(np.float32)
+
+
+def _spot(height: int, width: int, x: float, y: float, radius: float, strength: float) -> Linear:
+    across = (np.arange(width, dtype=np.float32)[None, :] - x) / radius
+    down = (np.arange(height, dtype=np.float32)[:, None] - y) / (0.7 * radius)
+    return (strength * np.exp(-((across**2 + down**2) ** 1.5))).astype(np.float32)
+
+
+def _blurred(linear: Linear, exposure: Exposure) -> Linear:
+    if exposure.motion is not None:
+        length, angle = exposure.motion
+        side = int(np.ceil(length)) | 1
+        kernel = np.zeros((side, side), dtype=np.float32)
+        middle = side // 2
+        reach = np.array([np.cos(angle), np.sin(angle)]) * length / 2
+        start, end = (np.round(middle + sign * reach).astype(int) for sign in (-1, 1))
+        cv2.line(kernel, start.tolist(), end.tolist(), 1.0)
+        linear = cv2.filter2D(linear, -1, kernel / kernel.sum())
+    if exposure.blur > 0.2:
+        linear = cv2.GaussianBlur(linear, (0, 0), exposure.blur)
+    return np.asarray(linear, dtype=np.float32)
+
+
+def _compressed(image: Picture, quality: int | None) -> Picture:
+    if quality is None:
+        return image
+    _, data = cv2.imencode(".jpg", image[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return np.ascontiguousarray(cv2.imdecode(data, cv2.IMREAD_COLOR)[..., ::-1])
+
+
+def random_exposure(
+    rng: np.random.Generator,
+    whole: np.random.Generator,
+    face: tuple[float, float, float],
+) -> Exposure:
+    """The exposure of one face: ``whole`` is drawn alike for every face of a cube (same room,
+    same camera), ``rng`` anew; ``face`` is the face's centre and half side in pixels.
+    """
+    light = temperature_rgb(whole.uniform(2500, 8000))
+    # Auto white balance takes most of the cast out, then drifts a little from face to face.
+    cast = light ** (1 - whole.uniform(0.45, 1.0))
+    level = whole.uniform(0.35, 1.05) * np.exp(0.18 * np.clip(rng.standard_normal(), -2, 2))
+    gains = cast / cast.max() * level * np.exp(0.03 * rng.standard_normal(3))
+    slope = whole.uniform(-0.35, 0.35, 2)
+    shadowed = whole.random() < 0.25
+    shadow = (
+        rng.uniform(0, 2 * np.pi),
+        rng.uniform(-0.4, 0.6),
+        rng.uniform(1.5, 12),
+        whole.uniform(0.35, 0.75),
+    )
+    x, y, half = face
+    glare = tuple(
+        (
+            x + half * rng.uniform(-1.1, 1.1),
+            y + half * rng.uniform(-1.1, 1.1),
+            half * rng.uniform(0.08, 0.35),
+            rng.uniform(0.2, 1.6),
+        )
+        for _ in range(rng.choice(3, p=(0.6, 0.3, 0.1)))
+    )
+    moving = rng.random() < 0.12
+    return Exposure(
+        gains=(float(gains[0]), float(gains[1]), float(gains[2])),
+        slope=(float(slope[0]), float(slope[1])),
+        vignette=float(whole.uniform(0, 0.5)),
+        shadow=shadow if shadowed else None,
+        glare=glare,
+        blur=float(whole.uniform(0.3, 1.4)),
+        motion=(rng.uniform(2, 6), rng.uniform(0, np.pi)) if moving else None,
+        read_noise=float(whole.uniform(0.001, 0.006)),
+        shot_noise=float(whole.uniform(0.004, 0.03)),
+        quality=int(whole.integers(70, 96)) if whole.random() < 0.7 else None,
+    )

@@ -1,0 +1,73 @@
+"""The cheapest legal cubes are found exactly, in order."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from solver.cube import from_facelets
+from vision.assign import ranked_cubes, relaxed_cost
+from vision.assign_orbits import orbits
+from vision.assign_ranked import RankedArrangements
+from vision.assign_soft import shares
+from vision.schemes import rotations, schemes
+
+
+@pytest.mark.parametrize("size", range(2, 8))
+def test_orbits_cover_every_sticker_once(size):
+    covered = np.concatenate([orbit.facelets.ravel() for orbit in orbits(size)])
+    assert sorted(covered) == list(range(6 * size * size))
+
+
+def _all_arrangements(cost):
+    count, _, width = cost.shape
+    for order in itertools.permutations(range(count)):
+        parity = sum(a > b for a, b in itertools.combinations(order, 2)) % 2
+        for turns in itertools.product(range(width), repeat=count):
+            total = sum(cost[s, order[s], turns[s]] for s in range(count))
+            yield sum(turns) % width, parity, total, order, turns
+
+
+@pytest.mark.parametrize(("count", "width"), [(5, 2), (4, 3), (2, 3)])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_ranked_arrangements_match_exhaustive_search(count, width, k):
+    cost = np.random.default_rng(count * 10 + k).random((count, count, width))
+    table = RankedArrangements(cost, k)
+    groups = {}
+    for turns, parity, total, order, turned in _all_arrangements(cost):
+        groups.setdefault((turns, parity), []).append((total, order, turned))
+    for (turns, parity), group in groups.items():
+        for rank, (total, order, turned) in enumerate(sorted(group)[:k]):
+            found = table.arrangement(turns, parity, rank)
+            assert found.cost == pytest.approx(total)
+            assert (tuple(found.pieces), tuple(found.turns)) == (order, turned)
+
+
+@pytest.mark.parametrize("size", range(2, 8))
+@pytest.mark.parametrize("seed", range(3))
+def test_cheapest_cubes_are_legal_different_and_in_order(size, seed):
+    cost = np.random.default_rng(seed).random((6 * size * size, 6))
+    ranked = ranked_cubes(cost, size, 3)
+    assert [r.cost for r in ranked] == sorted(r.cost for r in ranked)
+    assert len({r.letters.tobytes() for r in ranked}) == 3
+    assert ranked[0].cost >= relaxed_cost(cost, orbits(size)) - 1e-9
+    for labelling in ranked:
+        total = cost[np.arange(len(cost)), labelling.letters].sum()
+        assert labelling.cost == pytest.approx(total)
+        from_facelets("".join("URFDLB"[i] for i in labelling.letters), size)
+
+
+@pytest.mark.parametrize("size", range(2, 8))
+def test_shares_are_probabilities_with_the_right_counts(size):
+    share = shares(np.random.default_rng(size).random((6 * size * size, 6)) * 3, orbits(size))
+    assert share.sum(axis=1) == pytest.approx(np.ones(6 * size * size), abs=1e-6)
+    assert share.sum(axis=0) == pytest.approx(np.full(6, size * size), rel=0.02)
+
+
+def test_there_are_thirty_schemes():
+    assert len(schemes()) == 30
+    assert schemes()[0].tolist() == [0, 1, 2, 3, 4, 5]
+    held = {tuple(s[r]) for s in schemes() for r in rotations()}
+    assert len(held) == 720

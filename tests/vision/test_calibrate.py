@@ -1,0 +1,154 @@
+"""Placing faces, storing colours, and advice about focus, light and framing."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from rendered_cubes import FACES, render_cube
+
+from vision.calibrate import (
+    CalibrationFailed,
+    place_face,
+    references_from_json,
+    references_of,
+    references_to_json,
+)
+from vision.calibrate_advice import Matter, advise, edge_width, falloff
+from vision.frame import Frame
+from vision.locate import FaceGrid
+from vision.looks import look_at_frames
+from vision.reader import read_cube
+
+
+def plain_face(level: float = 0.6, size: int = 3, side: int = 300) -> tuple[np.ndarray, FaceGrid]:
+    """A face seen straight on, 640 x 480, with its grid; borders a tenth of a sticker wide."""
+    colours = [(230, 230, 225), (180, 20, 30), (10, 130, 60), (235, 205, 25), (230, 95, 20)]
+    image = np.full((480, 640, 3), 40, dtype=np.float64)
+    cell = side // size
+    left, top = 320 - side // 2, 240 - side // 2
+    image[top : top + side, left : left + side] = 10
+    for number in range(size * size):
+        y, x = top + cell * (number // size), left + cell * (number % size)
+        inset = cell // 10
+        image[y + inset : y + cell - inset, x + inset : x + cell - inset] = colours[number % 5]
+    linear = (image / 255) ** 2.2 * (level / 0.8)
+    homography = np.array([[cell, 0, left - 0.5], [0, cell, top - 0.5], [0, 0, 1.0]])
+    return linear, FaceGrid(size, homography, 1.0, 1.0)
+
+
+def photographed(linear: np.ndarray) -> Frame:
+    noise = np.random.default_rng(1).normal(0, 1.5, linear.shape)
+    srgb = 255 * np.clip(linear, 0, 1) ** (1 / 2.2) + noise
+    return Frame(np.clip(srgb, 0, 255).astype(np.uint8), "test", 0)
+
+
+def matters(linear: np.ndarray, grid: FaceGrid) -> dict[Matter, str]:
+    return {advice.matter: advice.text for advice in advise(photographed(linear), grid)}
+
+
+def test_a_good_view_needs_no_advice() -> None:
+    assert matters(*plain_face()) == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "place"),
+    [
+        (slice(240, 480), slice(0, 320), "lower left"),
+        (slice(0, 240), slice(320, 640), "upper right"),
+    ],
+)
+def test_shadow_is_named_by_its_place(rows: slice, columns: slice, place: str) -> None:
+    linear, grid = plain_face()
+    mask = np.ones((480, 640))
+    mask[rows, columns] = 0.2
+    text = matters(linear * cv2.GaussianBlur(mask, (0, 0), 70)[..., None], grid)[Matter.LIGHT]
+    assert f"the {place} is in shadow" in text
+
+
+def test_falloff_does_not_mistake_colours_for_light() -> None:
+    linear, grid = plain_face()
+    assert falloff(photographed(linear), grid).min() > 0.9
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_falloff_is_measured(size: int) -> None:
+    linear, grid = plain_face(size=size)
+    ramp = np.linspace(1.4, 0.6, 640)
+    shading = falloff(photographed(linear * ramp[None, :, None]), grid)
+    expected = ramp[420] / ramp[220]
+    assert (shading[:, 2] / shading[:, 0]).mean() == pytest.approx(expected, rel=0.12)
+
+
+def test_dark_and_clipped_faces_are_told() -> None:
+    linear, grid = plain_face()
+    assert "dark" in matters(linear * 0.04, grid)[Matter.LIGHT]
+    assert "too bright" in matters(linear * 2.5, grid)[Matter.LIGHT]
+
+
+def test_blur_is_told_and_grows_with_the_blur() -> None:
+    linear, grid = plain_face()
+    widths = []
+    for sigma in (0.5, 3.0, 6.0, 10.0):
+        blurred = cv2.GaussianBlur(linear, (0, 0), sigma)
+        widths.append(edge_width(photographed(blurred), grid))
+        assert (Matter.FOCUS in matters(blurred, grid)) == (sigma > 4)
+    assert widths == sorted(widths)
+
+
+def test_framing_is_told() -> None:
+    linear, grid = plain_face(side=30)
+    assert "10 pixels wide" in matters(linear, grid)[Matter.FRAMING]
+    linear, grid = plain_face(side=474)
+    assert "edge of the picture" in matters(linear, grid)[Matter.FRAMING]
+    linear, grid = plain_face()
+    squeezed = np.array([[1, 0, 0], [0, 0.6, 96], [0, 0, 1.0]])
+    flat = cv2.warpPerspective(linear, squeezed, (640, 480))
+    aside = FaceGrid(3, squeezed @ grid.homography, 1.0, 1.0)
+    assert "more squarely" in matters(flat, aside)[Matter.FRAMING]
+
+
+def test_rendered_faces_get_placed_in_spite_of_an_odd_look() -> None:
+    cube = render_cube(7000, 3, max_tilt=20)
+    frames = [cube.frames[face] for face in FACES]
+    empty = Frame(np.full_like(frames[0].image, 60), "rendered", 9)
+    place = place_face([*frames, empty], 3)
+    truth = np.median([cube.corners[face] for face in FACES], axis=0)
+    pitch = np.linalg.norm(truth[1] - truth[0]) / 3
+    assert place.looks == 6
+    assert np.abs(place.corners - truth).max() < 0.15 * pitch
+    assert np.array(place.quad) * (640, 480) == pytest.approx(place.corners, abs=0.01)
+    turned = place_face(frames, 3, quarter_turns=1)
+    assert turned.corners[0] == pytest.approx(place.corners[1])
+
+
+def test_looks_that_do_not_agree_are_refused_with_advice() -> None:
+    frames = [render_cube(7100 + seed, 3).frames["U"] for seed in range(4)]
+    with pytest.raises(CalibrationFailed, match="camera fixed"):
+        place_face(frames, 3)
+    with pytest.raises(CalibrationFailed, match="at least 3 pictures"):
+        place_face(frames[:2], 3)
+
+
+def test_references_survive_storing_and_help_reading() -> None:
+    cube = render_cube(7200, 3)
+    colours = look_at_frames(cube.frames).colours
+    references = references_of(colours, cube.facelets)
+    stored = references_from_json(references_to_json(references))
+    assert stored.linear_rgb == pytest.approx(references.linear_rgb, abs=1e-4)
+    assert read_cube(colours, stored).facelets == cube.facelets
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"linear_rgb": {"U": [1, 2, 3]}, "trust": 4}', "{}"])
+def test_damaged_references_are_refused(text: str) -> None:
+    with pytest.raises(CalibrationFailed, match="calibrate the colours again"):
+        references_from_json(text)
+
+
+def test_references_need_every_colour_once() -> None:
+    cube = render_cube(7201, 3)
+    colours = look_at_frames(cube.frames).colours
+    with pytest.raises(CalibrationFailed, match="no sticker of colour L"):
+        references_of(colours, cube.facelets.replace("L", "R"))
+    with pytest.raises(CalibrationFailed, match="letters"):
+        references_of(colours, "URF")

@@ -1,0 +1,54 @@
+"""Photographs as a camera, opening by kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fake_cameras import scene
+
+from vision.camera import CameraFault, CameraTrouble, FolderCamera, open_camera
+from vision.camera_picamera2 import Picamera2Camera
+from vision.camera_usb import UsbCamera
+
+
+def save(folder: Path, *names: str) -> None:
+    for number, name in enumerate(names):
+        image = scene(0.5 + 0.1 * number)
+        cv2.imwrite(str(folder / name), image[..., ::-1])
+
+
+def test_faces_come_in_their_order_then_again_after_settling(tmp_path: Path) -> None:
+    save(tmp_path, "B.png", "D.png", "F.png", "L.png", "R.png", "U.png")
+    camera = FolderCamera(tmp_path, clock=lambda: 7)
+    levels = [camera.capture().image.mean() for _ in range(6)]
+    assert np.argsort(levels).tolist() == [5, 3, 2, 4, 1, 0]
+    with pytest.raises(CameraFault, match="all 6 photographs") as fault:
+        camera.capture()
+    assert fault.value.trouble is CameraTrouble.EMPTY
+    camera.settle()
+    assert camera.capture().image.mean() == levels[0]
+
+
+def test_missing_and_empty_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(CameraFault, match="is no folder"):
+        FolderCamera(tmp_path / "none")
+    with pytest.raises(CameraFault, match="no photographs"):
+        FolderCamera(tmp_path)
+
+
+def test_a_damaged_photograph_is_a_fault_not_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "U.png").write_bytes(b"no picture")
+    with pytest.raises(CameraFault, match=r"U\.png"):
+        FolderCamera(tmp_path).capture()
+
+
+def test_cameras_are_opened_by_kind(tmp_path: Path) -> None:
+    save(tmp_path, "a.png")
+    assert isinstance(open_camera("folder", str(tmp_path), (64, 48), "x"), FolderCamera)
+    assert isinstance(open_camera("usb", "/dev/video0", (64, 48), "x"), UsbCamera)
+    assert isinstance(open_camera("picamera2", 0, (64, 48), "x"), Picamera2Camera)
+    with pytest.raises(ValueError, match="no such kind"):
+        open_camera("webcam", 0, (64, 48), "x")

@@ -1,0 +1,145 @@
+"""The Raspberry Pi camera against a fake that keeps picamera2's rules."""
+
+from __future__ import annotations
+
+import pytest
+from fake_cameras import FakeClock, FakePicamera2
+
+from vision.camera import CameraFault, CameraTrouble
+from vision.camera_picamera2 import Picamera2Camera
+from vision.hdr import BracketingCamera, look
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def opened(fake: FakePicamera2) -> Picamera2Camera:
+    return Picamera2Camera(0, (64, 48), "top", clock=fake.clock, open_device=lambda number: fake)
+
+
+def test_settles_then_locks_what_was_found(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+    assert fake.state["AeEnable"] is False
+    assert fake.state["AwbEnable"] is False
+    assert fake.state["ExposureTime"] == pytest.approx(20_000, rel=0.02)
+    assert fake.state["ColourGains"] == pytest.approx((2.0, 1.5))
+    assert fake.state["LensPosition"] == 4.2
+    assert fake.state["AfMode"] == 0
+
+
+def test_exposure_stays_when_the_light_changes(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+    fake.ideal_us = 2_000
+    before = camera.capture().image.mean()
+    for _ in range(20):
+        after = camera.capture().image.mean()
+    assert after == pytest.approx(before, rel=0.01)
+
+
+def test_a_camera_without_autofocus_is_not_asked_to_focus(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock, focus=False)
+    opened(fake).settle()
+    assert "AfMode" not in fake.state
+    assert fake.state["AeEnable"] is False
+
+
+def test_frames_are_rgb_copies_and_requests_given_back(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    frame = camera.capture()
+    assert fake.configured is not None
+    assert fake.configured["main"] == {"size": (64, 48), "format": "BGR888"}
+    assert all(request.released for request in fake.requests)
+    red, green, blue = frame.image[24, 32].astype(int)
+    assert red > green > blue, "the fake's scene is red; released buffers are black"
+    assert frame.time_us == clock.now_us
+
+
+def test_silence_is_a_named_fault_and_the_camera_can_be_opened_again(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+    fake.hangs = True
+    with pytest.raises(CameraFault, match="camera top: no picture") as fault:
+        camera.capture()
+    assert fault.value.trouble is CameraTrouble.VANISHED
+    assert fake.closed
+    fake.hangs = False
+    assert camera.capture().image.any()
+
+
+@pytest.mark.parametrize(
+    ("set_up", "trouble"),
+    [
+        (lambda fake: setattr(fake, "frozen", True), CameraTrouble.FROZEN),
+        (lambda fake: setattr(fake, "lag_us", 2_000_000), CameraTrouble.STALE),
+        (lambda fake: fake.state.update(AnalogueGain=0.0), CameraTrouble.BLACK),
+    ],
+)
+def test_bad_pictures_are_named(clock: FakeClock, set_up, trouble: CameraTrouble) -> None:  # type: ignore[no-untyped-def] # lambdas
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+    set_up(fake)
+    with pytest.raises(CameraFault) as fault:
+        for _ in range(3):
+            camera.capture()
+    assert fault.value.trouble is trouble
+    assert "top" in str(fault.value)
+
+
+def test_no_picamera2_says_how_to_get_it(clock: FakeClock) -> None:
+    def missing(number: int) -> FakePicamera2:
+        raise ModuleNotFoundError("No module named 'picamera2'")
+
+    camera = Picamera2Camera(0, (64, 48), clock=clock, open_device=missing)
+    with pytest.raises(CameraFault, match="python3-picamera2") as fault:
+        camera.settle()
+    assert fault.value.trouble is CameraTrouble.ABSENT
+
+
+def test_a_camera_in_use_is_told_from_none(clock: FakeClock) -> None:
+    def taken(number: int) -> FakePicamera2:
+        try:
+            raise RuntimeError("Failed to acquire camera: Device or resource busy")
+        except RuntimeError:
+            # As picamera2 does: the cause is only in the context.
+            raise RuntimeError("Camera __init__ sequence did not complete.")  # noqa: B904
+
+    def absent(number: int) -> FakePicamera2:
+        raise IndexError("list index out of range")
+
+    for open_device, trouble in ((taken, CameraTrouble.BUSY), (absent, CameraTrouble.ABSENT)):
+        with pytest.raises(CameraFault) as fault:
+            Picamera2Camera(0, (64, 48), clock=clock, open_device=open_device).settle()
+        assert fault.value.trouble is trouble
+
+
+def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock, ideal_us=60_000)
+    camera = opened(fake)
+    camera.settle()
+    assert isinstance(camera, BracketingCamera)
+    quad = [(18, 14), (46, 14), (46, 34), (18, 34)]
+    frame, colours = look(camera, quad, 2)
+    assert frame.image[24, 32, 0] == 255, "the ordinary picture clips"
+    assert not colours.saturated.any()
+    red, green, _ = colours.linear_rgb.mean(axis=0)
+    # 0.6 : 0.1 of the scene, seen through the fake's exponent of 2.2 instead of sRGB.
+    assert red / green == pytest.approx(6, rel=0.15)
+    assert fake.state["ExposureTime"] == pytest.approx(60_000, rel=0.01), "the lock is back"
+
+
+def test_close_is_idempotent(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.capture()
+    camera.close()
+    camera.close()
+    assert fake.closed

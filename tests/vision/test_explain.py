@@ -1,0 +1,78 @@
+"""The picture that explains a reading."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import cv2
+import numpy as np
+import pytest
+from synthetic_scans import synthetic_scan
+
+from vision.drawing import png, text_width, wrapped
+from vision.explain import explain
+from vision.frame import Frame
+from vision.reader import CubeReading, Unreadable, read_cube
+from vision.sticker_colours import FACES, linear_to_srgb
+
+
+def has_colour(picture, colour, least=30):
+    distance = np.abs(picture.astype(int) - np.array(colour)).max(axis=2)
+    return (distance <= 6).sum() >= least
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_measured_colours_are_shown(size):
+    scan = synthetic_scan(1, size)
+    picture = explain(scan.colours, read_cube(scan.colours))
+    assert picture.dtype == np.uint8
+    assert picture.shape[1:] == (1560, 3)
+    light = scan.colours.linear_rgb
+    bright = np.quantile(light.max(axis=1), 0.95)
+    for sticker in (0, size * size, len(light) - 1):
+        assert has_colour(picture, linear_to_srgb(light[sticker] * 0.9 / bright), least=4)
+
+
+def test_doubtful_stickers_are_ringed():
+    colours = synthetic_scan(1, 3).colours
+    reading = read_cube(colours)
+    ring = (255, 64, 200)
+    plain = CubeReading(3, reading.facelets, reading.cube, 5.0, True)
+    doubtful = CubeReading(3, reading.facelets, reading.cube, 5.0, False, ("F3", "U1"))
+    assert not has_colour(explain(colours, plain), ring)
+    assert has_colour(explain(colours, doubtful), ring)
+
+
+def test_photographs_show_the_grid():
+    colours = synthetic_scan(1, 3).colours
+    axis = np.arange(3.0) * 20
+    cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
+    quads = cells + np.array([[30, 30], [50, 30], [50, 50], [30, 50]])
+    frame = Frame(np.full((120, 160, 3), (10, 90, 30), dtype=np.uint8), "test", 0)
+    looks = SimpleNamespace(
+        frames=dict.fromkeys(FACES, frame),
+        grids=dict.fromkeys(FACES, SimpleNamespace(quads=quads, fit=0.9)),
+    )
+    without = explain(colours, read_cube(colours))
+    picture = explain(colours, read_cube(colours), looks)
+    assert picture.shape[0] > without.shape[0]
+    assert has_colour(picture, (10, 90, 30), least=10_000)
+
+
+def test_a_refusal_is_drawn_too():
+    colours = synthetic_scan(1, 3).colours
+    picture = explain(colours, Unreadable("no cube at all", ("R1",), "R"))
+    assert has_colour(picture, (248, 113, 113))
+
+
+def test_png_is_lossless():
+    picture = explain(synthetic_scan(2, 2).colours, Unreadable("nothing", (), "U"))
+    decoded = cv2.imdecode(np.frombuffer(png(picture), dtype=np.uint8), cv2.IMREAD_COLOR)
+    assert (decoded[..., ::-1] == picture).all()
+
+
+def test_long_words_wrap_inside_the_room():
+    lines = wrapped("one two three four five six seven", 12, 120)
+    assert " ".join(lines) == "one two three four five six seven"
+    assert len(lines) > 1
+    assert all(text_width(line, 12) <= 120 for line in lines)

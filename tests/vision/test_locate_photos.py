@@ -1,0 +1,51 @@
+"""Real photographs of cubes in robots, where this machine has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vision.locate import locate_grids
+from vision.looks import look_at_folder
+from vision.photos import face_files, load_photo
+from vision.reader import Unreadable, read_cube
+
+
+@pytest.fixture(scope="module")
+def photo_sets(vision_data: Path) -> list[Path]:
+    return sorted(path for path in (vision_data / "images").iterdir() if path.is_dir())
+
+
+def test_grids_are_right_with_the_size_unknown(photo_sets: list[Path]) -> None:
+    right = count = 0
+    for folder in photo_sets:
+        known = json.loads((folder / "expected.json").read_text())
+        for face, path in face_files(folder).items():
+            centres = known["sticker_centers_px"][face]
+            if centres is None:
+                continue
+            count += 1
+            grids = locate_grids(load_photo(path))
+            if grids and grids[0].size == known["size"]:
+                miss = np.linalg.norm(grids[0].centres - np.array(centres), axis=1).max()
+                right += bool(miss < 0.25 * grids[0].pitch)
+    assert count > 0
+    assert right >= 0.95 * count, f"{right} of {count}"
+
+
+def test_cubes_are_read_right_or_refused(photo_sets: list[Path]) -> None:
+    small = [folder for folder in photo_sets if folder.name[0] in "23"]
+    right = 0
+    for folder in small:
+        known = json.loads((folder / "expected.json").read_text())
+        truth = known["expected_dbl_normalised" if known["size"] == 2 else "expected"]
+        try:
+            reading = read_cube(look_at_folder(folder).colours)
+        except Unreadable:
+            continue
+        assert reading.facelets == truth or not reading.confident, folder.name
+        right += reading.facelets == truth
+    assert right >= len(small) - 1, f"{right} of {len(small)}"

@@ -1,0 +1,130 @@
+"""What a reading says, and what it needs no help for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rendered_cubes import SCHEMES
+from synthetic_scans import synthetic_scan
+
+from solver.cube import Cube
+from solver.pocket import PocketCube
+from vision.colours import ColourReferences
+from vision.reader import Unreadable, read_cube
+from vision.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
+
+
+def solved(order, palette="classic", size=2):
+    """A solved cube with the palette's colours, by their letters there, on the faces URFDLB."""
+    rgb = [SCHEMES[palette][colour] for colour in order for _ in range(size * size)]
+    return StickerColours.from_srgb(size, rgb)
+
+
+def test_a_reading_carries_the_solvers_cube():
+    for size, kind in ((2, PocketCube), (3, Cube)):
+        scan = synthetic_scan(1, size)
+        reading = read_cube(scan.colours)
+        assert isinstance(reading.cube, kind)
+        assert reading.cube.facelets() == reading.facelets == scan.facelets
+        assert reading.runner_up not in (None, reading.facelets)
+        assert reading.confident
+        assert reading.look_again is None
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_larger_cubes_have_facelets_only(size):
+    reading = read_cube(synthetic_scan(2, size).colours)
+    assert reading.cube is None
+    assert sorted(reading.facelets) == sorted(FACES * size * size)
+
+
+@pytest.mark.parametrize("palette", list(SCHEMES))
+def test_a_solved_cube_of_any_scheme(palette):
+    assert read_cube(solved("URFDLB", palette, 3)).cube == Cube.solved()
+
+
+def test_a_mirrored_scheme_of_a_pocket_cube_might_be_swapped_faces():
+    """R and L exchanged: a legal cube of a scheme that nobody sells."""
+    odd = solved("ULFDRB")
+    assert not read_cube(odd).confident
+    assert read_cube(odd, scheme="WOGYRB").confident
+    assert read_cube(solved("URFDLB")).confident
+
+
+def test_a_missing_centre_logo_or_a_dirty_centre_does_not_matter():
+    scan = synthetic_scan(8, 3)
+    light = scan.colours.linear_rgb.copy()
+    light[4] = (0.02, 0.02, 0.03)
+    light[13] = light[13] * 0.5 + 0.2
+    dirty = replace(scan.colours, linear_rgb=light, looks={})
+    assert read_cube(dirty).facelets == scan.facelets
+
+
+@pytest.mark.parametrize("hidden", [["F5"], ["U1", "U2", "U3"], ["R2", "F9", "D5", "B1"]])
+def test_hidden_stickers_follow_from_the_others(hidden):
+    scan = synthetic_scan(9, 3)
+    valid = scan.colours.valid.copy()
+    for name in hidden:
+        valid[FACES.index(name[0]) * 9 + int(name[1]) - 1] = False
+    seen = replace(scan.colours, valid=valid, looks={})
+    assert read_cube(seen).facelets == scan.facelets
+
+
+def test_a_face_not_seen_is_never_guessed_at_with_confidence():
+    scan = synthetic_scan(10, 3)
+    seen = {f: scan.colours.face(f) for f in "URFDL"}
+    try:
+        reading = read_cube(StickerColours.of_faces(seen))
+    except Unreadable:
+        return
+    assert reading.facelets == scan.facelets or not reading.confident
+
+
+def test_too_little_is_refused():
+    with pytest.raises(Unreadable, match="fewer than half"):
+        read_cube(StickerColours.of_faces({"U": synthetic_scan(1, 3).colours.face("U")}))
+
+
+@pytest.mark.parametrize("rgb", [(0, 0, 0), (255, 255, 255), (120, 120, 120)])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_one_colour_everywhere_is_no_cube(rgb, size):
+    colours = StickerColours.from_srgb(size, [rgb] * (6 * size * size))
+    with pytest.raises(Unreadable):
+        read_cube(colours)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_is_no_cube(seed):
+    rgb = np.random.default_rng(seed).integers(0, 256, (54, 3))
+    try:
+        reading = read_cube(StickerColours.from_srgb(3, rgb))
+    except Unreadable:
+        return
+    assert not reading.confident
+
+
+def test_references_from_another_light_help_a_start_and_do_no_harm():
+    palette = srgb_to_linear([SCHEMES["violet"][f] for f in FACES]).astype(np.float64)
+    references = ColourReferences(palette * (0.5, 0.4, 0.3))
+    for seed in range(5):
+        scan = synthetic_scan(seed, 3)
+        assert read_cube(scan.colours, references).facelets == scan.facelets
+
+
+def test_a_reflection_on_every_centre_is_never_a_sure_wrong_cube():
+    """As when a lamp stands behind the camera: the same place shines in all six pictures."""
+    shine = np.array([0, 0.25, 0, 0.3, 1, 0.3, 0, 0.02, 0])[:, None]
+    for seed in range(6):
+        scan = synthetic_scan(seed, 3)
+        faces = {
+            f: FaceColours.measured(np.minimum(scan.colours.face(f).linear_rgb + 0.8 * shine, 1))
+            for f in FACES
+        }
+        try:
+            reading = read_cube(StickerColours.of_faces(faces))
+        except Unreadable as refusal:
+            assert refusal.look_again in FACES
+            continue
+        assert reading.facelets == scan.facelets or not reading.confident

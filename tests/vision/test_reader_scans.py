@@ -1,0 +1,64 @@
+"""Real colour scans are read right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vision.reader import Unreadable, read_cube
+from vision.schemes import rotations
+from vision.sticker_colours import FACES, StickerColours
+
+
+def scans(folder, size):
+    paths = sorted((folder / "colors" / f"{size}x{size}x{size}").glob("*.json"))
+    assert paths
+    return [json.loads(path.read_text()) | {"name": path.stem} for path in paths]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_scans_are_read_right(vision_data, size):
+    wrong = []
+    for scan in scans(vision_data, size):
+        expected = scan.get("expected_dbl_normalised", scan["expected"])
+        if expected is None:
+            continue
+        reading = read_cube(StickerColours.from_srgb(size, scan["rgb"]))
+        if reading.facelets != expected or not reading.confident:
+            wrong.append((scan["name"], reading))
+    assert not wrong
+
+
+def test_corrupt_scans_are_refused_or_right(vision_data):
+    for scan in scans(vision_data, 3):
+        if not scan["corrupt"]:
+            continue
+        try:
+            reading = read_cube(StickerColours.from_srgb(3, scan["rgb"]))
+        except Unreadable:
+            continue
+        assert not reading.confident or reading.facelets == scan["true_state"]
+
+
+def agreeing(found, expected):
+    """Stickers alike, however a cube without centres was held."""
+    return max(
+        sum(FACES[turned[FACES.index(a)]] == b for a, b in zip(found, expected, strict=True))
+        for turned in rotations().tolist()
+    )
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_larger_cubes_are_read_at_least_as_well_as_by_others(vision_data, size):
+    worse = []
+    for scan in scans(vision_data, size):
+        reading = read_cube(StickerColours.from_srgb(size, scan["rgb"]))
+        ours = agreeing(reading.facelets, scan["expected"])
+        theirs = agreeing(scan["peer_resolver_output"], scan["expected"])
+        # A derived answer is the other decoder's own output.
+        if not scan["derived"] and ours < theirs:
+            worse.append((scan["name"], ours, theirs))
+        if reading.confident:
+            assert ours == 6 * size * size, scan["name"]
+    assert not worse
