@@ -16,7 +16,7 @@ test: ready ## every test but the long campaigns
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
 
 test-long: ready ## the long campaigns too
-	@$(BIN)/python -m pytest --timeout 7200 $(ARGS)
+	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
 
 lint: ready ## formatting, style, types, import layers
 	@$(BIN)/ruff check .

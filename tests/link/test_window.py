@@ -96,7 +96,7 @@ class LossyLine(RuleBasedStateMachine):
 
 
 TestLossyLine = LossyLine.TestCase
-TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60)
 
 
 def test_sequence_numbers_wrap() -> None:

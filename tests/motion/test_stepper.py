@@ -35,7 +35,7 @@ def intervals(profile: MotionProfile) -> NDArray[np.int64]:
     return np.concatenate(runs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LIMITS, st.integers(1, 3000))
 def test_moves_make_their_steps_in_their_time(limits: StepperLimits, steps: int) -> None:
     profile = stepper_move("turner", 100, -steps, limits, settle_us=50)
@@ -45,7 +45,7 @@ def test_moves_make_their_steps_in_their_time(limits: StepperLimits, steps: int)
     assert profile.duration_us == math.ceil(ticks.sum() / 2) + 50
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LIMITS, st.integers(2, 3000))
 def test_played_steps_stay_near_the_curve(limits: StepperLimits, steps: int) -> None:
     profile = stepper_move("turner", 0, steps, limits)
@@ -55,7 +55,7 @@ def test_played_steps_stay_near_the_curve(limits: StepperLimits, steps: int) -> 
     assert np.all(np.abs(played - wanted) <= allowed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LIMITS, st.integers(2, 3000))
 def test_curve_keeps_speed_and_acceleration(limits: StepperLimits, steps: int) -> None:
     times = step_times(steps, limits)

@@ -86,7 +86,7 @@ def test_single_turns_take_what_a_person_reckons(mechanism, turn, milliseconds):
     assert plan.duration_us == milliseconds * 1000
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 15)), min_size=1, max_size=12))
 def test_any_turns_are_performed_as_asked(mechanism, replayed, data):
     composites = [axis * 15 + turn - 1 for axis, turn in data]
@@ -101,7 +101,7 @@ def pocket_mechanism(name):
     return build_mechanism(parse_profile(text))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(["cubotino", "soltvvo", "two-arm-2x2x2"]),
     turns=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=9),

@@ -3,7 +3,7 @@
 import copy
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.mechanism.build import build_mechanism
@@ -54,7 +54,7 @@ def altered(data, path, change, value):
     return data
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(data=st.data(), name=st.sampled_from(NAMES))
 def test_an_altered_profile_is_refused_or_works(data, name):
     path = data.draw(st.sampled_from(list(places(DATA[name]))))

@@ -89,7 +89,7 @@ LAST = {
 """The composite that solves what is one composite away."""
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 44), min_size=1, max_size=2))
 def test_short_scrambles_get_the_cheapest_of_all_short_ways(seed, scramble) -> None:
     model = random_model(seed, 3)

@@ -39,7 +39,7 @@ def test_random_cubes_are_solved(metric, rng, sticker_model) -> None:
         assert solution.state == cube.facelets()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(moves, metrics)
 def test_scrambles_are_solved_no_longer_than_they_are(sticker_model, scramble, metric) -> None:
     stickers = sticker_model.solved

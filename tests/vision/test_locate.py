@@ -137,7 +137,7 @@ def test_grids_turn_with_the_picture_as_a_face_stands_in_it() -> None:
     assert height < width
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(16, 16), (17, 200), (640, 16), (90, 70)]))
 def test_noise_of_any_shape_never_breaks_the_locator(seed: int, shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(seed)

@@ -96,7 +96,7 @@ def test_refusals_name_file_and_reason(data: bytes, reason: str) -> None:
     assert "folder/U.png" in str(refusal.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     suffix=st.sampled_from([".png", ".jpg", ".bmp", ".webp"]),
     cut=st.integers(0, 4000),

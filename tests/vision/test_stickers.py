@@ -126,7 +126,7 @@ def test_bad_quads_are_refused(quads: np.ndarray, size: int | None, reason: str)
         measure_face(Frame(face(), "", 0), quads, size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     colour=st.tuples(*[st.integers(0, 252)] * 3),
     noise=st.floats(0, 8),
