@@ -13,6 +13,7 @@ from pathlib import Path
 from robot.link import Capabilities, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from solver.errors import CubistError
+from solver.tables import cache_directory
 
 
 class FirmwareTrouble(CubistError, RuntimeError):
@@ -72,8 +73,7 @@ def build_folder(board: str) -> Path:
     parent = sources().parent
     if (parent / "pyproject.toml").is_file() and os.access(parent, os.W_OK):
         return parent / "build" / f"firmware-{board}"
-    cache = os.environ.get("CUBIST_CACHE_DIR") or Path.home() / ".cache" / "cubist"
-    return Path(cache) / f"firmware-{board}"
+    return cache_directory() / f"firmware-{board}"
 
 
 def build(name: str) -> Built:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from typing import ClassVar
@@ -26,6 +27,8 @@ SINGMASTER_SLOTS = (
     *("UFR", "URB", "UBL", "ULF", "DRF", "DFL", "DLB", "DBR"),
 )
 """Order of the 20 words of Singmaster's notation."""
+
+_PIECES = frozenset(map(frozenset, SINGMASTER_SLOTS))
 
 
 class Cube(PieceCube):
@@ -55,8 +58,11 @@ class Cube(PieceCube):
     def from_singmaster(cls, text: str) -> Cube:
         """Read the 20 words of what stands in :data:`SINGMASTER_SLOTS`, turned as written."""
         words = text.split()
-        if len(words) != 20:
-            raise BadNotation(f"Singmaster's notation has 20 words, not {len(words)}.")
+        if len(words) != len(SINGMASTER_SLOTS):
+            raise BadNotation(
+                f"Singmaster's notation of a 3x3x3 has 20 words, not {len(words)}"
+                f"{_lost_and_double(words)}."
+            )
         return cls._from_words(dict(zip(SINGMASTER_SLOTS, words, strict=True)))
 
     @classmethod
@@ -122,6 +128,17 @@ class Cube(PieceCube):
         return hot
 
 
+def _lost_and_double(words: list[str]) -> str:
+    """Which pieces the words leave out or name twice, to be said after their number."""
+    named = Counter(frozenset(word) for word in words)
+    times = {slot: named[frozenset(slot)] for slot in SINGMASTER_SLOTS}
+    lost = ", ".join(slot for slot, count in times.items() if count == 0)
+    double = ", ".join(slot for slot, count in times.items() if count > 1)
+    strange = ", ".join(word for word in words if frozenset(word) not in _PIECES)
+    told = [("missing", lost), ("more than once", double), ("no piece", strange)]
+    return "".join(f"; {what}: {which}" for what, which in told if which)
+
+
 @cache
 def face_turn(face: str, quarters: int) -> Cube:
     """The solved cube after ``quarters`` clockwise quarter turns of ``face``."""
@@ -154,9 +171,17 @@ def parse_state(text: str, size: int = 3) -> Cube | PocketCube | StickerCube:
     words = text.split()
     if words[:1] == ["--scramble"]:
         return from_scramble(_unquoted(" ".join(words[1:])), size)
-    if size == 3 and len(words) == 20 and all(len(word) in (2, 3) for word in words):
+    if size == 3 and _are_cubies(words):
         return Cube.from_singmaster(text)
     return from_facelets("".join(words), size)
+
+
+def _are_cubies(words: list[str]) -> bool:
+    """Whether these are meant as Singmaster's words; facelets may be written in groups, too."""
+    lengths = {len(word) for word in words}
+    if len(words) == len(SINGMASTER_SLOTS):
+        return lengths <= {2, 3}
+    return lengths == {2, 3} or (lengths == {2} and 2 * len(words) != 6 * 3 * 3)
 
 
 def _unquoted(text: str) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from solver import _native
 from solver.errors import BadNotation, SearchFailed
 from solver.facelets import slot_facelets, turn
+from solver.home import NoHomeDirectory
 from solver.notation import Move
 from solver.nxn_turns import counted_moves
 from solver.solution import Progress, Request
@@ -42,8 +43,13 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
     if request.depth is not None and request.depth < 0:
         raise BadNotation(f"A database has a depth of at least 0, not {request.depth}.")
     depth = "auto" if request.depth is None else str(request.depth)
-    path = cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
     database = empty(size, request.metric)
+    try:
+        path = cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
+    except NoHomeDirectory as error:
+        _log.warning("cannot keep the database (%s)", error)
+        _make(database, request)
+        return database
     if not _restore(database, path):
         _make(database, request)
         _store(database, path)

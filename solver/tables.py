@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from solver import _native
 from solver.errors import SearchFailed
+from solver.home import NoHomeDirectory, home_directory
 
 Bytes = NDArray[np.uint8]
 Make = Callable[[Bytes, Callable[[float], bool]], bool]
@@ -32,15 +33,20 @@ _MAGIC = b"CUBIST\r\n"
 _FORMAT = 1
 _BYTE_ORDER_AND_FORMAT = 0x01000000 | _FORMAT
 
+_IN_MEMORY = "until then it is made in memory, by every process again"
+
 _log = logging.getLogger(__name__)
 
 
 def cache_directory() -> Path:
-    """Where tables are kept: CUBIST_CACHE_DIR, systemd's CACHE_DIRECTORY or the user's cache."""
+    """Where tables are kept: CUBIST_CACHE_DIR, systemd's CACHE_DIRECTORY or the user's cache.
+
+    Raises NoHomeDirectory where there is none of these.
+    """
     for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
         if chosen := os.environ.get(variable):
             return Path(chosen.split(":")[0])
-    home_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home_cache = os.environ.get("XDG_CACHE_HOME") or home_directory("CUBIST_CACHE_DIR") / ".cache"
     return Path(home_cache) / "cubist"
 
 
@@ -57,23 +63,35 @@ def load(
     ``version`` changes whenever the bytes would. Raises SearchFailed when ``progress`` stops the
     making by returning false.
     """
-    path = cache_directory() / f"{name}.table"
     report = progress or (lambda _: True)
+    try:
+        directory = cache_directory()
+    except NoHomeDirectory as error:
+        _log.warning("cannot keep the table %s (%s); %s", name, error, _IN_MEMORY)
+        return _made_in_memory(name, size, make, report)
+    try:
+        return _kept(directory / f"{name}.table", version, size, make, report)
+    except OSError as error:
+        _log.warning(
+            "cannot keep the table %s in %s (%s): make that directory writable or set "
+            "CUBIST_CACHE_DIR; %s",
+            name,
+            directory,
+            error.strerror or error,
+            _IN_MEMORY,
+        )
+    return _made_in_memory(name, size, make, report)
+
+
+def _kept(
+    path: Path, version: int, size: int, make: Make, report: Callable[[float], bool]
+) -> Bytes:
+    """The table of the file ``path``, made where it is missing; OSError if it cannot be."""
     found = _mapped(path, version, size)
     if found is not None:
         return found
-    try:
-        with _locked(path.parent):
-            return _found_or_stored(path, version, size, make, report)
-    except OSError as error:
-        _log.warning(
-            "cannot keep the table %s in %s (%s): it is made in memory and will be made again by "
-            "every process; make that directory writable or set CUBIST_CACHE_DIR",
-            name,
-            path.parent,
-            error.strerror or error,
-        )
-    return _made_in_memory(name, size, make, report)
+    with _locked(path.parent):
+        return _found_or_stored(path, version, size, make, report)
 
 
 def _found_or_stored(

@@ -20,10 +20,10 @@ from solver.solution import CancelFlag, Progress, Request, Solution
 T = TypeVar("T")
 
 USUAL = {2: "ida-star", 3: "two-phase"}
-ENDLESS = frozenset({"two-phase"})
-"""Searches that improve their answer until the time is over."""
+LIMIT_S = {"two-phase": 1.0, "heuristic-db": 30.0}
+"""Time limits where none is given: of the search that improves its answer until its time is over,
+and of the one that most cubes are out of reach of. The others end by themselves."""
 
-USUAL_LIMIT_S = 1.0
 NO_LIMIT_S = 1e6
 
 
@@ -75,11 +75,10 @@ class MetricSearch:
     ) -> Request:
         wanted = self._wanted
         name = wanted.algorithm or usual_algorithm(size)
-        usual = USUAL_LIMIT_S if name in ENDLESS else NO_LIMIT_S
         return Request(
             algorithm=name,
             metric=wanted.metric or "htm",
-            time_limit=wanted.time_limit or usual,
+            time_limit=wanted.time_limit or LIMIT_S.get(name, NO_LIMIT_S),
             threads=wanted.threads,
             solutions=wanted.solutions,
             target=wanted.target,

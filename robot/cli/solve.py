@@ -40,7 +40,7 @@ class SolveCommand(click.Command):
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True, max=1e6),
     callback=a_number,
-    help="Seconds to search: 1 unless the search ends by itself.",
+    help="Seconds to search (two-phase 1, heuristic-db 30, others until they end by themselves).",
 )
 @click.option(
     "--threads", type=click.IntRange(1, 64), default=1, show_default=True, help="Processors used."
@@ -82,7 +82,7 @@ def solve(
     if profile:
         _check_for_robot(wanted)
     if execute:
-        return _execute(next(_texts(state, scramble), ""), wanted["size"], as_json)
+        return _execute(next(_texts(state, scramble)), wanted["size"], as_json)
     if timeline and not profile:
         raise click.UsageError("--timeline draws the plan of a robot: give --robot too")
     job = make_job(profile, **wanted)
@@ -110,14 +110,21 @@ def _execute(text: str, size: int | None, as_json: bool) -> int:
 
 
 def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
-    """What to solve, as the parser takes it: ``--scramble`` and moves, or a state."""
+    """What to solve, as the parser takes it: ``--scramble`` and moves, or a state.
+
+    Raises UsageError when standard input is to name states and names none.
+    """
     prefix, given = ("--scramble ", scramble) if scramble is not None else ("", state or "")
     if given != "-":
         yield prefix + (given or "")
         return
+    empty = True
     for line in sys.stdin:
         if line.strip():
+            empty = False
             yield prefix + line.strip()
+    if empty:
+        raise click.UsageError("there is no state on standard input: give one on each line")
 
 
 def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from robot.daemon.places import runtime_directory, state_directory
 from robot.settings import DEFAULT_PROFILE
+from solver.home import NoHomeDirectory
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -43,11 +44,16 @@ class Options:
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
     """Read flags; leaves with exit code 2 and a message when they are wrong."""
-    found = _parser(environ).parse_args(arguments)
+    parser = _parser(environ)
+    found = parser.parse_args(arguments)
+    try:
+        state_dir = found.state_dir or state_directory(environ)
+    except NoHomeDirectory as error:
+        parser.error(str(error))
     return Options(
         profile=found.profile,
         runtime_dir=found.runtime_dir or runtime_directory(environ),
-        state_dir=found.state_dir or state_directory(environ),
+        state_dir=state_dir,
         port=found.port,
         twin=found.twin,
         speed=found.speed,

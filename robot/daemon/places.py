@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from solver.home import home_directory
+
 SYSTEM_RUNTIME = Path("/run/cubist")
 SYSTEM_STATE = Path("/var/lib/cubist")
 
@@ -22,13 +24,16 @@ def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """The service's directory where there is one, else one of the user's own."""
+    """The service's directory where there is one, else one of the user's own.
+
+    Raises NoHomeDirectory where there is none of either.
+    """
     for name in ("CUBIST_STATE_DIR", "STATE_DIRECTORY"):
         if environ.get(name):
             return Path(environ[name].split(":")[0])
     if SYSTEM_STATE.is_dir():
         return SYSTEM_STATE
-    base = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    base = environ.get("XDG_STATE_HOME") or home_directory("CUBIST_STATE_DIR") / ".local/state"
     return Path(base) / "cubist"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from robot.cli.main import run
+from robot.cli.search_job import LIMIT_S
 from solver.cube import Cube
 
 SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
@@ -103,6 +104,27 @@ def test_a_cube_without_layers_is_bad_usage(ask: Ask) -> None:
 def test_bad_notation_is_bad_usage(ask: Ask) -> None:
     code, (answer,), _ = ask("solve", "XYZ")
     assert (code, answer["error"]) == (2, "bad-notation")
+
+
+@pytest.mark.parametrize("stdin", ["", "\n \n"])
+@pytest.mark.parametrize("arguments", [("solve", "-"), ("solve", "--scramble", "-")])
+def test_no_state_on_standard_input_is_bad_usage(
+    ask: Ask, arguments: tuple[str], stdin: str
+) -> None:
+    code, answers, err = ask(*arguments, stdin=stdin)
+    assert (code, answers) == (2, [])
+    assert "no state on standard input" in err
+
+
+def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LIMIT_S, "heuristic-db", 0.05)
+    code, (answer,), _ = ask(
+        "solve", "--size", "4", "--depth", "1", "--scramble", "R Uw F2 2R B L' Rw U2 Bw F' R Dw"
+    )
+    assert (code, answer["error"]) == (4, "no-solution")
+    assert "not found within the limit" in answer["reason"]
 
 
 @pytest.mark.parametrize(

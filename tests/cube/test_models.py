@@ -165,6 +165,31 @@ def test_what_is_no_state_is_refused_with_what_is_expected(text):
         parse_state(text)
 
 
+CUBIES = "UF UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CUBIES.removesuffix(" DBR"), "20 words, not 19; missing: DBR"),
+        (CUBIES + " FU", "20 words, not 21; more than once: UF"),
+        (CUBIES.replace("DRF", "DR") + " DRX", "missing: DRF; more than once: DR; no piece: DRX"),
+        (CUBIES[:35], "not 12; missing: UFR, URB, UBL, ULF, DRF, DFL, DLB, DBR"),
+    ],
+)
+def test_singmaster_words_too_few_or_too_many_are_told_by_name(text, said):
+    with pytest.raises(BadNotation, match=said):
+        parse_state(text)
+
+
+@pytest.mark.parametrize("group", [2, 3, 9])
+def test_facelets_may_be_written_in_groups(group):
+    cube = Cube.from_moves("R U2 F' D L B2 R' U F D'")
+    letters = cube.facelets()
+    groups = [letters[at : at + group] for at in range(0, 54, group)]
+    assert parse_state(" ".join(groups)) == cube
+
+
 @pytest.mark.skipif(not CONTEST.is_dir(), reason="the shared cubes are not here")
 def test_facelets_and_cubies_of_the_contest_are_the_same_cubes():
     facelets = (CONTEST / "rokicki_contest_100.txt").read_text().split()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
 
+from robot.daemon import places
 from robot.daemon.main import main
 from robot.daemon.options import parse
 from robot.daemon.places import control_socket, runtime_directory, state_directory
@@ -50,6 +52,21 @@ def test_flags_outweigh_the_environment_and_that_the_usual_places() -> None:
     assert (options.profile, options.port) == ("mindcuber", "/dev/ttyUSB7")
     assert options.socket_path == Path("/run/cubist/control.sock")
     assert parse(["--profile", "four-arm"], environment).profile == "four-arm"
+
+
+def test_an_account_without_home_is_asked_for_a_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(places, "SYSTEM_STATE", tmp_path / "none")
+    with pytest.raises(SystemExit, match="2"):
+        parse([], {})
+    assert "no home directory: set CUBIST_STATE_DIR" in capsys.readouterr().err
+    assert parse(["--state-dir", "/s"], {}).state_dir == Path("/s")
 
 
 def test_clients_and_daemon_look_in_the_same_places() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pwd
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solver import tables
+from solver import nxn_database, tables
 from solver.errors import SearchFailed
+from solver.solution import Request
 from solver.tables import HEADER_SIZE, Bytes
 
 SIZE = 100_003
@@ -101,6 +103,36 @@ def test_an_unusable_directory_keeps_the_table_in_memory(
         assert np.array_equal(load(Maker()), expected())
     assert len(caplog.records) == 1
     assert "CUBIST_CACHE_DIR" in caplog.text
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account without a home directory, and nothing that says what to use instead."""
+
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    for variable in ("HOME", "CUBIST_CACHE_DIR", "CACHE_DIRECTORY", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_an_account_without_home_keeps_the_table_in_memory(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(load(Maker()), expected())
+    assert "no home directory: set CUBIST_CACHE_DIR" in caplog.text
+
+
+@pytest.mark.usefixtures("homeless")
+def test_an_account_without_home_keeps_the_database_in_memory(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert nxn_database.load(2, Request(depth=2)).depth == 2
+    assert "no home directory: set CUBIST_CACHE_DIR" in caplog.text
 
 
 @pytest.mark.parametrize("function", ["posix_fallocate", "fsync"])
