@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import click
 
 from robot.cli.output import ExitCode, emit, json_option
+from robot.cli.surroundings import while_read
 from robot.daemon.client import ControlClient
 
 _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
@@ -19,13 +22,23 @@ _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 def status(watch: bool, as_json: bool) -> int:
     """Show what the robot is doing; exit code 1 when it needs help (a fault)."""
     client = ControlClient()
+    if not watch:
+        return _tell_now(client, as_json)
+    with client.events() as events:
+        code = _tell_now(client, as_json)
+        with while_read(sys.stdout, events.end):
+            for event in events:
+                _tell_event(event, as_json)
+    return code
+
+
+def _tell_now(client: ControlClient, as_json: bool) -> int:
+    """Print the status; the exit code it means."""
     now = client.status()
     if as_json:
         emit(now)
     else:
         tell_status(now)
-    if watch:
-        _watch(client, as_json)
     return ExitCode.NO if now["state"] == "fault" else ExitCode.DONE
 
 
@@ -45,10 +58,10 @@ def tell_status(now: Mapping[str, Any]) -> None:
         click.echo(f"  last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s")
 
 
-def _watch(client: ControlClient, as_json: bool) -> None:
-    for event in client.events():
-        if as_json:
-            emit(event)
-        else:
-            words = [event["time"][11:19], event["state"], event["text"], event["outcome"] or ""]
-            click.echo("  ".join(word for word in words if word))
+def _tell_event(event: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit(event)
+        return
+    local = datetime.fromisoformat(event["time"]).astimezone()
+    words = [f"{local:%H:%M:%S}", event["state"], event["text"], event["outcome"] or ""]
+    click.echo("  ".join(word for word in words if word))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 
 def prepare_streams() -> None:
@@ -51,3 +54,28 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def while_read(stream: TextIO, end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end``, on another thread, when nobody reads ``stream`` any more (``| head``).
+
+    Who writes only now and then would not notice before the next line, which may be hours away.
+    """
+    done, tell = os.pipe()
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)  # errors and hang-ups are always reported
+        poll.register(done, select.POLLIN)
+        if all(descriptor != done for descriptor, _ in poll.poll()):
+            end()
+
+    watcher = threading.Thread(target=watch, name="reader", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        os.close(tell)
+        watcher.join()
+        os.close(done)

@@ -15,7 +15,7 @@ from robot.daemon.places import control_socket
 from solver.errors import CubistError
 
 TIMEOUT_S = 30.0
-LEAVING_S = 2.0
+LEAVING_S = 60.0
 
 
 class NoDaemon(CubistError, ConnectionError):
@@ -83,38 +83,54 @@ class ControlClient:
             raise refusal(response.status, name, reason)
         return answer
 
-    def events(self) -> Iterator[dict[str, Any]]:
-        """What happens from now on, until the daemon ends."""
-        connection = self._connected(None)
+    @contextlib.contextmanager
+    def events(self) -> Iterator[EventStream]:
+        """What happens from the moment the context is entered, until the daemon ends."""
+        connection = self._connected(self._timeout_s)
         try:
-            response = self._request(connection, "GET", "/events", None)
-            for line in response:
-                yield json.loads(line)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NoDaemon(f"{self.path}: cubistd went away: {error}") from error
+            stream = EventStream(self.path, connection, self._answered(connection))
+            yield stream
         finally:
             connection.close()
+
+    def _answered(self, connection: _UnixConnection) -> http.client.HTTPResponse:
+        """The head of the event stream, which then takes as long as it takes."""
+        try:
+            response = self._request(connection, "GET", "/events", None)
+        except (OSError, http.client.HTTPException) as error:
+            raise NoDaemon(f"{self.path}: cubistd went away while it was asked: {error}") from error
+        connection.sock.settimeout(None)
+        return response
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
         """The daemon in maintenance mode for as long as the context lasts."""
         connection = self._connected(self._timeout_s)
+        since: str | None = None
         try:
             response = self._request(connection, "POST", "/maintenance", {})
             if response.status != http.client.OK:
                 answer = json.loads(response.read())
                 raise RequestRefused(response.status, answer["error"], answer["reason"])
             response.readline()
+            since = self.status()["since"]
             yield
         finally:
             connection.close()
-            self._wait_for_the_end_of_maintenance()
+            self._wait_for_the_end_of_maintenance(since)
 
-    def _wait_for_the_end_of_maintenance(self) -> None:
-        """So that whatever is asked for next finds the daemon at work again."""
+    def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
+        """So that whatever is asked for next finds the daemon at work again.
+
+        ``since`` tells our turn of it from another person's: the robot may have to be put together
+        anew from what was calibrated, which takes a slow computer seconds.
+        """
         deadline = time.monotonic() + LEAVING_S
         with contextlib.suppress(NoDaemon, RequestRefused):
-            while self.status()["state"] == "maintenance" and time.monotonic() < deadline:
+            while since is not None and time.monotonic() < deadline:
+                now = self.status()
+                if now["state"] != "maintenance" or now["since"] != since:
+                    return
                 time.sleep(0.01)
 
     def _connected(self, timeout_s: float | None) -> _UnixConnection:
@@ -136,6 +152,30 @@ class ControlClient:
         data = None if body is None else json.dumps(body).encode()
         connection.request(method, path, data, {"Content-Type": "application/json"})
         return connection.getresponse()
+
+
+class EventStream:
+    """The daemon's events as they happen, as an iterator of documents."""
+
+    def __init__(
+        self, path: Path, connection: _UnixConnection, response: http.client.HTTPResponse
+    ) -> None:
+        self._path = path
+        self._connection = connection
+        self._response = response
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Each event; raises :class:`NoDaemon` when the daemon goes away."""
+        try:
+            for line in self._response:
+                yield json.loads(line)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise NoDaemon(f"{self._path}: cubistd went away: {error}") from error
+
+    def end(self) -> None:
+        """From another thread: no more of them."""
+        with contextlib.suppress(OSError):
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 class _UnixConnection(http.client.HTTPConnection):

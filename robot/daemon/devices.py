@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from robot.daemon.hands import LinkHands
+from robot.daemon.hands import LONGEST_SILENCE_HOLD_MS, LinkHands
 from robot.daemon.options import Options
 from robot.daemon.ports import Policy, Robot
 from robot.daemon.sight import Sight
 from robot.daemon.thought import Thought
+from robot.link.protocol import SILENCE_HOLD_MS
 from robot.panel.gpio import Gpio, RpiGpio
 from robot.panel.panel import PanelPins
 from robot.planner import build_mechanism
@@ -34,7 +35,7 @@ def make_robot(profile: RobotProfile, options: Options) -> Robot:
     )
     return Robot(
         name=profile.name,
-        hands=LinkHands(profile, port=options.port, speed=options.speed),
+        hands=LinkHands(profile, options.port, _silence_hold_ms(options)),
         eyes=Sight(profile, cameras),
         mind=Thought(profile, mechanism),
         policy=policy,
@@ -54,6 +55,11 @@ def panel_pins(settings: PanelSettings) -> PanelPins:
         buzzer=settings.buzzer_gpio,
         estop=settings.estop_gpio,
     )
+
+
+def _silence_hold_ms(options: Options) -> int:
+    """A simulated robot breaks nothing in two seconds, and its computer may be busy that long."""
+    return LONGEST_SILENCE_HOLD_MS if options.twin else SILENCE_HOLD_MS
 
 
 def _camera(settings: CameraSettings, options: Options) -> Camera:

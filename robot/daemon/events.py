@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Iterator
 
 from robot.daemon.models import Event
 
@@ -26,13 +27,16 @@ class EventBoard:
             else:
                 queue.put_nowait(event)
 
-    async def listen(self) -> AsyncIterator[Event]:
-        """Events from now on, until :meth:`close` or until the listener falls behind."""
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[AsyncIterator[Event]]:
+        """Events from the moment the context is entered, whenever they are asked for.
+
+        They end with :meth:`close`, or when the listener falls behind.
+        """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._queues.add(queue)
         try:
-            while (event := await queue.get()) is not None:
-                yield event
+            yield _until_none(queue)
         finally:
             self._queues.discard(queue)
 
@@ -46,3 +50,8 @@ class EventBoard:
         for queue in tuple(self._queues):
             queue.put_nowait(None)
         self._queues.clear()
+
+
+async def _until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
+    while (event := await queue.get()) is not None:
+        yield event

@@ -90,8 +90,9 @@ class FrontPanel:
 
     async def _follow(self) -> None:
         """Show every state and say how jobs end."""
-        async for event in self._conductor.events.listen():
-            self._tell(event)
+        with self._conductor.events.listening() as events:
+            async for event in events:
+                self._tell(event)
 
     def _tell(self, event: Event) -> None:
         self._panel.show(event.state)

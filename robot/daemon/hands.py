@@ -28,7 +28,8 @@ _AT_ONCE = frozenset({"reset", "brown-out", "hung", "emergency-stop", "overload"
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""
 
-LONGEST_SILENCE_MS = 60_000
+LONGEST_SILENCE_HOLD_MS = 2000
+"""Most the firmware takes as the host's silence after which motion holds."""
 
 _LASTING = frozenset(
     {
@@ -51,13 +52,17 @@ _LASTING = frozenset(
 class LinkHands:
     """:class:`robot.daemon.ports.Hands` of a profile, over its serial port."""
 
-    def __init__(self, profile: RobotProfile, port: str | None = None, speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        profile: RobotProfile,
+        port: str | None = None,
+        silence_hold_ms: int = SILENCE_HOLD_MS,
+    ) -> None:
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
         self._setups = actuator_setups(profile)
         self._order = homing_order(profile)
-        # A simulated board counts our silence in its own time, which may run faster.
-        self._silence_hold_ms = round(min(SILENCE_HOLD_MS * max(1.0, speed), LONGEST_SILENCE_MS))
+        self._silence_hold_ms = silence_hold_ms
         self._link: LinkThread | None = None
         self._ready = False
         self._stopping = threading.Event()

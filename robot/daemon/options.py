@@ -17,18 +17,13 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class Options:
-    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
-
-    ``speed``: simulated seconds per real second, so that limits on waiting are neither too short
-    nor too long in simulation.
-    """
+    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port."""
 
     profile: str
     runtime_dir: Path
     state_dir: Path
     port: str | None = None
     twin: str | None = None
-    speed: float = 1.0
     log_level: str = "info"
 
     @property
@@ -56,7 +51,6 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         state_dir=state_dir,
         port=found.port,
         twin=found.twin,
-        speed=found.speed,
         log_level=found.log_level,
     )
 
@@ -65,8 +59,8 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cubistd",
         description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
-        epilog="Every flag but --speed can be set in the environment: CUBIST_PROFILE, "
-        "CUBIST_RUNTIME_DIR, CUBIST_STATE_DIR, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
+        epilog="Every flag can be set in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, "
+        "CUBIST_STATE_DIR, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
     )
     add = parser.add_argument
     default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
@@ -75,14 +69,6 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--state-dir", type=Path, help="where run records and calibration are kept")
     add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
     add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
-    add("--speed", type=_positive, default=1.0, help="simulated seconds per real second")
     level = environ.get("CUBIST_LOG_LEVEL", "info")
     add("--log-level", choices=LEVELS, default=level, help="what to log (info)")
     return parser
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1e6:
-        raise argparse.ArgumentTypeError("must be above 0")
-    return value

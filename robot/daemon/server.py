@@ -137,9 +137,10 @@ def _lease(maintenance: Maintenance) -> Handler:
 def _events(conductor: Conductor) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
-        await response.prepare(request)
-        with contextlib.suppress(ConnectionError):
-            async for event in conductor.events.listen():
+        # Who has the answer's head misses nothing that happens from then on.
+        with conductor.events.listening() as events, contextlib.suppress(ConnectionError):
+            await response.prepare(request)
+            async for event in events:
                 await response.write(event.model_dump_json().encode() + b"\n")
         return response
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -61,13 +62,12 @@ class DaemonView:
         """The record of a run."""
         return RunRecord.model_validate(await self._get(f"/runs/{number}"))
 
-    async def events(self) -> AsyncIterator[Event]:
-        """What happens from now on, until the daemon ends or cuts us off."""
+    @contextlib.asynccontextmanager
+    async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
+        """What happens once the context is entered, until the daemon ends or cuts us off."""
         async with self._client.get("/events") as response:
             response.raise_for_status()
-            async for line in response.content:
-                if line.strip():
-                    yield Event.model_validate(json.loads(line))
+            yield _events_in(response.content)
 
     @property
     def _client(self) -> aiohttp.ClientSession:
@@ -79,3 +79,9 @@ class DaemonView:
         async with self._client.get(path) as response:
             response.raise_for_status()
             return await response.json()
+
+
+async def _events_in(lines: aiohttp.StreamReader) -> AsyncIterator[Event]:
+    async for line in lines:
+        if line.strip():
+            yield Event.model_validate(json.loads(line))

@@ -15,7 +15,9 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from solver.errors import CubistError
 
-UNPLUGGED_S = 1.0
+UNPLUGGED_S = 2.5
+"""Longer than the silence after which a simulated board holds."""
+
 NOISE = 0.01
 LOST_STEPS = 200
 

@@ -35,6 +35,9 @@ from robot.settings import load_profile
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
+LIMIT_S = 240.0
+"""For what takes a moment, on a computer that is busy with everything else."""
+
 MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
 TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 1000}
@@ -150,7 +153,7 @@ class FakeMind:
         return self.cuts.pop(0) if self.cuts else None
 
     def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
-        assert enough.wait(10)
+        assert enough.wait(LIMIT_S)
         return self.better or parts.tail
 
     def scramble(self, moves: str | None, state: Any) -> MotionPlan:
@@ -207,7 +210,7 @@ def eventually() -> Callable[[threading.Event], Any]:
     """Waits, in a coroutine, for something that happens on another thread."""
 
     async def wait(event: threading.Event) -> None:
-        assert await asyncio.to_thread(event.wait, 10)
+        assert await asyncio.to_thread(event.wait, LIMIT_S)
 
     return wait
 
@@ -238,11 +241,11 @@ def daemon(
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(LIMIT_S)
     yield fake
     if thread.is_alive():
         ended[0]()
-    thread.join(10)
+    thread.join(LIMIT_S)
     assert not thread.is_alive()
 
 

@@ -99,7 +99,7 @@ def test_no_maintenance_in_a_job(daemon: Any) -> None:
     client = ControlClient()
     daemon.hands.hold = threading.Event()
     client.start("solve")
-    assert daemon.hands.moving.wait(10)
+    assert daemon.hands.moving.wait(240)
     with pytest.raises(RequestRefused, match="cannot follow"), client.maintenance():
         pass
     client.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from robot.daemon.client import ControlClient, NoDaemon, RequestRefused
 from robot.daemon.ports import MotionFault
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+LIMIT_S = 240.0
 
 
 def test_status(daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +52,7 @@ def test_a_fault_is_the_robot_s_failure(daemon: Any, ask: Ask) -> None:
 def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
     daemon.hands.hold = threading.Event()
     ask("start", "--no-wait")
-    assert daemon.hands.moving.wait(10)
+    assert daemon.hands.moving.wait(LIMIT_S)
     code, answers, err = ask("start")
     assert (code, answers) == (3, [])
     assert "stop it first" in err
@@ -119,11 +122,20 @@ def test_a_run_that_is_not_there_is_bad_usage(daemon: Any, ask: Ask) -> None:
 
 def test_events_can_be_watched(daemon: Any) -> None:
     client = ControlClient()
-    events = client.events()
-    starter = threading.Timer(0.05, lambda: client.start("home"))
-    starter.start()
-    assert next(events)["state"] == "homing"
-    starter.join()
+    with client.events() as events:
+        client.start("home")
+        assert next(iter(events))["state"] == "homing"
+
+
+def test_watching_ends_with_its_reader(daemon: Any) -> None:
+    """At once, not with the next event, which may be hours away."""
+    command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        assert watching.stdout.readline().startswith(b"idle")
+        watching.stdout.close()
+        assert (watching.wait(LIMIT_S), watching.stderr.read()) == (0, b"")
 
 
 def test_no_daemon_says_how_to_start_it(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robot.daemon.conductor import Conductor
-from robot.daemon.models import Event, StartRequest
+from robot.daemon.models import StartRequest
 from robot.daemon.ports import MotionFault, NotReadable, Policy
 from robot.daemon.states import Refused, State
 from robot.runs import RunRecord
@@ -30,14 +30,10 @@ async def run(conductor: Conductor, request: StartRequest = SOLVE) -> RunRecord:
 
 
 async def test_a_solve_goes_through_all_states(conductor: Conductor) -> None:
-    async def listen() -> list[Event]:
-        return [event async for event in conductor.events.listen()]
-
-    listener = asyncio.create_task(listen())
-    await asyncio.sleep(0)
-    record = await run(conductor)
-    conductor.events.close()
-    seen = await listener
+    with conductor.events.listening() as events:
+        record = await run(conductor)
+        conductor.events.close()
+        seen = [event async for event in events]
     states = [event.state for event in seen if event.event == "state"]
     assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
     assert seen[-1].event == "finished"

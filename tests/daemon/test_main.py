@@ -27,7 +27,6 @@ def test_bad_configuration_is_for_a_person_and_never_tried_again(tmp_path: Path)
     assert start(tmp_path, "--profile", "none-such") == 2
     assert start(tmp_path, "--profile", str(broken)) == 2
     assert start(tmp_path, "--profile", "cubotino") == 2  # its camera is a simulated one
-    assert start(tmp_path, "--speed", "0") == 2
 
 
 def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Path) -> None:

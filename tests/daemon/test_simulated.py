@@ -23,6 +23,7 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 
 SPEED = "30"
+LIMIT_S = 240.0
 
 
 @dataclass
@@ -39,7 +40,6 @@ class Bench:
             *(sys.executable, "-m", "robot.daemon.main", "--profile", "cubotino"),
             *("--runtime-dir", str(self.folder), "--state-dir", str(self.folder / "state")),
             *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
-            *("--speed", SPEED),
         ]
         async with (
             running("cubistd", command, self.folder) as child,
@@ -61,22 +61,23 @@ async def bench(short_folder: Path) -> AsyncIterator[Bench]:
     command = [executable("cubist-firmware-host"), "--pty-link", str(link), "--speed", SPEED]
     command += ["--pins", str(server.pins_path)]
     async with server.running(), running("firmware", command, short_folder):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LIMIT_S):
             while not link.exists():
                 await asyncio.sleep(0.01)
         yield Bench(robot, server, short_folder)
 
 
-async def until(view: DaemonView, state: str) -> None:
-    """Wait until the daemon enters a state."""
-    async with asyncio.timeout(60):
-        async for event in view.events():
+async def started(bench: Bench, view: DaemonView, state: str) -> None:
+    """Start a solve and wait until the daemon enters a state."""
+    async with asyncio.timeout(LIMIT_S), view.events() as events:
+        await asyncio.to_thread(bench.client().start)
+        async for event in events:
             if event.state == state:
                 return
 
 
 async def outcome(bench: Bench, run_id: str) -> str | None:
-    async with asyncio.timeout(120), DaemonView(bench.folder / "control.sock") as view:
+    async with asyncio.timeout(LIMIT_S), DaemonView(bench.folder / "control.sock") as view:
         while (await view.status()).job is not None:
             await asyncio.sleep(0.1)
         return (await view.run(run_id)).outcome
@@ -86,11 +87,9 @@ async def test_a_stopped_daemon_leaves_the_robot_at_rest_and_the_next_one_solves
     bench: Bench,
 ) -> None:
     async with bench.daemon() as (child, view):
-        waiting = asyncio.create_task(until(view, "scanning"))
-        await asyncio.to_thread(bench.client().start)
-        await waiting
+        await started(bench, view, "scanning")
         child.process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(child.process.wait(), 10) == 0
+        assert await asyncio.wait_for(child.process.wait(), LIMIT_S) == 0
     assert not (bench.folder / "control.sock").exists()
     async with bench.daemon() as (_, view):
         last = (await view.status()).last_run
@@ -104,9 +103,7 @@ async def test_a_stopped_daemon_leaves_the_robot_at_rest_and_the_next_one_solves
 
 async def test_a_killed_daemon_leaves_no_lock_and_an_interrupted_run(bench: Bench) -> None:
     async with bench.daemon() as (child, view):
-        waiting = asyncio.create_task(until(view, "scanning"))
-        await asyncio.to_thread(bench.client().start)
-        await waiting
+        await started(bench, view, "scanning")
         child.process.kill()
         await child.process.wait()
     assert (bench.folder / "control.sock").exists()
@@ -125,5 +122,5 @@ async def test_a_second_daemon_is_refused(bench: Bench) -> None:
             *("--runtime-dir", str(bench.folder), "--state-dir", str(bench.folder / "state")),
         ]
         async with running("second", command, bench.folder) as second:
-            assert await asyncio.wait_for(second.process.wait(), 30) == 2
+            assert await asyncio.wait_for(second.process.wait(), LIMIT_S) == 2
         assert "already running" in (bench.folder / "second.log").read_text()

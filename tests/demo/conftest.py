@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from robot.daemon.client import ControlClient, NoDaemon
 
 LIMIT_S = 240
 
@@ -34,16 +37,30 @@ class DemoRun:
     def children(self) -> dict[str, int]:
         """Process numbers of the demo's children: ``firmware`` and ``cubistd``."""
         number = self.process.pid
-        listing = Path(f"/proc/{number}/task/{number}/children")
         found = {}
-        for child in listing.read_text().split():
-            command = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+        for child in _read(f"/proc/{number}/task/{number}/children").split():
+            command = _read(f"/proc/{child}/cmdline").split("\0")
             # A child that has not become its program yet is still called what its parent is.
             if "robot.daemon.main" in command:
                 found["cubistd"] = int(child)
             elif "cubist-firmware" in command[0]:
                 found["firmware"] = int(child)
         return found
+
+    def state(self) -> str | None:
+        """What the demo's daemon is doing; None while, or once, there is none to ask."""
+        for socket in self.folder.glob("*/run/control.sock"):
+            with contextlib.suppress(NoDaemon):
+                return str(ControlClient(socket).status()["state"])
+        return None
+
+
+def _read(path: str) -> str:
+    """What the kernel says of a process; nothing once it has ended."""
+    try:
+        return Path(path).read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @pytest.fixture

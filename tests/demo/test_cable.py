@@ -30,7 +30,7 @@ def opened(link: Path) -> int:
 
 async def read(descriptor: int, count: int) -> bytes:
     data = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(240):
         while len(data) < count:
             data += await asyncio.to_thread(os.read, descriptor, count)
     return data

@@ -35,7 +35,7 @@ async def test_child_ends_with_its_context(tmp_path: Path) -> None:
 
 async def test_child_that_will_not_end_is_made_to(tmp_path: Path) -> None:
     async with running("stubborn", STUBBORN, tmp_path, patience_s=0.05) as child:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             while not child.log.read_text():
                 await asyncio.sleep(0.01)
     assert child.process.returncode == -signal.SIGKILL
@@ -89,7 +89,7 @@ async def _readable(descriptor: int) -> bool:
     loop = asyncio.get_running_loop()
     loop.add_reader(descriptor, ended.set)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             await ended.wait()
     finally:
         loop.remove_reader(descriptor)

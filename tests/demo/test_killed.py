@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import selectors
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -17,48 +18,61 @@ StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
 
 PROCESSES = ("firmware", "cubistd", "demo")
+LIMIT_S = 240.0
+POLL_S = 0.01
 
 
-class Victim:
-    """A process of a demo, found as soon as it exists."""
+class Cast:
+    """The processes of a demo that is under way, held so that their numbers stay theirs."""
 
-    def __init__(self, run: Any, name: str) -> None:
-        while name != "demo" and name not in run.children():
-            assert run.process.poll() is None, run.finish()
-        self.number = run.process.pid if name == "demo" else run.children()[name]
+    def __init__(self, run: Any) -> None:
+        numbers = _children(run) | {"demo": run.process.pid}
+        self._handles = {name: os.pidfd_open(number) for name, number in numbers.items()}
+
+    def kill(self, name: str) -> None:
+        """Kill one; that it has ended already is what its end will show."""
+        try:
+            signal.pidfd_send_signal(self._handles[name], signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def wait(self) -> None:
+        """Fail unless all end in time."""
+        with selectors.DefaultSelector() as selector:
+            for handle in self._handles.values():
+                selector.register(handle, selectors.EVENT_READ)
+            while selector.get_map():
+                ended = selector.select(LIMIT_S)
+                assert ended, "a process outlived the demo"
+                for key, _ in ended:
+                    selector.unregister(key.fileobj)
+                    os.close(key.fd)
 
 
-def wait_for_end(processes: list[int], limit_s: float) -> None:
-    """Fail unless all processes end in time."""
-    with selectors.DefaultSelector() as selector:
-        for process in processes:
-            try:
-                selector.register(os.pidfd_open(process), selectors.EVENT_READ)
-            except ProcessLookupError:
-                continue
-        while selector.get_map():
-            ended = selector.select(limit_s)
-            assert ended, "a process outlived the demo"
-            for key, _ in ended:
-                selector.unregister(key.fileobj)
-                os.close(key.fd)
+def _children(run: Any) -> dict[str, int]:
+    """Both children, as soon as they are there."""
+    while set(found := run.children()) != {"firmware", "cubistd"}:
+        assert run.process.poll() is None, run.finish()
+        time.sleep(POLL_S)
+    return dict(found)
 
 
-def kill_in_the_middle(run: Any, victim: str, after_s: float) -> tuple[int, str, list[int]]:
-    """Kill a process ``after_s`` after all exist; exit code, log and the other processes."""
-    number = Victim(run, "cubistd").number if victim == "demo" else Victim(run, victim).number
-    children = list(run.children().values())
-    with selectors.DefaultSelector() as nothing:
-        nothing.select(after_s)
-    os.kill(run.process.pid if victim == "demo" else number, signal.SIGKILL)
-    code, _, log = run.finish()
-    return code, log, children
+def until(run: Any, states: Collection[str]) -> None:
+    """Wait for the daemon to be in one of these states."""
+    while run.state() not in states:
+        assert run.process.poll() is None, run.finish()
+        time.sleep(POLL_S)
 
 
 def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Path) -> None:
     for victim in PROCESSES:
-        code, log, children = kill_in_the_middle(start_demo("--speed", "20"), victim, 2.0)
-        wait_for_end(children, 20.0)
+        # Slow enough for the robot to be far from done when the victim is killed, however late.
+        run = start_demo("--speed", "2")
+        until(run, {"homing", "scanning"})
+        cast = Cast(run)
+        cast.kill(victim)
+        code, _, log = run.finish()
+        cast.wait()
         if victim == "demo":
             assert code == -signal.SIGKILL
         else:
@@ -72,13 +86,12 @@ def test_next_start_works(start_demo: StartDemo, solved: Solved, demo_folder: Pa
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_person_stops_it(start_demo: StartDemo, demo_folder: Path, number: int) -> None:
     run = start_demo("--speed", "2")
-    Victim(run, "cubistd")
-    children = list(run.children().values())
-    os.kill(run.process.pid, number)
+    cast = Cast(run)
+    run.process.send_signal(number)
     code, document, _ = run.finish()
     assert code == ExitCode.STOPPED
     assert document is None
-    wait_for_end(children, 20.0)
+    cast.wait()
     assert list(demo_folder.iterdir()) == []
 
 
@@ -88,7 +101,11 @@ def test_a_person_stops_it(start_demo: StartDemo, demo_folder: Path, number: int
 def test_any_moment(
     start_demo: StartDemo, solved: Solved, demo_folder: Path, victim: str, after_s: float
 ) -> None:
-    _, _, children = kill_in_the_middle(start_demo("--speed", "5"), victim, after_s)
-    wait_for_end(children, 20.0)
+    run = start_demo("--speed", "5")
+    cast = Cast(run)
+    time.sleep(after_s)
+    cast.kill(victim)
+    run.finish()
+    cast.wait()
     solved(start_demo("--speed", "50"))
     assert list(demo_folder.iterdir()) == []
