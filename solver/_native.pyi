@@ -127,6 +127,26 @@ class PocketRobot:
     @property
     def radius(self) -> int: ...
 
+def pocket_steps_size(states: int) -> int: ...
+def make_pocket_steps(
+    following: NDArray[np.uint32],
+    final: NDArray[np.uint32],
+    data: NDArray[np.uint8],
+    progress: Callable[[float], bool],
+) -> bool: ...
+
+class PocketSteps:
+    def __init__(
+        self,
+        following: NDArray[np.uint32],
+        final: NDArray[np.uint32],
+        data: NDArray[np.uint8],
+    ) -> None: ...
+    def solve(self, states: NDArray[np.uint8], first: NDArray[np.uint32]) -> SoonestResult: ...
+    def left(self, states: NDArray[np.uint8], axis: int, state: int) -> int | None: ...
+    @property
+    def bytes(self) -> int: ...
+
 # Thistlethwaite
 
 class Thistlethwaite:

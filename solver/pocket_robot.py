@@ -1,22 +1,44 @@
-"""The 2x2x2 soonest on a robot, with proof."""
+"""The 2x2x2 soonest on a robot, with proof: by a complete table where that is small."""
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
-from solver import _native
+from solver import _native, tables
 from solver.answer import Stopwatch, answer, seconds_of
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_index, composite_of
 from solver.errors import SearchFailed
+from solver.pieces import States
 from solver.pocket import PocketCube
-from solver.solution import Request, Solution
+from solver.solution import CancelFlag, Request, Solution
 from solver.turns import FACE_TURNS, moves_of
 
-TABLE_BYTES = 8_000_000
-"""Memory for the times of the positions solved soonest, besides 15 MB to find them by."""
+STEPS_BYTES = 25_000_000
+"""Complete tables up to this size are made; the making takes four times as much beside it."""
+
+STEPS_FORMAT = 1
+"""Changes whenever the kernel would fill a table of steps otherwise."""
+
+BALL_BYTES = 8_000_000
+"""Memory of the search for the positions solved soonest, besides 15 MB to find them by."""
+
+
+class Kernel(Protocol):
+    """What finds the soonest turns of a relative 2x2x2."""
+
+    @property
+    def bytes(self) -> int:
+        """Of its tables."""
+
+    def soonest(
+        self, states: States, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution, or the best one found in time."""
 
 
 def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
@@ -29,7 +51,7 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
         raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
     robot = kernel(request.cost)
     watch = Stopwatch()
-    found = robot.solve(cube.relative.states, seconds_of(request), request.cancel)
+    found = robot.soonest(cube.relative.states, seconds_of(request), request.cancel)
     if found.cost is None:
         raise SearchFailed(f"No solution was found within {request.time_limit} s.")
     extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
@@ -39,12 +61,57 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
 
 
 @lru_cache(maxsize=2)
-def kernel(cost: CostModel) -> _native.PocketRobot:
-    """The kernel's search on a mechanism, with its table."""
+def kernel(cost: CostModel) -> Kernel:
+    """What solves on a mechanism, with its tables."""
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (np.asarray(cost.first)[other] != IMPOSSIBLE).any():
         raise SearchFailed(f"The costs of {cost.name} are those of a 3x3x3; set cube.size to 2.")
-    return _native.PocketRobot(cost.first, cost.next, cost.final, TABLE_BYTES)
+    size = _native.pocket_steps_size(cost.states)
+    return ByTable(cost, size) if 0 < size <= STEPS_BYTES else BySearch(cost)
+
+
+class ByTable:
+    """Follows a table of the soonest next step, kept on disk; the same wherever a solve starts."""
+
+    def __init__(self, cost: CostModel, size: int) -> None:
+        self._first = cost.first
+        data = tables.load(
+            f"pocket-{cost.name}",
+            zlib.crc32(cost.final.tobytes(), zlib.crc32(cost.next.tobytes(), STEPS_FORMAT)),
+            size,
+            lambda data, progress: _native.make_pocket_steps(cost.next, cost.final, data, progress),
+        )
+        self.steps = _native.PocketSteps(cost.next, cost.final, data)
+
+    @property
+    def bytes(self) -> int:
+        """Of the table."""
+        return self.steps.bytes
+
+    def soonest(
+        self, states: States, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution; it needs neither time nor cancelling."""
+        del seconds, cancel
+        return self.steps.solve(states, self._first)
+
+
+class BySearch:
+    """Searches with bounds: for mechanisms with many states."""
+
+    def __init__(self, cost: CostModel) -> None:
+        self._robot = _native.PocketRobot(cost.first, cost.next, cost.final, BALL_BYTES)
+
+    @property
+    def bytes(self) -> int:
+        """Of the bounds."""
+        return self._robot.bytes
+
+    def soonest(
+        self, states: States, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution, or the best one that was found before time was up."""
+        return self._robot.solve(states, seconds, cancel)
 
 
 def _composite(turn: int) -> int:

@@ -1,5 +1,6 @@
-// Python names of pocket_search.hpp and pocket_robot.hpp.
+// Python names of pocket_search.hpp, pocket_robot.hpp and pocket_steps.hpp.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,7 @@
 #include "corner_states.hpp"
 #include "pocket_robot.hpp"
 #include "pocket_search.hpp"
+#include "pocket_steps.hpp"
 
 namespace nb = nanobind;
 
@@ -37,12 +39,44 @@ void make_table(PocketTable* self, std::string_view metric) {
     new (self) PocketTable(counted);
 }
 
+PocketCosts costs_of(std::span<const std::uint32_t> first, const Microseconds& next,
+                     const Microseconds& final) {
+    return {static_cast<int>(final.size()) / kPocketAxes, first, span_of(next), span_of(final)};
+}
+
 void make_robot(PocketRobot* self, const Microseconds& first, const Microseconds& next,
                 const Microseconds& final, std::size_t table_bytes) {
-    const PocketCosts costs{static_cast<int>(final.size()) / kPocketAxes, span_of(first),
-                            span_of(next), span_of(final)};
+    const PocketCosts costs = costs_of(span_of(first), next, final);
     nb::gil_scoped_release unlocked;
     new (self) PocketRobot(costs, table_bytes);
+}
+
+bool make_steps(const Microseconds& next, const Microseconds& final, WritableBytes data,
+                const PocketSteps::Progress& progress) {
+    const PocketCosts costs = costs_of({}, next, final);
+    const auto told = [&progress](double done) {
+        const nb::gil_scoped_acquire locked;
+        return progress(done);
+    };
+    const nb::gil_scoped_release unlocked;
+    return PocketSteps::generate(costs, span_of(data), told);
+}
+
+void use_steps(PocketSteps* self, const Microseconds& next, const Microseconds& final,
+               const TableBytes& data) {
+    new (self) PocketSteps(costs_of({}, next, final), span_of(data));
+}
+
+SoonestResult follow_steps(const PocketSteps& steps, const CornerStates& states,
+                           const Microseconds& first) {
+    return steps.solve(pocket_position(cube_of(states)), span_of(first));
+}
+
+std::optional<std::uint32_t> time_left(const PocketSteps& steps, const CornerStates& states, int axis,
+                                       int state) {
+    const std::uint32_t left = steps.left(pocket_position(cube_of(states)), axis, state);
+    if (left == kNever) return std::nullopt;
+    return left;
 }
 
 SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states, double time_limit,
@@ -71,6 +105,22 @@ void bind_robot(nb::module_& module) {
                      "Microseconds up to which times are known without search.");
 }
 
+void bind_steps(nb::module_& module) {
+    module.def("pocket_steps_size", &PocketSteps::size, nb::arg("states"),
+               "Bytes of the table of a mechanism with so many states; 0: too many.");
+    module.def("make_pocket_steps", &make_steps, nb::arg("following"), nb::arg("final"),
+               nb::arg("data"), nb::arg("progress"),
+               "Fill a table of steps; false when `progress` stopped it.");
+    nb::class_<PocketSteps>(module, "PocketSteps",
+                            "The soonest next step from every 2x2x2 and mechanism state.")
+        .def("__init__", &use_steps, nb::arg("following"), nb::arg("final"), nb::arg("data"),
+             nb::keep_alive<1, 4>())
+        .def("solve", &follow_steps, nb::arg("states"), nb::arg("first"))
+        .def("left", &time_left, nb::arg("states"), nb::arg("axis"), nb::arg("state"),
+             "Microseconds after a turn of `axis` that ended in `state`; None: for ever.")
+        .def_prop_ro("bytes", &PocketSteps::bytes);
+}
+
 }  // namespace
 
 void bind_pocket(nb::module_& module) {
@@ -89,6 +139,7 @@ void bind_pocket(nb::module_& module) {
         .def("counts", &PocketTable::counts, "How many positions are at each distance.")
         .def_prop_ro("bytes", &PocketTable::bytes);
     bind_robot(module);
+    bind_steps(module);
 }
 
 }  // namespace cubist

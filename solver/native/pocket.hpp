@@ -32,6 +32,8 @@ struct PocketPosition {
 PocketPosition pocket_position(const CubieCube& cube);
 
 constexpr int pocket_quarters(int turn) { return turn % 3 == 1 ? 2 : 1; }
+// The turn that takes another back.
+constexpr int undone(int turn) { return turn / 3 * 3 + 2 - turn % 3; }
 
 // Both coordinates after each turn.
 struct PocketTurns {

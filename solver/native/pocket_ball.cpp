@@ -11,8 +11,6 @@ using Units = PocketBall::Units;
 // Times are handled in steps of this many buckets over their whole range.
 constexpr int kBuckets = 256;
 
-constexpr int undone(int turn) { return turn / 3 * 3 + 2 - turn % 3; }
-
 int values_of(PocketPart part) {
     switch (part) {
         case PocketPart::kPerm: return kPocketPerms;

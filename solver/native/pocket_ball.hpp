@@ -10,31 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "pocket.hpp"
+#include "pocket_costs.hpp"
 
 namespace cubist {
-
-constexpr std::uint32_t kNever = 0xFFFFFFFF;
-constexpr int kPocketAxes = 3;
-
-// solver.cost.CostModel of a mechanism that holds a 2x2x2; only turns of U, R and F are there.
-struct PocketCosts {
-    int states;
-    std::span<const std::uint32_t> first, next, final;
-
-    static constexpr int composite(int turn) {
-        return Composite{static_cast<std::uint8_t>(turn / 3), static_cast<std::uint8_t>(turn % 3 + 1), 0}
-            .index();
-    }
-    const std::uint32_t* first_row(int turn) const {
-        return first.data() + std::size_t(composite(turn)) * states;
-    }
-    const std::uint32_t* matrix(int last_axis, int turn) const {
-        const std::size_t number = std::size_t(last_axis) * kComposites + composite(turn);
-        return next.data() + number * states * states;
-    }
-    const std::uint32_t* final_row(int axis) const { return final.data() + std::size_t(axis) * states; }
-};
 
 // What of a position is looked at.
 enum class PocketPart { kWhole, kPerm, kTwist };

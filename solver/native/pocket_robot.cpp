@@ -8,9 +8,6 @@ namespace {
 
 using Times = std::vector<std::uint32_t>;
 
-// Sums stay at kNever.
-std::uint32_t sum(std::uint32_t a, std::uint32_t b) { return a > kNever - b ? kNever : a + b; }
-
 // min over k of (a[k] + b[k]).
 std::uint32_t meet(const std::uint32_t* a, const std::uint32_t* b, int states) {
     std::uint32_t least = kNever;
@@ -130,20 +127,17 @@ Times SoonestSearch::after(const Child& parent, int turn) const {
 }  // namespace
 
 PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes)
-    : first_(costs.first.begin(), costs.first.end()),
-      next_(costs.next.begin(), costs.next.end()),
-      final_(costs.final.begin(), costs.final.end()),
-      costs_{costs.states, first_, next_, final_},
-      ball_(costs_, PocketPart::kWhole, table_bytes),
-      perm_(costs_, PocketPart::kPerm, table_bytes),
-      twist_(costs_, PocketPart::kTwist, table_bytes) {}
+    : costs_(costs),
+      ball_(costs, PocketPart::kWhole, table_bytes),
+      perm_(costs, PocketPart::kPerm, table_bytes),
+      twist_(costs, PocketPart::kTwist, table_bytes) {}
 
 std::uint32_t PocketRobot::bound(PocketPosition at, int axis, const Times& times) const {
     const PocketBall::Units* whole = ball_.row(at, axis);
     const PocketBall::Units* perm = perm_.row(at, axis);
     const PocketBall::Units* twist = twist_.row(at, axis);
     std::uint32_t least = kNever;
-    for (int k = 0; k < costs_.states; ++k) {
+    for (int k = 0; k < costs_->states; ++k) {
         const PocketBall::Units rest = std::max({whole[k], perm[k], twist[k]});
         if (rest == PocketBall::kNone) continue;
         least = std::min(least, sum(times[k], ball_.unit() * static_cast<std::uint32_t>(rest)));

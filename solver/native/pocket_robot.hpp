@@ -13,13 +13,6 @@
 
 namespace cubist {
 
-struct SoonestResult {
-    std::vector<int> turns;  // U U2 U' R R2 R' F F2 F' as 0..8
-    std::uint32_t cost = kNever;  // kNever when nothing was found
-    bool proven = false;          // nothing is sooner
-    std::uint64_t nodes = 0;
-};
-
 class PocketRobot {
 public:
     // Makes a table of about `table_bytes`; the costs are copied.
@@ -28,7 +21,7 @@ public:
     PocketRobot& operator=(const PocketRobot&) = delete;
 
     SoonestResult solve(PocketPosition from, const Deadline& deadline) const;
-    const PocketCosts& costs() const { return costs_; }
+    const PocketCosts& costs() const { return *costs_; }
     std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }
     // Microseconds up to which times are known without search.
     std::uint32_t radius() const { return ball_.unit() * static_cast<std::uint32_t>(ball_.radius()); }
@@ -37,8 +30,7 @@ public:
     std::uint32_t bound(PocketPosition at, int axis, const std::vector<std::uint32_t>& times) const;
 
 private:
-    std::vector<std::uint32_t> first_, next_, final_;
-    PocketCosts costs_;
+    CopiedPocketCosts costs_;
     PocketBall ball_, perm_, twist_;
 };
 

@@ -13,8 +13,6 @@ PocketPosition position_at(int index) {
             static_cast<std::uint16_t>(index % kPocketTwists)};
 }
 
-int undone(int turn) { return turn / 3 * 3 + 2 - turn % 3; }
-
 // Breadth-first search that remembers by which turn each position was first reached.
 class BreadthFirst {
 public:

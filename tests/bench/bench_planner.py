@@ -5,22 +5,28 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from robot.mechanism.build import build_mechanism
 from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.graph import State
 from robot.planner import plan_scan, plan_solve
 from robot.planner.solving import compiled, plan_composites
 from robot.settings import list_profiles, load_profile
+from solver import _native
 from solver.cost import composite_index
 from solver.cube import Cube
+from solver.orientation import Orientation
+from solver.pocket import PocketCube
 
 Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
 
 SOLVED = ("reference/a", "reference/b", "reference/c", "reference/d", "cubotino")
 CUBES = 20
+POCKET_CUBES = 20_000
 SEARCH_S = 1.0
 
 
@@ -31,6 +37,8 @@ def main(emit: Emit) -> None:
     for name in (*list_profiles(), *list_profiles(reference=True)):
         emit(f"compile-{name.replace('/', '-')}", *_compile(name))
     emit("retrace", *_retrace())
+    for name in ("both-ways", "one-way"):
+        emit(f"soltvvo-{name}", *_soltvvo(one_way=name == "one-way"))
 
 
 def _mean_plan(name: str) -> tuple[float, str, int, Mapping[str, Any]]:
@@ -71,3 +79,39 @@ def _retrace() -> tuple[float, str, int, Mapping[str, Any]]:
         turns = [composite_index(i % 3, int(rng.integers(1, 4)), 0) for i in range(20)]
         plan_composites(mechanism, mechanism.start, turns)
     return round((time.process_time() - started) * 1e3 / CUBES, 2), "ms CPU a plan", CUBES, {}
+
+
+def _soltvvo(one_way: bool) -> tuple[float, str, int, Mapping[str, Any]]:
+    """Soonest solutions in its authors' units, from the sooner of the two ways it starts.
+
+    Their program turns arms ``one_way``, counter-clockwise, and does not count the first grip.
+    """
+    mechanism = build_mechanism(load_profile("reference/soltvvo"))
+    if one_way:
+        steps = mechanism.transitions
+        kept = (s for s in steps if not s.rotation and all(q != 1 for _, q in s.turns))
+        mechanism = replace(mechanism, transitions=tuple(kept))
+    tables = compile_mechanism(mechanism)
+    starts = (Orientation(0), Orientation(0).rotated("x", 1))
+    held = [State(mechanism.start.configuration, orientation) for orientation in starts]
+    models = [tables.cost_model(state) for state in held]
+    costs = models[0].next, models[0].final
+    data = np.zeros(_native.pocket_steps_size(models[0].states), np.uint8)
+    started = time.process_time()
+    _native.make_pocket_steps(*costs, data, lambda done: True)
+    made = time.process_time() - started
+    solver = _native.PocketSteps(*costs, data)
+    rng = np.random.default_rng(20)
+    cubes = [PocketCube.random(rng).states for _ in range(POCKET_CUBES)]
+    started = time.process_time()
+    found = [[solver.solve(cube, model.first).cost or 0 for model in models] for cube in cubes]
+    spent = time.process_time() - started
+    units = np.array(found) / 100_000 - 1
+    detail = {
+        "one_start": round(float(units[:, 0].mean()), 3),
+        "worst": float(units.max()),
+        "plan_us_cpu": round(1e6 * spent / units.size, 1),
+        "table_bytes": data.size,
+        "table_s_cpu": round(made, 1),
+    }
+    return round(float(units.min(axis=1).mean()), 3), "units", POCKET_CUBES, detail

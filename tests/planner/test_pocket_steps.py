@@ -1,0 +1,172 @@
+"""The table of soonest steps of a 2x2x2, against Soltvvo's rules tried out sticker by sticker."""
+
+import heapq
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from robot.mechanism.classes import compile_mechanism
+from robot.planner import build_mechanism, cost_model, plan_solve
+from robot.settings import load_profile
+from solver import _native, facelets
+from solver.cost import IMPOSSIBLE, composite_index
+from solver.notation import Move
+from solver.pocket import PocketCube
+from solver.pocket_robot import BySearch, ByTable, kernel
+
+UNIT_US = 100_000
+PAIRS = ("RL", "FB")
+TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
+
+
+def steps_table(model):
+    data = np.zeros(_native.pocket_steps_size(model.states), np.uint8)
+    assert _native.make_pocket_steps(model.next, model.final, data, lambda done: True)
+    return _native.PocketSteps(model.next, model.final, data)
+
+
+def one_way(mechanism):
+    """The arms turn counter-clockwise only, and never the whole cube: what is done cannot be
+    undone by doing it backwards."""
+    steps = (
+        step
+        for step in mechanism.transitions
+        if not step.rotation and all(quarters != 1 for _, quarters in step.turns)
+    )
+    return replace(mechanism, transitions=tuple(steps))
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    return build_mechanism(load_profile("reference/soltvvo"))
+
+
+@pytest.fixture(scope="module")
+def one_way_model(mechanism):
+    return compile_mechanism(one_way(mechanism)).cost_model(mechanism.start)
+
+
+@pytest.fixture(scope="module")
+def one_way_steps(one_way_model):
+    return steps_table(one_way_model)
+
+
+LONGEST = {0: 0, 1: 1, 2: 2, 3: 1}
+"""How far an arm turns, by clockwise quarters."""
+
+
+def pair_turns(quarters):
+    """What one step may do to the stickers: permutation and cost, 1 for the grip and the turns."""
+    found = []
+    for pair in PAIRS:
+        for turns in product((0, *quarters), repeat=2):
+            if any(turns):
+                turned = np.arange(24)
+                for face, q in zip(pair, turns, strict=True):
+                    turned = turned[facelets.turn(2, face, 1, 1, q)] if q else turned
+                found.append((turned, 1 + max(LONGEST[q] for q in turns)))
+    return found
+
+
+def fewest(stickers, steps):
+    """The least cost to one colour a face, by trying everything in the order of cost."""
+    queue, known, number = [(0, 0, stickers)], {stickers: 0}, 0
+    while True:
+        cost, _, here = heapq.heappop(queue)
+        if all(len(set(here[k : k + 4])) == 1 for k in range(0, 24, 4)):
+            return cost
+        if cost > known[here]:
+            continue
+        for turned, more in steps:
+            there = "".join(here[k] for k in turned)
+            if cost + more < known.get(there, 99):
+                known[there] = cost + more
+                number += 1
+                heapq.heappush(queue, (cost + more, number, there))
+
+
+def scrambled(seed, count, steps):
+    """A cube some steps away from solved."""
+    stickers = PocketCube.solved().facelets()
+    for number in np.random.default_rng(seed).integers(0, len(steps), count):
+        turned, _ = steps[number]
+        stickers = "".join(stickers[k] for k in np.argsort(turned))
+    return stickers
+
+
+@pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 3), (4, 3), (5, 4), (6, 4)])
+def test_arms_that_turn_one_way_solve_in_the_fewest_units(
+    one_way_model, one_way_steps, seed, count
+):
+    steps = pair_turns((2, 3))
+    stickers = scrambled(seed, count, steps)
+    relative = PocketCube.from_facelets(stickers).relative
+    found = one_way_steps.solve(relative.states, one_way_model.first)
+    assert found.cost == UNIT_US * fewest(stickers, steps)
+
+
+@pytest.mark.parametrize(("seed", "count"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
+def test_arms_that_turn_both_ways_solve_in_the_fewest_units(mechanism, seed, count):
+    steps = pair_turns((1, 2, 3))
+    stickers = scrambled(seed, count, steps)
+    plan = plan_solve(PocketCube.from_facelets(stickers), mechanism)
+    assert plan.optimal
+    assert plan.duration_us == UNIT_US * fewest(stickers, steps)
+
+
+def test_every_time_is_that_of_its_best_next_step(one_way_model, one_way_steps):
+    rng = np.random.default_rng(8)
+    for _ in range(100):
+        cube = PocketCube.random(rng)
+        after = {turn: cube.move(_move(turn)).states for turn in TURNS}
+        for axis, state in product(range(3), range(one_way_model.states)):
+            ways = [
+                int(cost) + one_way_steps.left(after[turn], turn[0], onward)
+                for turn in TURNS
+                if turn[0] != axis
+                for onward, cost in enumerate(
+                    one_way_model.next[axis, composite_index(*turn, 0), state]
+                )
+                if cost != IMPOSSIBLE
+            ]
+            assert one_way_steps.left(cube.states, axis, state) == min(ways, default=None)
+
+
+def _move(turn):
+    return Move("URF"[turn[0]], turn[1])
+
+
+def test_nothing_is_left_to_do_of_a_solved_cube(one_way_model, one_way_steps):
+    solved = PocketCube.solved().states
+    for axis, state in product(range(3), range(one_way_model.states)):
+        assert one_way_steps.left(solved, axis, state) == one_way_model.final[axis, state]
+
+
+def test_table_and_search_agree():
+    rng = np.random.default_rng(9)
+    model = model_of("soltvvo")
+    table, search = kernel(model), BySearch(model)
+    assert isinstance(table, ByTable)
+    assert isinstance(kernel(model_of("two-arm-2x2x2")), BySearch)
+    for _ in range(5):
+        states = PocketCube.random(rng).states
+        found = table.soonest(states, 0.0, None)
+        assert found.proven
+        assert found.cost == search.soonest(states, 60.0, None).cost
+
+
+def model_of(name):
+    mechanism = build_mechanism(load_profile(name))
+    return cost_model(mechanism, mechanism.start)
+
+
+def test_the_making_can_be_stopped(one_way_model):
+    data = np.zeros(_native.pocket_steps_size(one_way_model.states), np.uint8)
+    heard = []
+    made = _native.make_pocket_steps(
+        one_way_model.next, one_way_model.final, data, lambda done: heard.append(done) or False
+    )
+    assert not made
+    assert heard == [0.0]
