@@ -11,6 +11,7 @@ from datetime import datetime
 from robot.daemon import solving
 from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
+from robot.daemon.journal import complaint, ending
 from robot.daemon.models import Event, JobStatus, StartRequest, Status
 from robot.daemon.ports import MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
@@ -210,7 +211,7 @@ class Conductor:
             self._set_fault(fault)
         elif self.state is not State.FAULT:
             self._enter(State.IDLE, outcome)
-        log.info("run %s: %s %s", job.record.id, outcome, job.record.reason)
+        log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
     async def _emergency_stop(self) -> None:
@@ -229,13 +230,13 @@ class Conductor:
     def _set_fault(self, error: CubistError) -> None:
         self._fault = fault_record(error)
         self._homed = False
-        log.error("fault %s: %s", self._fault.code, error)
+        log.error("fault %s: %s", self._fault.code, complaint(error))
         self._enter(State.FAULT, str(error))
 
     def _report(self, state: State, step: str) -> None:
         """A job entered a state or a step."""
         self._enter(state, step)
-        log.info("%s: %s", state, step)
+        log.info("run %s: %s", self._job.record.id if self._job else "-", step)
         self._publish("step", step)
 
     def _enter(self, state: State, text: str) -> None:

@@ -1,10 +1,15 @@
-"""Logging that the journal understands: a level prefix under systemd, plain lines elsewhere."""
+"""Logging that the journal understands: a level prefix under systemd, plain lines elsewhere.
+
+And the words of it that take more than a line of code to find.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+
+from robot.runs import RunRecord
 
 _PRIORITIES = {
     logging.DEBUG: 7,
@@ -35,3 +40,17 @@ def configure_logging(level: str) -> None:
         )
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def ending(record: RunRecord) -> str:
+    """How a job ended: ``stopped after 3.2 s: stopped by a person``."""
+    text = f"{record.outcome} after {record.duration_s:.1f} s"
+    return f"{text}: {record.reason}" if record.reason else text
+
+
+def complaint(error: Exception) -> str:
+    """An error and its remedy, which most errors name themselves."""
+    text, remedy = str(error), str(getattr(error, "remedy", ""))
+    if not remedy or remedy.rstrip(".") in text:
+        return text
+    return f"{text.rstrip('.')}. What to do: {remedy}"

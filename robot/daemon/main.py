@@ -77,7 +77,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         notifier.ready(_summary(conductor))
         await conductor.ended.wait()
         notifier.stopping("stopping")
-        log.info("stopping")
+        log.info("ending: what moves comes to rest first")
     if conductor.power_off:
         _request_power_off(options)
 

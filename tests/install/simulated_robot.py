@@ -1,6 +1,7 @@
 """A robot for the container: firmware and simulated robot where cubistd.env says; run by systemd.
 
-Files in its folder are the scenario's hands: ``press`` presses the button, ``verdict`` is read.
+Files in its folder are the scenario's hands: ``press`` holds the button down for the seconds it
+contains, ``verdict`` is read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 
-SPEED = "20"
+SPEED = "10"
+"""Fast, but a solve still takes seconds, in the middle of which things can happen."""
 
 
 async def main(folder: Path) -> None:
@@ -41,10 +43,12 @@ async def main(folder: Path) -> None:
         while True:
             await asyncio.sleep(0.1)
             if (folder / "press").exists():
+                held_s = float((folder / "press").read_text())
                 (folder / "press").unlink()
-                await panel.press(button)
+                await panel.press(button, held_s)
             verdict = folder / "verdict.new"
-            verdict.write_text(f"solved={robot.solved} violations={len(robot.violations)}")
+            told = f"solved={robot.solved} moving={robot.moving} violations={robot.violations}"
+            verdict.write_text(told)
             verdict.rename(folder / "verdict")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,10 +16,14 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
-BOOT_LIMIT_S = 900
+BOOT_LIMIT_S = 600
 SYSTEM_PYTHON = "/usr/bin/python3"
+SIMULATOR = CHECKOUT / ".venv/bin/python"
+"""What runs the simulated robot in the container, too."""
+NEEDED_BYTES = 3 * 1024**3
+"""Two versions of the program in memory, and what runs."""
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(BOOT_LIMIT_S + 300)
 
 
 def why_not() -> str | None:
@@ -28,14 +33,28 @@ def why_not() -> str | None:
     for program in ("systemd-nspawn", "unshare"):
         if shutil.which(program) is None:
             return f"{program} is not installed"
-    if not Path("/lib/systemd/systemd").exists():
-        return "this machine has no systemd to boot"
+    for path, what in (("/lib/systemd/systemd", "systemd"), (SIMULATOR, "the simulated robot")):
+        if not Path(path).exists():
+            return f"{what} is not to be had here: {path} does not exist"
+    if _available_memory() < NEEDED_BYTES:
+        return f"less than {NEEDED_BYTES // 1024**3} GB of memory are free"
+    return _why_no_program() or _why_no_layer()
+
+
+def _why_no_program() -> str | None:
+    """The program is installed for the system's Python from a wheel made by ours."""
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [SYSTEM_PYTHON, "-c", "import ensurepip, sys; print('%d.%d' % sys.version_info[:2])"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.stdout.strip() != ours:
         return f"{SYSTEM_PYTHON} is not Python {ours} with venv, for which the wheel is built"
-    return _why_no_layer()
+    return None
+
+
+def _available_memory() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    fields = dict(line.split(":") for line in lines)
+    return int(fields["MemAvailable"].split()[0]) * 1024
 
 
 def _why_no_layer() -> str | None:
@@ -59,22 +78,28 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     share.mkdir()
     for name in ("scenario", "simulated_robot.py"):
         shutil.copy(HERE / name, share / name)
-    _collect_wheels(share / "wheels", folder / "build")
+    _collect_wheels(share / "wheels")
     _boot(folder)
     log = share / "log"
-    text = log.read_text(errors="replace") if log.exists() else "the scenario did not start"
+    if not log.exists():
+        console = (folder / "console").read_text(errors="replace").strip()
+        pytest.skip(f"no container boots here: {console[-500:]}")
     found = (share / "facts").read_text() if (share / "facts").exists() else ""
     facts = dict(line.split("=", 1) for line in found.splitlines())
-    assert facts.get("finished") == "yes", text[-8000:]
-    print(text)
-    return facts
+    print(log.read_text(errors="replace"))
+    assert facts.get("finished") == "yes", f"the scenario did not end, after {found}"
+    return facts | {name: (share / name).read_text() for name in ("journal", "warnings")}
 
 
-def _collect_wheels(wheels: Path, build: Path) -> None:
+def _collect_wheels(wheels: Path) -> None:
     """Cubist and all it needs, so that the container wants no network."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--prefer-binary"]
-    command += ["--no-build-isolation", "--config-settings", f"build-dir={build}"]
-    subprocess.run([*command, "-w", str(wheels), str(CHECKOUT)], check=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(wheels)]
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
+    [wheel] = wheels.glob("cubist-*.whl")
+    command = [*pip, "--prefer-binary", str(wheel)]
+    fetched = subprocess.run(command, capture_output=True, text=True, check=False)
+    if fetched.returncode:
+        pytest.skip(f"the packages it needs cannot be fetched: {fetched.stderr.strip()[-500:]}")
 
 
 def _boot(folder: Path) -> None:
@@ -90,6 +115,9 @@ def _boot(folder: Path) -> None:
         )
     try:
         container.wait(BOOT_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        # What it was at is in the log, which says more than this exception.
+        pass
     finally:
         if container.poll() is None:
             os.killpg(container.pid, signal.SIGKILL)
@@ -97,29 +125,55 @@ def _boot(folder: Path) -> None:
 
 
 def test_installing_starts_a_ready_service(facts: Mapping[str, str]) -> None:
-    assert facts["install"] == facts["start"] == "0"
+    assert (facts["simulated"], facts["install"], facts["active"]) == ("yes", "0", "active")
     assert facts["idle"] == '"state": "idle"'
-    assert int(facts["ready_ms"]) < 60_000
+    assert facts["owner"] == "cubist"
+
+
+def test_it_is_ready_within_two_seconds_of_processor_time(facts: Mapping[str, str]) -> None:
+    assert 0 < float(facts["cpu_s"]) <= 2.0
+
+
+def test_stopping_in_the_middle_of_a_solve_is_in_order(facts: Mapping[str, str]) -> None:
+    assert facts["stop_result"] == "success"  # "timeout" when systemd had to kill it
+    assert facts["stopped"] == facts["at_rest"] == "yes"
+    assert facts["start_after_stop"] == "0"
+
+
+def test_a_daemon_killed_or_hung_in_the_middle_of_a_solve_is_started_again(
+    facts: Mapping[str, str],
+) -> None:
+    assert facts["restarted"] == facts["interrupted"] == facts["unhung"] == "yes"
 
 
 def test_the_button_solves_the_cube(facts: Mapping[str, str]) -> None:
-    assert facts["solved"] == "yes"
-    assert facts["verdict"] == "solved=True,violations=0"
+    assert facts["solved"] == facts["verdict"] == "yes"
 
 
-def test_a_killed_and_a_hung_daemon_are_started_again(facts: Mapping[str, str]) -> None:
-    assert facts["restarted"] == facts["unhung"] == "yes"
+def test_the_journal_tells_the_story(facts: Mapping[str, str]) -> None:
+    told = r"""button: short press
+run 000004: solve started
+run 000004: finding the home positions
+.*run 000004: looking at . \(6 of 6\)
+run 000004: searching the soonest way
+run 000004: turning: \d+ moves in [\d.]+ s
+.*run 000004: solved after [\d.]+ s
+"""
+    assert re.search(told, facts["journal"], re.DOTALL)
 
 
-def test_stopping_in_the_middle_of_a_job_is_fast_and_safe(facts: Mapping[str, str]) -> None:
-    assert int(facts["stop_ms"]) < 10_000
-    assert facts["stop_result"] == "success"
-    assert facts["stopped"] == "yes"
-    assert facts["verdict_after_stop"].endswith("violations=0")
+def test_what_is_amiss_is_a_warning(facts: Mapping[str, str]) -> None:
+    assert "run 000002 was interrupted; its record is closed\n" in facts["warnings"]
+    assert "solve started" not in facts["warnings"]
 
 
-def test_strangers_may_not_talk_to_it(facts: Mapping[str, str]) -> None:
+def test_nothing_unsafe_happened(facts: Mapping[str, str]) -> None:
+    assert facts["violations"] == "violations=[]"
+
+
+def test_only_the_group_may_talk_to_it(facts: Mapping[str, str]) -> None:
     assert facts["stranger"] == "3"
+    assert facts["friend"] == "0"
 
 
 def test_a_failed_upgrade_leaves_the_old_version_running(facts: Mapping[str, str]) -> None:
@@ -127,9 +181,14 @@ def test_a_failed_upgrade_leaves_the_old_version_running(facts: Mapping[str, str
     assert facts["still_active"] == "active"
 
 
-def test_an_upgrade_keeps_the_calibration(facts: Mapping[str, str]) -> None:
+def test_an_upgrade_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
     assert (facts["upgrade"], facts["new_version"]) == ("0", "yes")
     assert (facts["active_again"], facts["calibration_kept"]) == ("active", "1510")
+    assert facts["records_kept"] == "yes"
+
+
+def test_a_very_long_press_switches_off(facts: Mapping[str, str]) -> None:
+    assert (facts["powered_off"], facts["ended_in_order"]) == ("yes", "success")
 
 
 def test_uninstalling_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
