@@ -13,13 +13,15 @@ from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.journal import complaint, ending
 from robot.daemon.models import Event, JobStatus, StartRequest, Status
-from robot.daemon.ports import MotionFault, Robot, RunStopped, fault_record
+from robot.daemon.ports import Mind, MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
 from robot.runs import FaultRecord, Outcome, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.storage import StorageError
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
+
+Performer = Callable[[Job, Robot], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """How long a job may take to end after a stop before the outputs are turned off."""
@@ -74,7 +76,11 @@ class Conductor:
         )
 
     async def start(self, request: StartRequest) -> str:
-        """Start a job; its run number. Raises :class:`Refused` when another one is under way."""
+        """Start a job; its run number.
+
+        Raises :class:`Refused` when another one is under way, and ``BadOrder`` for moves or a cube
+        that cannot be.
+        """
         if self.state in WORKING or self._job is not None or self._starting:
             raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
         self.check_estop()
@@ -82,11 +88,12 @@ class Conductor:
             raise Refused("the robot is being calibrated; end that first")
         self._starting = True
         try:
+            perform = await asyncio.to_thread(_performer, request, self.robot.mind)
             job = Job(await self._begin(request), self._report)
         finally:
             self._starting = False
         self._job, self._fault = job, None
-        self._task = asyncio.create_task(self._run(job, request), name=request.kind)
+        self._task = asyncio.create_task(self._run(job, perform), name=request.kind)
         log.info("run %s: %s started", job.record.id, request.kind)
         return job.record.id
 
@@ -181,11 +188,11 @@ class Conductor:
             self._fault = None
             self._enter(State.IDLE, "ready")
 
-    async def _run(self, job: Job, request: StartRequest) -> None:
+    async def _run(self, job: Job, perform: Performer) -> None:
         """Perform a job to its end, whatever that is, and leave a closed record."""
         fault: CubistError | None = None
         try:
-            outcome = await _performer(request)(job, self.robot)
+            outcome = await perform(job, self.robot)
         except RunStopped:
             outcome, job.record.reason = "stopped", "stopped by a person"
         except CubistError as error:
@@ -264,14 +271,16 @@ class Conductor:
         )
 
 
-def _performer(request: StartRequest) -> Callable[[Job, Robot], Awaitable[Outcome]]:
+def _performer(request: StartRequest, mind: Mind) -> Performer:
+    """What the job does; raises ``BadOrder`` before anything moves."""
     if request.kind == "home":
         return solving.home
     if request.kind == "scramble":
-        return lambda job, robot: solving.scramble(job, robot, request.moves)
+        cube = mind.scrambled(request.moves)
+        return lambda job, robot: solving.scramble(job, robot, cube)
     if request.facelets is not None:
-        facelets = request.facelets
-        return lambda job, robot: solving.solve_known(job, robot, facelets)
+        reading = mind.know(request.facelets)
+        return lambda job, robot: solving.solve_known(job, robot, reading)
     return solving.solve
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from robot.daemon.ports import MotionFault, RunStopped
+from robot.daemon.ports import BadOrder, MotionFault, RunStopped
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.firmware import matches
 from robot.link import ActuatorSetup, Capabilities, LinkThread, SerialTransport, ServoSetup
@@ -102,13 +102,8 @@ class LinkHands:
         """See :meth:`robot.daemon.ports.Hands.jog`."""
         setup = next((setup for setup in self._setups if setup.name == actuator), None)
         if setup is None:
-            known = ", ".join(self._order)
-            raise MotionFault(
-                "no-such-actuator",
-                f"no actuator {actuator}",
-                f"There is {known}",
-                recoverable=False,
-            )
+            known = ", ".join(setup.name for setup in self._setups)
+            raise BadOrder(f"actuator: there is no {actuator!r}; there is {known}")
         with self._explained():
             link = self._connected()
             start = link.position(actuator)
@@ -191,16 +186,19 @@ def require_ours(capabilities: Capabilities) -> None:
 
 
 def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
-    """A slow motion to ``target``; None when it is there. Raises ``OUT_OF_RANGE``."""
+    """A slow motion to ``target``; None when it is there. Raises ``BadOrder`` beyond limits."""
     if isinstance(setup, ServoSetup):
-        if not setup.minimum_us <= target <= setup.maximum_us:
-            raise RobotFault(Fault.OUT_OF_RANGE, setup.name)
+        _require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
         travel_us = abs(target - start) * SERVO_JOG_US
         return servo_slew(setup.name, start, target, travel_us) if travel_us else None
-    if not setup.minimum_steps <= target <= setup.maximum_steps:
-        raise RobotFault(Fault.OUT_OF_RANGE, setup.name)
+    _require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
     steps = target - start
     return stepper_move(setup.name, start, steps, setup.limits) if steps else None
+
+
+def _require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
+    if not low <= target <= high:
+        raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
 
 
 def moving_at(schedule: Schedule, fraction: float) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from robot.daemon.states import State
 from robot.runs import FaultRecord, JobKind, Outcome, RunRecord
@@ -15,6 +15,17 @@ class Document(BaseModel):
     """Base: unknown keys in a request are refused, not ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Request(Document):
+    """Base of what is asked: types as the description has them, nothing read into them."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def _whole(value: object) -> object:
+    """JSON knows no difference between 5 and 5.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class JobStatus(Document):
@@ -41,7 +52,7 @@ class Status(Document):
     process: int
 
 
-class StartRequest(Document):
+class StartRequest(Request):
     """What to start.
 
     ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
@@ -52,6 +63,14 @@ class StartRequest(Document):
     moves: str | None = Field(default=None, max_length=2000)
     facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.kind != "scramble" and self.moves is not None:
+            raise ValueError(f"moves are for a scramble, not for {self.kind}")
+        if self.kind != "solve" and self.facelets is not None:
+            raise ValueError(f"facelets are for a solve, not for {self.kind}")
+        return self
+
 
 class Started(Document):
     """A job was started; its record has this number."""
@@ -59,7 +78,7 @@ class Started(Document):
     run: str
 
 
-class StopRequest(Document):
+class StopRequest(Request):
     """How to stop: finish the motion under way and hold, or ``emergency``: outputs off now."""
 
     emergency: bool = False
@@ -71,15 +90,15 @@ class Stopped(Document):
     stopped: bool
 
 
-class ShutdownRequest(Document):
+class ShutdownRequest(Request):
     """Nothing to say yet."""
 
 
-class MoveRequest(Document):
+class MoveRequest(Request):
     """Move one actuator: microseconds of pulse for a servo, steps for a stepper."""
 
     actuator: str = Field(min_length=1, max_length=64)
-    to: int = Field(ge=-(2**31), lt=2**31)
+    to: Annotated[int, BeforeValidator(_whole)] = Field(ge=-(2**31), lt=2**31)
 
 
 class Moved(Document):
@@ -89,7 +108,7 @@ class Moved(Document):
     position: int
 
 
-class CalibrationRequest(Document):
+class CalibrationRequest(Request):
     """Values by dotted key of the profile; null goes back to the profile's own."""
 
     values: dict[str, Any] = Field(max_length=500)
@@ -101,7 +120,7 @@ class Picture(Document):
     jpeg: str
 
 
-class ColoursRequest(Document):
+class ColoursRequest(Request):
     """The cube in the robot as facelets; read by the colours as they are when not given."""
 
     facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")

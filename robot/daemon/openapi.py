@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from robot.daemon.models import ErrorReply
@@ -62,8 +63,13 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.body:
         content = _content("application/json", route.body.__name__)
-        operation["requestBody"] = {"required": False, "content": content}
+        operation["requestBody"] = {"required": _required(route.body), "content": content}
     return operation
+
+
+def _required(body: type[BaseModel]) -> bool:
+    """Whether there has to be a body: an absent one is an empty object."""
+    return any(field.is_required() for field in body.model_fields.values())
 
 
 def _identifier(route: Route) -> str:

@@ -140,7 +140,7 @@ class Mind(Protocol):
         """What draws, whenever that is called, how the last :meth:`read` came out, as PNG."""
 
     def know(self, facelets: str) -> Reading:
-        """A cube told by a person; raises ``IllegalCube`` or ``BadNotation``."""
+        """A cube told by a person; raises :class:`BadOrder`."""
 
     def plan(self, cube: Any, state: Any | None, cancel: threading.Event) -> MotionPlan:
         """The soonest way to solve ``cube`` held in this state, in the time the profile allows."""
@@ -151,8 +151,15 @@ class Mind(Protocol):
     def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
         """A sooner tail, searched until ``enough`` is set, or the one there is."""
 
-    def scramble(self, moves: str | None, state: Any | None) -> MotionPlan:
-        """A way to perform these moves, or random ones."""
+    def scrambled(self, moves: str | None) -> Any:
+        """The solved cube after these moves, or random ones; raises :class:`BadOrder`."""
+
+    def scramble(self, cube: Any, state: Any | None) -> MotionPlan:
+        """A way to do to a cube what makes the solved one ``cube``."""
+
+
+class BadOrder(CubistError, ValueError):
+    """Something asked for that this robot does not have or that has no meaning; nothing moved."""
 
 
 class RunStopped(Exception):

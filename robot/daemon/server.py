@@ -22,6 +22,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
+from robot.daemon.ports import BadOrder
 from robot.daemon.routes import ROUTES, Call, Route
 from robot.daemon.states import Refused
 from robot.storage import StorageError
@@ -211,7 +212,7 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return (404 if isinstance(error.__cause__, FileNotFoundError) else 507), "storage"
     if isinstance(error, Refused):
         return 409, "refused"
-    bad = isinstance(error, _BadRequest | BadCalibration)
+    bad = isinstance(error, _BadRequest | BadCalibration | BadOrder)
     return (400, "bad-request") if bad else (503, "robot")
 
 

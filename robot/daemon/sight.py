@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.daemon.ports import Look, MotionFault, NotReadable, ViewPoint
+from robot.daemon.ports import BadOrder, Look, MotionFault, NotReadable, ViewPoint
 from robot.planner import Look as PlannedLook
 from robot.settings.profile import RobotProfile, View
 from solver.orientation import site_facelets
@@ -54,9 +54,7 @@ class Sight:
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
-            raise MotionFault(
-                "no-such-camera", f"no camera {name}", f"There is {known}", recoverable=False
-            )
+            raise BadOrder(f"camera: there is no {name!r}; there is {known}")
         with _explained():
             return encoded(self._cameras[name].capture())
 

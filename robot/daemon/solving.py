@@ -33,11 +33,11 @@ async def home(job: Job, robot: Robot) -> Outcome:
     return "done"
 
 
-async def scramble(job: Job, robot: Robot, moves: str | None = None) -> Outcome:
-    """Perform given or random moves on whatever cube is held."""
+async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
+    """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, robot)
     job.enter(State.SOLVING, "planning the scramble")
-    plan = await job.do("plan", robot.mind.scramble, moves, None)
+    plan = await job.do("plan", robot.mind.scramble, cube, None)
     await perform(job, robot, plan)
     return "done"
 
@@ -57,10 +57,9 @@ async def solve(job: Job, robot: Robot) -> Outcome:
     raise AssertionError("the loop returns or raises")
 
 
-async def solve_known(job: Job, robot: Robot, facelets: str) -> Outcome:
+async def solve_known(job: Job, robot: Robot, reading: Reading) -> Outcome:
     """Solve a cube whose state is known, without looking at it first."""
     await _home(job, robot)
-    reading = await job.do("read", robot.mind.know, facelets)
     job.record.facelets = reading.facelets
     return await _turn_until_solved(job, robot, reading, None)
 

@@ -13,6 +13,7 @@ import numpy as np
 from robot.colours import stored_colours
 from robot.daemon.explaining import explanation
 from robot.daemon.ports import (
+    BadOrder,
     Look,
     MotionFault,
     MotionPlan,
@@ -37,6 +38,7 @@ from robot.planner import (
 from robot.settings.profile import RobotProfile
 from solver.cube import Cube, parse_state
 from solver.errors import CubistError, SearchFailed
+from solver.pocket import PocketCube
 from solver.solution import CancelFlag
 from vision.reader import CubeReading, Unreadable, read_cube
 from vision.sticker_colours import FaceColours, StickerColours, merge_looks
@@ -92,11 +94,16 @@ class Thought:
 
     def know(self, facelets: str) -> Reading:
         """See :meth:`robot.daemon.ports.Mind.know`."""
-        cube = parse_state(facelets, self._size)
+        try:
+            cube = parse_state(facelets, self._size)
+        except CubistError as error:
+            raise BadOrder(f"facelets: {error}") from error
         detail = {"facelets": facelets, "told": True}
         return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
 
-    def plan(self, cube: Cube, state: State | None, cancel: threading.Event) -> MotionPlan:
+    def plan(
+        self, cube: Cube | PocketCube, state: State | None, cancel: threading.Event
+    ) -> MotionPlan:
         """See :meth:`robot.daemon.ports.Mind.plan`."""
         with _mirrored(cancel) as flag, self._watch(flag) as watch:
             try:
@@ -145,10 +152,19 @@ class Thought:
         """What ends a search that no longer pays, where the profile wants that."""
         return Watch(flag) if self._policy.stop_early else nullcontext()
 
-    def scramble(self, moves: str | None, state: State | None) -> MotionPlan:
-        """See :meth:`robot.daemon.ports.Mind.scramble`: what solves the inverse performs them."""
-        wanted = Cube.solved().apply(moves) if moves else Cube.random(np.random.default_rng())
-        return self.plan(wanted.inverse, state, threading.Event())
+    def scrambled(self, moves: str | None) -> Cube | PocketCube:
+        """See :meth:`robot.daemon.ports.Mind.scrambled`."""
+        kind = PocketCube if self._size == 2 else Cube
+        if not moves:
+            return kind.random(np.random.default_rng())
+        try:
+            return kind.solved().apply(moves)
+        except CubistError as error:
+            raise BadOrder(f"moves: {error}") from error
+
+    def scramble(self, cube: Cube | PocketCube, state: State | None) -> MotionPlan:
+        """See :meth:`robot.daemon.ports.Mind.scramble`: what solves the inverse performs it."""
+        return self.plan(cube.inverse, state, threading.Event())
 
 
 def motion_plan(plan: Plan) -> MotionPlan:

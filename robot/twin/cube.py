@@ -121,6 +121,13 @@ class CubeBody:
             copy.letters[number] = letter
         return copy
 
+    def become(self, other: CubeBody) -> None:
+        """Be another cube of the same size, held as that one is."""
+        if other.size != self.size:
+            raise ValueError(f"a cube of {self.size} layers cannot become one of {other.size}")
+        self.places, self.normals = other.places.copy(), other.normals.copy()
+        self.letters = other.letters.copy()
+
     def _copy(self) -> CubeBody:
         copy = CubeBody("".join(self.letters))
         copy.places, copy.normals = self.places.copy(), self.normals.copy()

@@ -100,6 +100,10 @@ class SimulatedRobot:
             travelling = any(servo.moving for servo in self._servos)
             self._stride(min(left, STRIDE_US) if travelling else left)
 
+    def insert(self, body: CubeBody) -> None:
+        """A person takes the cube out of the resting robot and puts another one in."""
+        self.body.become(body)
+
     def jam(self, actuator: str, jammed: bool = True) -> None:
         """Block an actuator, or free it."""
         self._parts.motors[actuator].jammed = jammed

@@ -99,7 +99,11 @@ def test_a_byte_order_mark_is_no_facelet() -> None:
 
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
-    [(">&-", 0, ""), ("<&-", 0, ""), (">/dev/full", 2, "cubist: No space left on device")],
+    [
+        (">&-", 0, ""),
+        ("<&-", 2, "Usage: cubist solve"),
+        (">/dev/full", 2, "cubist: No space left on device"),
+    ],
 )
 def test_closed_and_full_streams(redirection: str, code: int, said: str) -> None:
     script = f'"$0" -m robot.cli.main solve - --json {redirection} <<< {TURNED}'

@@ -18,6 +18,7 @@ from robot.cli.main import run
 from robot.daemon.conductor import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.ports import (
+    BadOrder,
     Look,
     MotionPlan,
     Parts,
@@ -156,8 +157,13 @@ class FakeMind:
         assert enough.wait(LIMIT_S)
         return self.better or parts.tail
 
-    def scramble(self, moves: str | None, state: Any) -> MotionPlan:
-        return MotionPlan(moves or "F", 1, 1000, MOTION, [], "after the scramble")
+    def scrambled(self, moves: str | None) -> Any:
+        if moves == "Q":
+            raise BadOrder("moves: 'Q' is no move")
+        return moves or "F"
+
+    def scramble(self, cube: Any, state: Any) -> MotionPlan:
+        return MotionPlan(cube, 1, 1000, MOTION, [], "after the scramble")
 
 
 @dataclass

@@ -65,6 +65,13 @@ def test_home_and_scramble(daemon: Any, ask: Ask) -> None:
     assert ask("scramble", "R U2")[1][0]["outcome"] == "done"
 
 
+def test_moves_that_are_none_start_nothing(daemon: Any, ask: Ask) -> None:
+    code, answers, err = ask("scramble", "Q")
+    assert (code, answers) == (2, [])
+    assert "moves: 'Q' is no move" in err
+    assert ask("runs")[1] == []
+
+
 def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
     daemon.mind.readings = ["solved"]
     code, (record,), _ = ask("solve", "--scramble", "R", "--execute")
