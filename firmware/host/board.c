@@ -1,4 +1,4 @@
-/* The board as the core sees it; the part that main.c drives is in simulation.h. */
+/* The board as the core sees it; the part that machine.c drives is in simulation.h. */
 #define _GNU_SOURCE
 #include "board.h"
 
@@ -142,12 +142,15 @@ void board_timer_set(uint16_t wait)
 
 uint32_t board_link_ms(void)
 {
-    return clock_real_ms();
+    return clock_link_ms();
 }
 
 uint32_t board_boot_id(void)
 {
     static uint32_t id;
+    if (id == 0) {
+        id = simulation_boot_id();
+    }
     while (id == 0) {
         if (getrandom(&id, sizeof id, 0) != sizeof id) {
             id = 0;
@@ -163,5 +166,5 @@ uint8_t board_reset_cause(void)
 
 void board_uart_kick(void)
 {
-    /* simulation: main.c takes the bytes in its next round */
+    /* simulation: machine.c takes the bytes */
 }

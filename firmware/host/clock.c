@@ -4,7 +4,7 @@
 #include <time.h>
 
 #define NS_PER_MS 1000000ull
-#define NS_PER_TICK 500.0
+#define NS_PER_TICK 500ull
 #define MAX_CATCH_UP_NS (100 * NS_PER_MS)
 
 static double ticks_per_ns;
@@ -20,12 +20,22 @@ static uint64_t monotonic_ns(void)
 
 void clock_start(double speed)
 {
-    ticks_per_ns = speed / NS_PER_TICK;
+    ticks_per_ns = speed / (double)NS_PER_TICK;
     looked_ns = monotonic_ns();
     allowed = 0;
 }
 
-uint32_t clock_real_ms(void)
+void clock_start_granted(void)
+{
+    looked_ns = 0;
+}
+
+void clock_pass(uint64_t ticks)
+{
+    looked_ns += ticks * NS_PER_TICK;
+}
+
+uint32_t clock_link_ms(void)
 {
     return (uint32_t)(looked_ns / NS_PER_MS);
 }

@@ -7,8 +7,14 @@
 /* Starts at tick 0, now, to run `speed` times as fast as real time. */
 void clock_start(double speed);
 
-/* Real time in milliseconds, as it was when last looked at by clock_look(). */
-uint32_t clock_real_ms(void);
+/* Starts to run as clock_pass() is told, whatever the real time does meanwhile. */
+void clock_start_granted(void);
+
+/* So many ticks have been granted and have passed. */
+void clock_pass(uint64_t ticks);
+
+/* Time in milliseconds, as it was when last looked at: the real one, or the one granted. */
+uint32_t clock_link_ms(void);
 
 /* Looks at the real time; returns the tick up to which events may be played. Time in which the
  * process did not run is not made up for beyond a tenth of a second. */

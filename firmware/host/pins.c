@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define BUFFERED 1024
-#define ANSWER_MS 1000
+#define ANSWER_MS 10000
 
 struct __attribute__((packed)) record {
     uint64_t time;
@@ -104,7 +104,8 @@ static bool receive(int ms)
         return false;
     }
     in_length = 0;
-    if (in.record.pin < PINS) {
+    bool tells_level = in.record.kind == PIN_OUTPUT || in.record.kind == PIN_READ;
+    if (tells_level && in.record.pin < PINS) {
         pulled_low[in.record.pin] = !in.record.level;
     }
     return true;
@@ -128,4 +129,16 @@ bool pins_read(uint64_t time, uint8_t pin)
         answers = answered; /* a robot that does not answer sends levels by itself, or none */
     }
     return !pulled_low[pin];
+}
+
+bool pins_await_order(enum pin_record_kind *order, uint64_t *ticks)
+{
+    while (receive(-1)) {
+        *order = (enum pin_record_kind)in.record.kind;
+        *ticks = in.record.time;
+        if (*order == PIN_GRANT || *order == PIN_RESET || *order == PIN_HANG) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -9,7 +9,7 @@
 #define PIN_NONE 0xffff
 
 /* PIN_BYTE: a byte began to arrive at the UART; its value is in `level`, only for measurements. */
-enum pin_record_kind { PIN_OUTPUT, PIN_TIME, PIN_RESET, PIN_READ, PIN_BYTE };
+enum pin_record_kind { PIN_OUTPUT, PIN_TIME, PIN_RESET, PIN_READ, PIN_BYTE, PIN_GRANT, PIN_HANG };
 
 /* Sends records to an open stream socket; -1 for nobody. */
 void pins_open(int fd);
@@ -28,6 +28,10 @@ void pins_poll(void);
 
 /* The level of an input at a time, as the robot answers. */
 bool pins_read(uint64_t time, uint8_t pin);
+
+/* Waits for an order of the robot: PIN_GRANT with the ticks that may pass, PIN_RESET or PIN_HANG.
+ * False when the robot has gone, or a signal came. */
+bool pins_await_order(enum pin_record_kind *order, uint64_t *ticks);
 
 int pins_fd(void);
 

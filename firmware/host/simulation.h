@@ -12,6 +12,9 @@ void simulation_end(void);
 /* Tick of the next timer event. */
 uint64_t simulation_next_event(void);
 
+/* The number of this start, 0 when any will do. */
+uint32_t simulation_boot_id(void);
+
 /* Moves the time on to the next timer event and serves it. */
 void simulation_event(void);
 

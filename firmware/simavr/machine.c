@@ -1,3 +1,4 @@
+/* The AVR's program in simavr as a machine. */
 #include "machine.h"
 
 #include <simavr/avr_ioport.h>
@@ -7,12 +8,14 @@
 #include <simavr/sim_regbit.h>
 #include <simavr/sim_time.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pin_places.h"
 #include "pins.h"
 
 #define FREQUENCY 16000000
+#define CYCLES_PER_TICK 8
 #define BYTE_CYCLES (FREQUENCY / 500000 * 11) /* simavr takes 11 bit times for a byte */
 #define LINE_SIZE 4096
 #define PORTS 12
@@ -39,6 +42,22 @@ struct line {
     unsigned out;
 };
 
+const struct machine_pace machine_pace = {.slice = 2000, .most_behind = 20000};
+const char machine_name[] = "cubist-firmware-avr";
+const char machine_usage[] =
+    "  --elf FILE        program, from `cubist firmware build`\n"
+    "  --board B         uno (default) or mega\n"
+    "  --cycles          stamp records in cycles of 16 MHz, record bytes received\n"
+    "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n";
+const struct option machine_options[] = {{"board", required_argument, 0, 'b'},
+                                         {"elf", required_argument, 0, 'e'},
+                                         {"hang-at", required_argument, 0, 'a'},
+                                         {"cycles", no_argument, 0, 'c'},
+                                         {0, 0, 0, 0}};
+
+static const char *board = "uno";
+static const char *elf;
+static uint32_t hang_at;
 static avr_t *avr;
 static uint64_t reset_cycle;
 static unsigned cycles_a_stamp = CYCLES_PER_TICK;
@@ -74,7 +93,17 @@ static void put(struct line *line, uint8_t byte)
 
 uint64_t machine_now(void)
 {
+    return avr->cycle / CYCLES_PER_TICK;
+}
+
+uint64_t machine_since_reset(void)
+{
     return (avr->cycle - reset_cycle) / CYCLES_PER_TICK;
+}
+
+uint64_t machine_next(void)
+{
+    return machine_now() + machine_pace.slice;
 }
 
 static uint64_t stamp(void)
@@ -90,7 +119,7 @@ static void show_port(unsigned port)
     port_shown[port] = levels;
     for (unsigned bit = 0; bit < 8; bit++) {
         if (changed >> bit & 1 && numbers[port][bit] != 0xff) {
-            recorded = machine_now();
+            recorded = machine_since_reset();
             pins_record(stamp(), numbers[port][bit], levels >> bit & 1, PIN_OUTPUT);
         }
     }
@@ -198,22 +227,46 @@ static void connect_uart(void)
     avr_irq_register_notify(output, byte_sent, 0);
 }
 
-bool machine_start(const char *board, const char *elf, bool stamp_cycles)
+bool machine_option(int letter, const char *value)
 {
-    cycles_a_stamp = stamp_cycles ? 1 : CYCLES_PER_TICK;
+    switch (letter) {
+    case 'b':
+        board = value;
+        return strcmp(board, "uno") == 0 || strcmp(board, "mega") == 0;
+    case 'e':
+        elf = value;
+        return true;
+    case 'a':
+        hang_at = (uint32_t)strtoul(value, 0, 0);
+        return true;
+    default:
+        cycles_a_stamp = 1;
+        return true;
+    }
+}
+
+static bool complain(const char *text, const char *about)
+{
+    fprintf(stderr, "%s: %s%s\n", machine_name, text, about);
+    return false;
+}
+
+bool machine_start(void)
+{
     bool uno = strcmp(board, "uno") == 0;
     elf_firmware_t program = {0};
+    if (!elf) {
+        return complain("which program shall run? Say --elf FILE", "");
+    }
     if (!freopen("/dev/null", "w", stdout)) { /* simavr tells there what it loads */
-        return false;
+        return complain("cannot open /dev/null", "");
     }
     if (elf_read_firmware(elf, &program) != 0) {
-        fprintf(stderr, "cubist-firmware-avr: cannot read %s\n", elf);
-        return false;
+        return complain("cannot read ", elf);
     }
     avr = avr_make_mcu_by_name(uno ? "atmega328p" : "atmega2560");
     if (!avr) {
-        fprintf(stderr, "cubist-firmware-avr: simavr has no chip for board %s\n", board);
-        return false;
+        return complain("simavr has no chip for board ", board);
     }
     avr_init(avr);
     avr->frequency = FREQUENCY;
@@ -227,6 +280,11 @@ bool machine_start(const char *board, const char *elf, bool stamp_cycles)
     avr_register_io(avr, &reset_notice);
     pins_record(0, PIN_NONE, false, PIN_RESET);
     return true;
+}
+
+void machine_end(void)
+{
+    pins_flush();
 }
 
 static void feed_uart(void)
@@ -251,8 +309,8 @@ bool machine_run(uint64_t until)
         }
         feed_uart();
     }
-    if (machine_now() - recorded >= TIME_RECORD_TICKS) {
-        recorded = machine_now();
+    if (machine_since_reset() - recorded >= TIME_RECORD_TICKS) {
+        recorded = machine_since_reset();
         pins_record(stamp(), PIN_NONE, false, PIN_TIME);
     }
     return true;
@@ -264,12 +322,14 @@ void machine_reset(void)
     avr_regbit_set(avr, avr->reset_flags.extrf);
 }
 
-void machine_hang(uint32_t address)
+void machine_hang(void)
 {
     static const uint16_t circle = RJMP_TO_ITSELF;
-    hung_at = address;
-    memcpy(&hung_instruction, avr->flash + address, sizeof hung_instruction);
-    memcpy(avr->flash + address, &circle, sizeof circle);
+    if (hang_at && !hung_at) {
+        hung_at = hang_at;
+        memcpy(&hung_instruction, avr->flash + hang_at, sizeof hung_instruction);
+        memcpy(avr->flash + hang_at, &circle, sizeof circle);
+    }
 }
 
 unsigned machine_room(void)
@@ -277,13 +337,11 @@ unsigned machine_room(void)
     return LINE_SIZE - 1 - filled(&to_avr);
 }
 
-unsigned machine_receive(const uint8_t *bytes, unsigned length)
+void machine_receive(const uint8_t *bytes, unsigned length)
 {
-    unsigned taken = 0;
-    while (taken < length && machine_room()) {
-        put(&to_avr, bytes[taken++]);
+    while (length--) {
+        put(&to_avr, *bytes++);
     }
-    return taken;
 }
 
 unsigned machine_transmitted(uint8_t *bytes, unsigned room)

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import os
 import pty
-import random
 import tty
 from collections.abc import Iterator
 from pathlib import Path
+
+from robot.virtual.damage import Line, flip, nothing
 
 CHUNK = 4096
 
@@ -24,7 +25,7 @@ class Cable:
         self.noise = 0.0
         self._firmware_port = firmware_port
         self._link = link
-        self._random = random.Random(seed)
+        self._lines = (Line(2 * seed), Line(2 * seed + 1))
         self._firmware = -1
         self._ours: tuple[int, int] | None = None
 
@@ -70,17 +71,14 @@ class Cable:
         with contextlib.suppress(OSError):
             data = os.read(self._firmware, CHUNK)
             if self._ours is not None:
-                os.write(self._ours[0], self._disturbed(data))
+                os.write(self._ours[0], self._disturbed(1, data))
 
     def _from_daemon(self) -> None:
         if self._ours is not None:
             with contextlib.suppress(OSError):
-                os.write(self._firmware, self._disturbed(os.read(self._ours[0], CHUNK)))
+                os.write(self._firmware, self._disturbed(0, os.read(self._ours[0], CHUNK)))
 
-    def _disturbed(self, data: bytes) -> bytes:
-        if not self.noise:
-            return data
-        hit = self._random
-        return bytes(
-            byte ^ (1 << hit.randrange(8)) if hit.random() < self.noise else byte for byte in data
-        )
+    def _disturbed(self, direction: int, data: bytes) -> bytes:
+        line = self._lines[direction]
+        line.damage = flip(self.noise) if self.noise else nothing
+        return line.carry(data)

@@ -33,6 +33,8 @@ PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
 """A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
 STOP_EVERY_S = 0.02
+STALLED_S = 0.1
+"""A loop that comes round later than this was kept from its processor, and heard nothing."""
 
 RESET_FAULTS = {ResetCause.WATCHDOG: Fault.HUNG, ResetCause.BROWN_OUT: Fault.BROWN_OUT}
 """Resets that say more than that there was one."""
@@ -66,6 +68,7 @@ class Session:
         self._window = Window()
         self._heard_at = 0.0
         self._pinged_at = 0.0
+        self._beat_at = 0.0
         self.status_count = 0
         self._failure: RobotFault | None = None
         self._changed = asyncio.Event()
@@ -87,7 +90,7 @@ class Session:
             raise LinkFault(
                 Fault.WRONG_PROTOCOL, f"{self.capabilities.protocol_version}, expected {VERSION}"
             )
-        self._heard_at = self._clock()
+        self._heard_at = self._beat_at = self._clock()
         self._tasks.append(asyncio.create_task(self._pump_for_ever()))
         return self.capabilities
 
@@ -205,6 +208,9 @@ class Session:
 
     def _beat(self) -> None:
         now = self._clock()
+        # What came while nobody listened is still to be read.
+        self._heard_at += max(0.0, now - self._beat_at - STALLED_S)
+        self._beat_at = now
         if now - self._heard_at > LOST_AFTER_S:
             raise LinkFault(Fault.LINK_LOST, f"nothing heard for {LOST_AFTER_S} s")
         unanswered = self._pinged_at > self._heard_at

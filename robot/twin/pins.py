@@ -26,9 +26,14 @@ class Kind(IntEnum):
     TIME = 1
     """Nothing else happened until this time."""
     RESET = 2
-    """The firmware has booted: its clock is at zero and its outputs are low."""
+    """The firmware has booted: its clock is at zero and its outputs are low. To a firmware that
+    runs as granted: the reset button is pressed."""
     READ = 3
     """The firmware asks for the level of an input and waits for the same record back."""
+    GRANT = 5
+    """To a firmware that runs as granted: so many ticks may pass; from it: they have passed."""
+    HANG = 6
+    """To a firmware that runs as granted: its main loop hangs from now on."""
 
 
 class PinStream:

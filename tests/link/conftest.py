@@ -1,33 +1,31 @@
-"""The real firmware of this computer behind a pseudo-terminal, and a witness at its pins."""
+"""The real firmware in simulated time, and a witness at its pins."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
-import signal
-import socket
+import functools
+import inspect
+import random
 import struct
 import subprocess
 import sys
-import tempfile
-import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
 from robot.firmware import Built, FirmwareTrouble, build
-from robot.link import EndstopHoming, Link, SerialTransport, ServoSetup, StepperSetup
+from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.motion import StepperLimits
+from robot.twin.pins import Kind
+from robot.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
-OUTPUT, TIME, RESET, READ = range(4)
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
+PUSHER_STEP, PUSHER_DIRECTION = 6, 7
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 SETUPS: tuple[ActuatorSetup, ...] = (
     ServoSetup("holder", pin=9, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
@@ -49,7 +47,7 @@ SETUPS: tuple[ActuatorSetup, ...] = (
             edge_position=-40,
         ),
     ),
-    StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS),
+    StepperSetup("pusher", step_pin=PUSHER_STEP, direction_pin=PUSHER_DIRECTION, limits=LIMITS),
 )
 
 
@@ -57,66 +55,80 @@ SETUPS: tuple[ActuatorSetup, ...] = (
 class Witness:
     """Listens to the pins, and moves the turner's end stop."""
 
-    path: Path
-    records: list[tuple[int, int, int, int]] = field(default_factory=list)
+    answer: Callable[[bytes], None]
+    records: list[tuple[int, int, int]] = field(default_factory=list)
     turner_steps: int = 200
     """Where the turner is, from the end stop's edge."""
-    endstop_works: bool = True
+    pressed: Callable[[int], bool] = lambda steps: steps <= 0
+    """Whether the end stop is, with the turner there."""
     resets: int = 0
 
     def __post_init__(self) -> None:
         self._levels: dict[int, int] = {}
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self.path))
-        self._listener.listen()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
 
-    def _listen(self) -> None:
-        with contextlib.suppress(OSError):
-            connection, _ = self._listener.accept()
-            with connection, connection.makefile("rb") as stream:
-                while len(data := stream.read(RECORD.size)) == RECORD.size:
-                    self._take(connection, *RECORD.unpack(data))
+    def feed(self, data: bytes) -> None:
+        """Records as they come."""
+        for record in RECORD.iter_unpack(data):
+            self._take(*record)
 
-    def _take(self, connection: socket.socket, ticks: int, pin: int, level: int, kind: int) -> None:
-        if kind == READ:
-            pressed = self.turner_steps <= 0 and self.endstop_works
-            connection.sendall(RECORD.pack(ticks, pin, not pressed, READ))
-        elif kind == OUTPUT:
-            self.records.append((ticks, pin, level, kind))
+    def _take(self, ticks: int, pin: int, level: int, kind: int) -> None:
+        if kind == Kind.READ:
+            self.answer(RECORD.pack(ticks, pin, not self.pressed(self.turner_steps), kind))
+        elif kind == Kind.LEVEL:
+            self.records.append((ticks, pin, level))
             self._levels[pin] = level
             if pin == STEP and level:
                 self.turner_steps += 1 if self._levels.get(DIRECTION) else -1
-        elif kind == RESET:
+        elif kind == Kind.RESET:
             self.resets += 1
 
     def rises(self, pin: int) -> list[int]:
         """Ticks of the rising edges of a pin."""
-        return [ticks for ticks, at, level, _ in list(self.records) if at == pin and level]
+        return [ticks for ticks, at, level in self.records if at == pin and level]
 
-    def close(self) -> None:
-        """Hang up; whoever waited for records is done."""
-        self._listener.close()
+    def moves(self, step: int = PUSHER_STEP, direction: int = PUSHER_DIRECTION) -> list[int]:
+        """Signed numbers of steps of a stepper between changes of direction."""
+        moves: list[int] = []
+        sign = -1
+        for _, pin, level in self.records:
+            if pin == direction:
+                sign = 1 if level else -1
+            elif pin == step and level:
+                if not moves or (moves[-1] > 0) != (sign > 0):
+                    moves.append(0)
+                moves[-1] += sign
+        return moves
 
 
 @dataclass
-class Board:
-    """A running firmware process."""
+class Rig:
+    """A board with its witness and its serial port, and links to it."""
 
-    process: subprocess.Popen[bytes]
-    port: Path
+    board: VirtualBoard
     pins: Witness
-    setups: tuple[ActuatorSetup, ...] = SETUPS
+    port: VirtualPort
+    loop: VirtualLoop
+    links: list[Link] = field(default_factory=list)
 
-    def reset(self) -> None:
-        """Press the reset button."""
-        self.process.send_signal(signal.SIGUSR1)
+    def link(self, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
+        """A link to the board, closed."""
+        self.links.append(Link(self.port, setups, clock=self.loop.time))
+        return self.links[-1]
 
-    def end(self) -> None:
-        """Switch it off."""
-        self.process.terminate()
-        self.process.wait(10)
+    async def homed_link(self, *names: str) -> Link:
+        """A link to the board: open, configured, homed (all actuators, unless some are named)."""
+        link = self.link()
+        await link.open()
+        await link.configure()
+        await link.home(names or None)
+        return link
+
+    async def end(self) -> None:
+        """Switch everything off."""
+        for link in self.links:
+            await link.close()
+        self.port.end()
+        self.board.end()
 
 
 def program(name: str) -> Path:
@@ -124,43 +136,55 @@ def program(name: str) -> Path:
     return Path(sys.executable).with_name(name)
 
 
-def start_board(folder: Path, speed: float, *command: str | Path) -> Board:
-    """Start a firmware program and wait until its port is there."""
-    pins = Witness(folder / "pins")
-    port = folder / "port"
-    options = ["--pty-link", port, "--pins", pins.path, "--speed", str(speed)]
-    process = subprocess.Popen([*command, *options])
-    deadline = time.monotonic() + 10
-    while not port.exists():
-        assert process.poll() is None, "the firmware ended at once"
-        assert time.monotonic() < deadline, "no port after 10 s"
-        os.sched_yield()
-    return Board(process, port, pins)
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Tests here that are coroutines run in the simulated time of their rig."""
+    if isinstance(collector, pytest.Module):
+        for name, test in list(vars(collector.obj).items()):
+            if name.startswith("test_") and inspect.iscoroutinefunction(test):
+                setattr(collector.obj, name, simulated(test))
+
+
+def simulated(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A coroutine one of whose arguments is a rig, as a function that runs it there."""
+
+    @functools.wraps(test)
+    def run(**fixtures: Any) -> None:
+        rig = next(fixture for fixture in fixtures.values() if isinstance(fixture, Rig))
+        rig.loop.run_until_complete(test(**fixtures))
+
+    return run
 
 
 @contextlib.contextmanager
-def starter(*command: str | Path) -> Iterator[Callable[[float], Board]]:
-    """Starts boards that run a program, at a speed; all end with the block."""
-    running: list[Board] = []
-    with tempfile.TemporaryDirectory() as folder:
+def rig_of(*command: str | Path) -> Iterator[Rig]:
+    """A board running a program, from time 0."""
+    with contextlib.closing(VirtualLoop()) as loop:
+        board = VirtualBoard(command)
+        board.listener = pins = Witness(board.answer)
+        rig = Rig(board, pins, VirtualPort(board, loop), loop)
+        try:
+            yield rig
+        finally:
+            loop.run_until_complete(rig.end())
 
-        def start(speed: float = 50.0) -> Board:
-            place = Path(folder) / str(len(running))
-            place.mkdir()
-            running.append(start_board(place, speed, *command))
-            return running[-1]
 
-        yield start
-        for board in running:
-            board.end()
-            board.pins.close()
+@pytest.fixture(autouse=True)
+def repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of sessions are the same in every run."""
+    monkeypatch.setattr("robot.link.session.secrets.randbelow", random.Random(1).randrange)
 
 
 @pytest.fixture
-def boards() -> Iterator[Callable[[float], Board]]:
-    """Starts boards with the firmware of this computer."""
-    with starter(program("cubist-firmware-host")) as start:
-        yield start
+def rig() -> Iterator[Rig]:
+    """A board with the firmware of this computer."""
+    with rig_of(program("cubist-firmware-host")) as rig:
+        yield rig
+
+
+@pytest.fixture
+def link(rig: Rig) -> Link:
+    """A link to it: open, configured, homed."""
+    return rig.loop.run_until_complete(rig.homed_link())
 
 
 @pytest.fixture(scope="session")
@@ -174,54 +198,17 @@ def avr_program() -> Built:
         pytest.skip(str(trouble))
 
 
-@pytest.fixture
-def avr_boards(avr_program: Built) -> Iterator[Callable[[float], Board]]:
-    """Starts Unos under simavr; SIGUSR2 makes their main loop hang."""
-    shown = subprocess.run(["avr-nm", avr_program.elf], capture_output=True, text=True, check=True)
-    address = next(
-        line.split()[0] for line in shown.stdout.splitlines() if line.endswith(" firmware_poll")
-    )
-    elf = ("--elf", avr_program.elf, "--hang-at", f"0x{address}")
-    with starter(program("cubist-firmware-avr"), *elf) as start:
-        yield start
-
-
-@pytest.fixture
-async def links() -> AsyncIterator[Callable[[Board], Link]]:
-    """Makes links to boards; all are closed with the test."""
-    made: list[Link] = []
-
-    def make(board: Board) -> Link:
-        made.append(Link(SerialTransport(str(board.port)), SETUPS))
-        return made[-1]
-
-    yield make
-    for link in made:
-        await link.close()
-
-
 @pytest.fixture(scope="session")
-def faulty_line() -> ModuleType:
-    """The module of transports that damage what passes."""
-    path = Path(__file__).with_name("faulty_line.py")
-    spec = importlib.util.spec_from_file_location("faulty_line", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def main_loop(avr_program: Built) -> str:
+    """Address of the routine that the main loop of the Uno's firmware calls."""
+    shown = subprocess.run(["avr-nm", avr_program.elf], capture_output=True, text=True, check=True)
+    lines = shown.stdout.splitlines()
+    return "0x" + next(line.split()[0] for line in lines if line.endswith(" firmware_poll"))
 
 
 @pytest.fixture
-def board(boards: Callable[[float], Board]) -> Board:
-    """One board at fifty times real speed."""
-    return boards(50.0)
-
-
-@pytest.fixture
-async def link(board: Board, links: Callable[[Board], Link]) -> Link:
-    """A link to it: open, configured, homed."""
-    link = links(board)
-    await link.open()
-    await link.configure()
-    await link.home()
-    return link
+def uno(avr_program: Built, main_loop: str) -> Iterator[Rig]:
+    """An Uno under simavr, whose main loop can be made to hang."""
+    options = ("--elf", avr_program.elf, "--hang-at", main_loop)
+    with rig_of(program("cubist-firmware-avr"), *options) as rig:
+        yield rig

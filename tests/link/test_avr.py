@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
+from robot import virtual
 from robot.faults import Fault, LinkFault, RobotFault
-from robot.link import Link, SerialTransport, StepperSetup
+from robot.link import Link, StepperSetup
 from robot.link.protocol import Go, PlanBegin, State, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.schedule import Schedule, TimedTurn
 
-Board = Any
+Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 STEP_PIN = 6
 FORTH_AND_BACK = bytes([0, 3, 0, 3 | TurnBit.REVERSE])
 """The pusher's only shape of motion, in both directions, without a plan's help."""
-PATIENT_MS = 2000
-"""The chip's clock runs up to several times as fast as ours, the heartbeat does not."""
 
 
 @pytest.fixture
-def uno(avr_boards: Callable[[float], Board]) -> Board:
-    """An Uno at up to four times real speed."""
-    return avr_boards(4.0)
-
-
-@pytest.fixture
-async def link(uno: Board) -> AsyncIterator[Link]:
-    """A homed link to it."""
-    link = Link(SerialTransport(str(uno.port)), uno.setups, silence_hold_ms=PATIENT_MS)
-    await link.open()
-    await link.configure()
-    await link.home()
-    yield link
-    await link.close()
+def link(uno: Rig) -> Link:
+    """A homed link to the Uno."""
+    link: Link = uno.loop.run_until_complete(uno.homed_link())
+    return link
 
 
 def to_and_fro(times: int, steps: int = 100) -> Schedule:
@@ -60,19 +47,18 @@ async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
     return run
 
 
-async def recovers(link: Link, board: Board) -> None:
+async def recovers(link: Link, board: Rig) -> None:
     """Clear, home, and a plan that is played to the tick."""
     await link.open()
     await link.configure()
     await link.home(["pusher"])
-    await link.status()  # reads an end stop, so the witness has seen all that went before
     before = len(board.pins.rises(STEP_PIN))
     plan = to_and_fro(2)
     assert (await link.run(plan)).executed_us == plan.duration_us
     assert len(board.pins.rises(STEP_PIN)) - before == 400
 
 
-async def test_overlapping_turns_take_exactly_their_time(link: Link, uno: Board) -> None:
+async def test_overlapping_turns_take_exactly_their_time(link: Link, uno: Rig) -> None:
     slew = servo_slew("lid", 1500, 1000, 400_001)
     move = stepper_move("pusher", 0, 400, LIMITS, settle_us=3)
     turner = stepper_move("turner", 0, 200, LIMITS)
@@ -84,7 +70,7 @@ async def test_overlapping_turns_take_exactly_their_time(link: Link, uno: Board)
     assert len(uno.pins.rises(STEP_PIN)) == 400
 
 
-async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Board) -> None:
+async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(70))
     await link.emergency_stop()
     with pytest.raises(RobotFault) as caught:
@@ -95,45 +81,59 @@ async def test_emergency_stop_behind_a_full_queue(link: Link, uno: Board) -> Non
     assert len(uno.pins.rises(STEP_PIN)) == steps + 400
 
 
-async def test_reset_in_mid_plan(link: Link, uno: Board) -> None:
+async def test_damaged_copies_of_an_emergency_stop(link: Link, uno: Rig) -> None:
+    """Among noise and with bits turned on its way, one of its copies comes through."""
     run = await running(link, to_and_fro(70))
-    uno.reset()
+    uno.port.outwards.damage = virtual.flip(0.05)
+    uno.port.write(bytes(range(1, 200)))
+    await link.emergency_stop()
+    with pytest.raises(RobotFault) as caught:
+        await run
+    assert caught.value.fault == Fault.EMERGENCY_STOP
+    uno.port.outwards.damage = virtual.nothing
+    await recovers(link, uno)
+
+
+async def test_reset_in_mid_plan(link: Link, uno: Rig) -> None:
+    run = await running(link, to_and_fro(70))
+    uno.board.reset()
     with pytest.raises(LinkFault) as caught:
         await run
     assert caught.value.fault == Fault.RESET
     await recovers(link, uno)
 
 
-async def test_a_hanging_main_loop_is_reset_by_the_watchdog(link: Link, uno: Board) -> None:
+async def test_a_hanging_main_loop_is_reset_by_the_watchdog(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(70))
-    uno.process.send_signal(signal.SIGUSR2)
+    uno.board.hang()
     with pytest.raises(LinkFault) as caught:
         await run
     assert caught.value.fault == Fault.HUNG
     await recovers(link, uno)
 
 
-async def test_silence_holds_after_the_turn_and_then_makes_safe(
-    uno: Board, faulty_line: Any
-) -> None:
-    line = faulty_line.FaultyTransport(str(uno.port))
-    link = Link(line, uno.setups, silence_hold_ms=PATIENT_MS)
-    await link.open()
-    await link.configure()
-    await link.home(["pusher"])
+async def test_silence_holds_after_the_turn_and_then_makes_safe(link: Link, uno: Rig) -> None:
     run = await running(link, to_and_fro(100))
-    line.outwards = faulty_line.silence
+    uno.port.outwards.damage = virtual.silence
     with pytest.raises(RobotFault) as caught:
         await run
     assert caught.value.fault in (Fault.HOST_LOST, Fault.LINK_LOST)
-    line.outwards = faulty_line.nothing
+    uno.port.outwards.damage = virtual.nothing
     await recovers(link, uno)
     steps = len(uno.pins.rises(STEP_PIN)) - 400
     assert steps % 100 == 0 and steps < 20_000
-    await link.close()
 
 
-async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Board) -> None:
+async def test_a_host_stopped_for_a_while_is_waited_for(link: Link, uno: Rig) -> None:
+    plan = to_and_fro(25)
+    run = await running(link, plan)
+    uno.loop.pass_time(2.0)
+    execution = await run
+    assert execution.events[:1] == ("held",) and execution.turns_done == 50
+    assert len(uno.pins.rises(STEP_PIN)) == 5000
+
+
+async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Rig) -> None:
     plan = to_and_fro(1)
     await link.run(plan)
     session = link._session
@@ -151,17 +151,16 @@ async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Board) -
 
 
 async def test_more_steps_than_the_chip_can_make_are_a_fault(
-    avr_boards: Callable[[float], Board], monkeypatch: pytest.MonkeyPatch
+    uno: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check of the host is left out: the chip has to defend itself."""
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_: None)
-    board = avr_boards(1.0)
     fast = StepperLimits(start_speed=60_000, max_speed=60_000, acceleration=1e6)
     setups = tuple(
         StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=8, limits=fast)
         for pin in range(2, 8)
     )
-    link = Link(SerialTransport(str(board.port)), setups, silence_hold_ms=PATIENT_MS)
+    link = uno.link(setups)
     await link.open()
     await link.configure()
     await link.home()
@@ -170,4 +169,3 @@ async def test_more_steps_than_the_chip_can_make_are_a_fault(
     with pytest.raises(RobotFault) as caught:
         await link.run(plan)
     assert caught.value.fault in (Fault.OVERLOAD, Fault.HUNG)
-    await link.close()

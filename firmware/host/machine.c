@@ -1,0 +1,155 @@
+/* The firmware built for this computer as a machine: its interrupts are calls, its time virtual. */
+#define _GNU_SOURCE
+#include "machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "firmware.h"
+#include "link.h"
+#include "pins.h"
+#include "process.h"
+#include "serial.h"
+#include "simulation.h"
+
+#define LINE_SIZE 4096
+#define MOST_ARGUMENTS 16
+
+const struct machine_pace machine_pace = {.slice = 20000};
+const char machine_name[] = "cubist-firmware-host";
+const char machine_usage[] = "";
+const struct option machine_options[] = {{"resets", required_argument, 0, 'r'}, {0, 0, 0, 0}};
+
+static uint64_t reached;
+static uint32_t resets; /* told from process to process; see machine_reset() */
+static uint8_t line[LINE_SIZE];
+static unsigned line_length;
+
+bool machine_option(int letter, const char *value)
+{
+    (void)letter;
+    resets = (uint32_t)strtoul(value, 0, 10);
+    return true;
+}
+
+bool machine_start(void)
+{
+    simulation_start();
+    return true;
+}
+
+void machine_end(void)
+{
+    simulation_end();
+}
+
+uint64_t machine_now(void)
+{
+    return reached;
+}
+
+uint64_t machine_since_reset(void)
+{
+    return reached;
+}
+
+uint64_t machine_next(void)
+{
+    return simulation_next_event();
+}
+
+uint32_t simulation_boot_id(void)
+{
+    return process_options.granted ? resets + 1 : 0;
+}
+
+static void take_what_is_sent(void)
+{
+    while (line_length < sizeof line && link_transmit(&line[line_length])) {
+        line_length++;
+    }
+}
+
+/* A round of the main loop. */
+static void poll_core(void)
+{
+    firmware_poll();
+    take_what_is_sent();
+}
+
+bool machine_run(uint64_t until)
+{
+    while (simulation_next_event() <= until) {
+        simulation_event();
+        poll_core();
+    }
+    poll_core();
+    reached = until > reached ? until : reached;
+    return true;
+}
+
+/* Starts anew in the same process with the same port and pins: everything in memory is
+ * forgotten. */
+void machine_reset(void)
+{
+    machine_end();
+    const struct process_options *options = &process_options;
+    char serial[16];
+    char pins[16];
+    char speed[32];
+    char count[16];
+    snprintf(serial, sizeof serial, "%d", serial_fd());
+    snprintf(pins, sizeof pins, "%d", pins_fd());
+    snprintf(speed, sizeof speed, "%.17g", options->speed);
+    snprintf(count, sizeof count, "%u", (unsigned)resets + 1);
+    const char *arguments[MOST_ARGUMENTS] = {machine_name, "--serial-fd", serial, "--speed", speed,
+                                             "--resets",   count};
+    unsigned used = 7;
+    if (pins_fd() >= 0) {
+        arguments[used++] = "--pins";
+        arguments[used++] = pins;
+    }
+    if (options->pty_link) {
+        arguments[used++] = "--pty-link";
+        arguments[used++] = options->pty_link;
+    }
+    if (options->granted) {
+        arguments[used++] = "--granted";
+    }
+    execv("/proc/self/exe", (char *const *)arguments);
+    fprintf(stderr, "%s: cannot restart: %s\n", machine_name, strerror(errno));
+    exit(3);
+}
+
+/* There is no watchdog here that would notice. */
+void machine_hang(void)
+{
+}
+
+unsigned machine_room(void)
+{
+    return BOARD_RX_BYTES / 2;
+}
+
+/* Only heard for now: how long nothing came is judged when all that came has been heard. */
+void machine_receive(const uint8_t *bytes, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        link_receive(bytes[i]);
+        link_poll();
+        take_what_is_sent();
+    }
+}
+
+unsigned machine_transmitted(uint8_t *bytes, unsigned room)
+{
+    unsigned count = line_length < room ? line_length : room;
+    memcpy(bytes, line, count);
+    line_length -= count;
+    memmove(line, line + count, line_length);
+    return count;
+}

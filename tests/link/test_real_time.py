@@ -1,0 +1,131 @@
+"""The firmware of this computer as a process in real time, behind a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from robot.faults import Fault, LinkFault
+from robot.link import Link, SerialTransport, StepperSetup
+from robot.link.protocol import State
+from robot.motion import StepperLimits, stepper_move
+from robot.schedule import Schedule, TimedTurn
+
+LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+PUSHER = StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS)
+LIMIT_S = 60
+PATIENT_MS = 2000
+"""Silence borne by the board: this process may have to wait for its processor."""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[float], tuple[subprocess.Popen[bytes], Path]]]:
+    """Starts boards at a speed; process and port. All end with the test."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(speed: float) -> tuple[subprocess.Popen[bytes], Path]:
+        port = tmp_path / f"port{len(processes)}"
+        program = Path(sys.executable).with_name("cubist-firmware-host")
+        process = subprocess.Popen([program, "--pty-link", port, "--speed", str(speed)])
+        processes.append(process)
+        deadline = time.monotonic() + LIMIT_S
+        while not port.exists():
+            assert process.poll() is None, "the firmware ended at once"
+            assert time.monotonic() < deadline, "no port"
+            os.sched_yield()
+        return process, port
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait(LIMIT_S)
+
+
+def to_and_fro(times: int) -> Schedule:
+    """The pusher going forth and back."""
+    moves = (stepper_move("pusher", 0, 100, LIMITS), stepper_move("pusher", 100, -100, LIMITS))
+    each_us = moves[0].duration_us
+    turns = tuple(TimedTurn(number * each_us, number % 2) for number in range(2 * times))
+    return Schedule(moves, turns, 2 * times * each_us)
+
+
+async def homed(port: Path) -> Link:
+    """A link to a board: open, configured, homed."""
+    link = Link(SerialTransport(str(port)), [PUSHER], silence_hold_ms=PATIENT_MS)
+    await link.open(LIMIT_S)
+    await link.configure()
+    await link.home()
+    return link
+
+
+def test_a_plan_is_played_in_its_time(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    _, port = start(50.0)
+
+    async def run() -> None:
+        link = await homed(port)
+        execution = await link.run(to_and_fro(100))
+        assert execution.turns_done == 200
+        assert execution.executed_us == to_and_fro(100).duration_us or execution.events
+        await link.close()
+
+    asyncio.run(run())
+
+
+def test_a_reset_starts_the_process_anew_behind_the_same_port(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    process, port = start(1.0)
+
+    async def run() -> None:
+        link = await homed(port)
+        plan = asyncio.create_task(link.run(to_and_fro(1000)))
+        while (await link.status()).state != State.RUNNING:
+            pass
+        process.send_signal(signal.SIGUSR1)
+        with pytest.raises(LinkFault) as caught:
+            await plan
+        assert caught.value.fault == Fault.RESET
+        await link.close()
+        again = await homed(port)
+        await again.run(to_and_fro(1))
+        await again.close()
+
+    asyncio.run(run())
+
+
+def test_a_missing_port_and_a_taken_port_are_told_apart(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    _, port = start(1.0)
+
+    async def run() -> None:
+        with pytest.raises(LinkFault) as missing:
+            await SerialTransport("/dev/no-such-port").open()
+        assert missing.value.fault == Fault.PORT_MISSING
+        first = SerialTransport(str(port))
+        await first.open()
+        with pytest.raises(LinkFault) as taken:
+            await SerialTransport(str(port)).open()
+        assert taken.value.fault == Fault.PORT_REFUSED
+        first.close()
+
+    asyncio.run(run())
+
+
+def test_nothing_is_left_behind(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    process, port = start(1.0)
+    process.terminate()
+    assert process.wait(LIMIT_S) == 0
+    assert not port.is_symlink()
