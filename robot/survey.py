@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from robot.mechanism.graph import Mechanism
-from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
+from robot.planner import CannotSee, build_mechanism, cost_model, plan_scan, plan_solve
 from robot.planner.solving import compiled
 from robot.settings.profile import RobotProfile
+from solver import pocket_robot, two_phase
 from solver.cube import Cube
 from solver.pocket import PocketCube
 
@@ -38,6 +39,17 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Tables:
+    """What the search keeps on disk for a robot, and the ``metric`` that guides it.
+
+    ``metric`` is None for a 2x2x2, which is solved in the robot's time alone.
+    """
+
+    metric: str | None
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
 class Solves:
     """Plans for random cubes, in microseconds; ``moves`` on average."""
 
@@ -58,6 +70,7 @@ class Survey:
     size: int
     drivable: bool
     graph: Graph
+    tables: Tables
     scan: Scan | None
     cannot_see: str
     solves: Solves | None
@@ -79,7 +92,7 @@ def survey(
     """
     started = time.process_time()
     mechanism = build_mechanism(profile)
-    tables = compiled(mechanism)
+    classes = compiled(mechanism)
     compile_s = time.process_time() - started
     scan, cannot_see = _scan(mechanism)
     return Survey(
@@ -91,14 +104,24 @@ def survey(
         graph=Graph(
             len(mechanism.configurations),
             len(mechanism.transitions),
-            sum(len(nodes) for nodes in tables.nodes),
-            tables.states,
+            sum(len(nodes) for nodes in classes.nodes),
+            classes.states,
             round(compile_s, 3),
         ),
+        tables=tables_of(mechanism),
         scan=scan,
         cannot_see=cannot_see,
         solves=_solves(mechanism, cubes, search_s, on_cube) if cubes else None,
     )
+
+
+def tables_of(mechanism: Mechanism) -> Tables:
+    """The tables that plans for ``mechanism`` need; none is made."""
+    cost = cost_model(mechanism, mechanism.start)
+    if mechanism.size == 2:
+        return Tables(None, pocket_robot.table_bytes(cost))
+    metric = two_phase.ready_for(cost).metric
+    return Tables(metric, two_phase.table_bytes(metric))
 
 
 def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:

@@ -66,19 +66,30 @@ def kernel(cost: CostModel) -> Kernel:
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (np.asarray(cost.first)[other] != IMPOSSIBLE).any():
         raise SearchFailed(f"The costs of {cost.name} are those of a 3x3x3; set cube.size to 2.")
+    return ByTable(cost) if steps_bytes(cost) else BySearch(cost)
+
+
+def steps_bytes(cost: CostModel) -> int:
+    """What the complete table of a mechanism takes; 0 where it would be too large."""
     size = _native.pocket_steps_size(cost.states)
-    return ByTable(cost, size) if 0 < size <= STEPS_BYTES else BySearch(cost)
+    return size if size <= STEPS_BYTES else 0
+
+
+def table_bytes(cost: CostModel) -> int:
+    """What a mechanism takes on disk; the bounds of a search are made anew in memory."""
+    size = steps_bytes(cost)
+    return size and size + tables.HEADER_SIZE
 
 
 class ByTable:
     """Follows a table of the soonest next step, kept on disk; the same wherever a solve starts."""
 
-    def __init__(self, cost: CostModel, size: int) -> None:
+    def __init__(self, cost: CostModel) -> None:
         self._first = cost.first
         data = tables.load(
             f"pocket-{cost.name}",
             zlib.crc32(cost.final.tobytes(), zlib.crc32(cost.next.tobytes(), STEPS_FORMAT)),
-            size,
+            steps_bytes(cost),
             lambda data, progress: _native.make_pocket_steps(cost.next, cost.final, data, progress),
         )
         self.steps = _native.PocketSteps(cost.next, cost.final, data)

@@ -81,6 +81,11 @@ def kernel(metric: str) -> _native.TwoPhase:
     return _native.TwoPhase(metric, phase1, phase2)
 
 
+def table_bytes(metric: str) -> int:
+    """What the tables of ``metric`` take on disk."""
+    return _native.phase1_size(metric) + _native.phase2_size(metric) + 2 * tables.HEADER_SIZE
+
+
 @dataclass(frozen=True)
 class Robot:
     """A cost model in the kernel, with the metric whose distances say most about its time."""

@@ -102,6 +102,7 @@ def _print_one(found: Survey) -> None:
         f"compiled in {graph.compile_s:.2f} s"
     )
     click.echo(f"  actuators  {'ready to be driven' if found.drivable else 'timed only: to plan'}")
+    click.echo(f"  tables     {_tables_text(found)}")
     click.echo(f"  scan       {_scan_text(found)}")
     if found.solves is not None:
         solves = found.solves
@@ -112,6 +113,11 @@ def _print_one(found: Survey) -> None:
         )
 
 
+def _tables_text(found: Survey) -> str:
+    guide = f", distances counted in {found.tables.metric}" if found.tables.metric else ""
+    return f"{found.tables.disk_bytes / 1e6:.0f} MB on disk{guide}"
+
+
 def _scan_text(found: Survey) -> str:
     if found.scan is None:
         return found.cannot_see
@@ -120,11 +126,12 @@ def _scan_text(found: Survey) -> str:
 
 
 def _print_table(found: list[Survey]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
-    for heading in ("robot", "kind", "cube", "classes", "compile", "scan", "solve", "turns"):
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("robot", "kind", "cube", "classes", "tables", "scan", "solve", "turns"):
         left = heading in ("robot", "kind")
         table.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for one in found:
@@ -139,7 +146,7 @@ def _cells(found: Survey) -> tuple[str, ...]:
         found.kind,
         "x".join(size * 3),
         str(found.graph.classes),
-        f"{found.graph.compile_s:.2f} s",
+        f"{found.tables.disk_bytes / 1e6:.0f} MB",
         "-" if found.scan is None else f"{found.scan.duration_us / 1e6:.2f} s",
         "-" if found.solves is None else f"{found.solves.mean_us / 1e6:.3f} s",
         "-" if found.solves is None else f"{found.solves.moves:.1f}",

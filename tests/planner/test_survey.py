@@ -5,7 +5,11 @@ import json
 import pytest
 
 from robot.cli.main import run
-from robot.settings import profile_path
+from robot.planner import build_mechanism
+from robot.settings import list_profiles, load_profile, profile_path
+from robot.survey import tables_of
+from solver import two_phase
+from solver.tables import cache_directory
 
 
 def test_check_tells_sizes_scan_and_mean(capsys):
@@ -15,6 +19,7 @@ def test_check_tells_sizes_scan_and_mean(capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["name"], found["kind"], found["size"]) == ("six-motor", "direct", 3)
     assert found["graph"]["classes"] == 1 and found["graph"]["configurations"] == 1
+    assert found["tables"] == {"metric": "axial-qtm", "disk_bytes": 54_999_360}
     assert found["scan"] == {"stops": 1, "looks": 6, "duration_us": 200_000}
     solves = found["solves"]
     assert solves["cubes"] == 2
@@ -25,7 +30,20 @@ def test_check_reads_well(capsys):
     assert run(["robot", "check", "cubotino", "--cubes", "1", "--time-limit", "0.1"]) == 0
     out = capsys.readouterr().out
     assert "9 configurations" in out and "24 classes" in out
+    assert "52 MB on disk, distances counted in htm" in out
     assert "6 looks at 6 stops in 7.60 s" in out
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_the_tables_of_a_robot_are_small(name):
+    mechanism = build_mechanism(load_profile(name))
+    assert tables_of(mechanism).disk_bytes <= 80_000_000
+
+
+def test_the_tables_are_as_large_as_said():
+    two_phase.kernel("htm")
+    written = sum(path.stat().st_size for path in cache_directory().glob("phase?-htm.table"))
+    assert written == two_phase.table_bytes("htm")
 
 
 def test_compare_puts_robots_side_by_side(capsys):
