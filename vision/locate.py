@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError
 from vision.locate_blobs import EDGE_LEVELS, Blobs, edge_strength, find_blobs
+from vision.locate_evidence import Evidence, gather
 from vision.locate_lattice import find_lattices, inverse_of, project
 from vision.locate_windows import Window, find_windows, window_at
 
@@ -138,7 +139,7 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
     """
     work, factor = _shrunk(image)
     edges = edge_strength(work)
-    placed = hint.scaled(1.0 / factor).homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+    placed = _node_homography(hint.scaled(1.0 / factor))
     windows = [
         window
         for level in EDGE_LEVELS
@@ -148,6 +149,25 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
     if best is None or best.mark < _WORST_HINTED:
         return None
     return _face_grid(best).scaled(factor)
+
+
+def cell_evidence(image: Picture, grid: FaceGrid) -> Evidence:
+    """What a picture says for and against each cell of a grid."""
+    work, factor = _shrunk(image)
+    last = (grid.size - 1, grid.size - 1)
+    return gather(work, _node_homography(grid.scaled(1.0 / factor)), (0, 0), last)
+
+
+def patches_in_rows(image: Picture) -> int:
+    """How many sticker-like patches stand together in rows and columns, whatever they are of."""
+    work, _ = _shrunk(image)
+    lattices = find_lattices(find_blobs(edge_strength(work), EDGE_LEVELS[0]).distinct())
+    return max((len(lattice.blobs) for lattice in lattices), default=0)
+
+
+def _node_homography(grid: FaceGrid) -> Floats:
+    """From nodes, which are the centres of cells, to pixels."""
+    return np.asarray(grid.homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]]))
 
 
 def _without_parts(grids: list[FaceGrid]) -> list[FaceGrid]:

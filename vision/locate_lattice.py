@@ -62,6 +62,13 @@ def inverse_of(homography: Floats) -> Floats:
     return np.asarray(np.linalg.inv(homography), dtype=np.float64)
 
 
+def spans_plane(nodes: Ints) -> bool:
+    """Whether nodes int64[k, 2] do not all stand in one line: only then a frame follows."""
+    steps = nodes - nodes[:1]
+    (xx, xy), (_, yy) = (steps.T @ steps).tolist()
+    return bool(xx * yy > xy * xy)
+
+
 def fit_homography(sources: Floats, targets: Floats) -> Floats:
     """Least squares homography (direct linear transform on normalised points, Hartley 1997);
     an affine map for fewer than six points, which leave the perspective undetermined.
@@ -186,7 +193,7 @@ def _grown(blobs: Blobs, anchor: int, frame: Floats) -> Lattice | None:
         if reach == _REACH and len(chosen) == before:
             break
         before = len(chosen)
-        if np.ptp(nodes, axis=0).min() < 1:
+        if not spans_plane(nodes):
             return None
         homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
     return Lattice(nodes, chosen, homography, _residual(blobs, nodes, chosen, homography))

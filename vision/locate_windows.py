@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vision.locate_blobs import Blobs
 from vision.locate_evidence import MARGIN, Evidence, gather
-from vision.locate_lattice import Lattice, fit_homography, inverse_of, project
+from vision.locate_lattice import Lattice, fit_homography, inverse_of, project, spans_plane
 
 Floats = NDArray[np.float64]
 Picture = NDArray[np.uint8]
@@ -149,7 +149,7 @@ def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
     lattice = window.lattice
     offsets = lattice.nodes - np.array(window.start)
     inside = ((offsets >= 0) & (offsets < window.size)).all(axis=1)
-    if inside.sum() < 3:
+    if not spans_plane(lattice.nodes[inside]):
         return replace(window, mark=0.0)
     nodes, chosen = lattice.nodes[inside], lattice.blobs[inside]
     homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])

@@ -14,9 +14,13 @@ from vision.locate import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
 from vision.photos import face_files, load_photo
 from vision.sticker_colours import FACES, StickerColours
 from vision.stickers import measure_face
+from vision.view import OddView, face_in_view
 
 _STEADY = 0.4
 """Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
+
+_POOR = 0.5
+"""Median fit of six faces below which it is asked whether they are faces of such a cube."""
 
 _MISSED = 0.05
 """What a face counts on which no grid of the size was found."""
@@ -54,7 +58,8 @@ def locate_cube(
 ) -> dict[str, FaceGrid]:
     """One grid per picture, all of the size that explains the pictures best together.
 
-    Raises :class:`vision.locate.NoFace` naming the pictures without a face of that size.
+    Raises :class:`vision.locate.NoFace` naming the pictures without a face of that size, as
+    :class:`vision.view.OddView` where it can be told what they show instead.
     """
     found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
@@ -66,9 +71,26 @@ def locate_cube(
             better = _confirmed(image, hints, alike[name])
             grids |= {name: better} if better is not None else {}
     missing = [name for name in pictures if name not in grids]
+    doubtful = missing or [name for name in grids if _is_doubtful(grids)]
+    for name in doubtful:
+        _check_view(name, pictures[name], size)
     if missing:
-        raise NoFace(_complaint(missing, found, size))
+        raise NoFace(_complaint(missing, size))
     return grids
+
+
+def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
+    """True if most faces fit so badly that another cube may be there than the one looked for."""
+    return float(np.median([grid.fit for grid in grids.values()])) < _POOR
+
+
+def _check_view(name: str, image: NDArray[np.uint8], size: int) -> None:
+    """Raises :class:`vision.view.OddView` if a picture shows something else than one face."""
+    try:
+        face_in_view(image, size)
+    except OddView as odd:
+        text = f"picture {name}: {odd}"
+        raise OddView(odd.trouble, text, odd.stickers, odd.size) from odd
 
 
 def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
@@ -105,9 +127,7 @@ def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
     return float(np.log(fits).sum())
 
 
-def _complaint(missing: Sequence[str], found: Mapping[str, Sequence[FaceGrid]], size: int) -> str:
-    if not any(found.values()):
-        return "no face of a cube found in any picture; have the whole face in view and in focus"
+def _complaint(missing: Sequence[str], size: int) -> str:
     names = ", ".join(missing)
     return (
         f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "

@@ -110,7 +110,7 @@ def test_photographs_without_a_cube_are_unreadable(
         cv2.imwrite(str(tmp_path / f"{face}.png"), table)
     assert run(["read", "--faces", str(tmp_path), "--json"]) == 1
     (answer,) = answers(capsys)
-    assert "no face of a cube" in str(answer["reason"])
+    assert "no cube is in view" in str(answer["reason"])
 
 
 def test_rendered_photographs_are_read_and_explained(

@@ -11,6 +11,7 @@ from rendered_light import expose, random_exposure
 
 from vision.frame import Frame
 from vision.locate import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
+from vision.locate_lattice import spans_plane
 from vision.looks import locate_cube, look_at_frames
 
 NEAR = 0.3
@@ -94,7 +95,7 @@ def test_no_face_says_what_to_do() -> None:
     with pytest.raises(NoFace, match="whole face in view"):
         locate_face(np.full((240, 320, 3), 128, dtype=np.uint8))
     frames = {face: Frame(np.full((240, 320, 3), 90, np.uint8), face, 0) for face in FACES}
-    with pytest.raises(NoFace, match="in any picture"):
+    with pytest.raises(NoFace, match="picture U: no cube is in view"):
         look_at_frames(frames)
 
 
@@ -102,8 +103,14 @@ def test_the_picture_without_a_face_is_named() -> None:
     cube = render_cube(5000, 3)
     pictures = {face: cube.frames[face].image for face in FACES}
     pictures["L"] = np.full((400, 300, 3), 90, dtype=np.uint8)
-    with pytest.raises(NoFace, match="picture L: no face of a 3x3x3"):
+    with pytest.raises(NoFace, match="picture L: no cube is in view"):
         locate_cube(pictures)
+
+
+def test_patches_in_one_line_are_no_grid() -> None:
+    assert spans_plane(np.array([[0, 0], [1, 0], [3, 1]]))
+    assert not spans_plane(np.array([[0, 0], [1, 1], [3, 3]]))
+    assert not spans_plane(np.array([[2, 5]]))
 
 
 def test_a_hint_from_another_picture_finds_what_glare_hides() -> None:
