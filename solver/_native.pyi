@@ -114,13 +114,16 @@ class SoonestResult:
 class PocketRobot:
     def __init__(
         self,
-        first: NDArray[np.uint32],
         following: NDArray[np.uint32],
         final: NDArray[np.uint32],
         table_bytes: int,
     ) -> None: ...
     def solve(
-        self, states: NDArray[np.uint8], time_limit: float, cancel: CancelFlag | None
+        self,
+        states: NDArray[np.uint8],
+        first: NDArray[np.uint32],
+        time_limit: float,
+        cancel: CancelFlag | None,
     ) -> SoonestResult: ...
     @property
     def bytes(self) -> int: ...

@@ -24,7 +24,7 @@ STEPS_BYTES = 25_000_000
 STEPS_FORMAT = 1
 """Changes whenever the kernel would fill a table of steps otherwise."""
 
-BALL_BYTES = 8_000_000
+BALL_BYTES = 32_000_000
 """Memory of the search for the positions solved soonest, besides 15 MB to find them by."""
 
 
@@ -60,9 +60,9 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
     return [replace(solution, cost_us=found.cost, composites=composites)]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def kernel(cost: CostModel) -> Kernel:
-    """What solves on a mechanism, with its tables."""
+    """What solves on a mechanism from where ``cost`` starts."""
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (np.asarray(cost.first)[other] != IMPOSSIBLE).any():
         raise SearchFailed(f"The costs of {cost.name} are those of a 3x3x3; set cube.size to 2.")
@@ -82,17 +82,11 @@ def table_bytes(cost: CostModel) -> int:
 
 
 class ByTable:
-    """Follows a table of the soonest next step, kept on disk; the same wherever a solve starts."""
+    """Follows a table of the soonest next step, which is kept on disk."""
 
     def __init__(self, cost: CostModel) -> None:
+        self.steps = _steps(cost.name, steps_bytes(cost), *_onward(cost))
         self._first = cost.first
-        data = tables.load(
-            f"pocket-{cost.name}",
-            zlib.crc32(cost.final.tobytes(), zlib.crc32(cost.next.tobytes(), STEPS_FORMAT)),
-            steps_bytes(cost),
-            lambda data, progress: _native.make_pocket_steps(cost.next, cost.final, data, progress),
-        )
-        self.steps = _native.PocketSteps(cost.next, cost.final, data)
 
     @property
     def bytes(self) -> int:
@@ -111,7 +105,8 @@ class BySearch:
     """Searches with bounds: for mechanisms with many states."""
 
     def __init__(self, cost: CostModel) -> None:
-        self._robot = _native.PocketRobot(cost.first, cost.next, cost.final, BALL_BYTES)
+        self._robot = _bounds(*_onward(cost))
+        self._first = cost.first
 
     @property
     def bytes(self) -> int:
@@ -122,7 +117,31 @@ class BySearch:
         self, states: States, seconds: float, cancel: CancelFlag | None
     ) -> _native.SoonestResult:
         """The soonest solution, or the best one that was found before time was up."""
-        return self._robot.solve(states, seconds, cancel)
+        return self._robot.solve(states, self._first, seconds, cancel)
+
+
+def _onward(cost: CostModel) -> tuple[bytes, bytes]:
+    """What does not depend on where a solve starts, so that its tables can be shared."""
+    return cost.next.tobytes(), cost.final.tobytes()
+
+
+@lru_cache(maxsize=1)
+def _steps(name: str, size: int, following: bytes, final: bytes) -> _native.PocketSteps:
+    costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
+    version = zlib.crc32(final, zlib.crc32(following, STEPS_FORMAT))
+    data = tables.load(
+        f"pocket-{name}",
+        version,
+        size,
+        lambda data, progress: _native.make_pocket_steps(*costs, data, progress),
+    )
+    return _native.PocketSteps(*costs, data)
+
+
+@lru_cache(maxsize=1)
+def _bounds(following: bytes, final: bytes) -> _native.PocketRobot:
+    costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
+    return _native.PocketRobot(*costs, BALL_BYTES)
 
 
 def _composite(turn: int) -> int:

@@ -126,11 +126,10 @@ def _scan_text(found: Survey) -> str:
 
 
 def _print_table(found: list[Survey]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("robot", "kind", "cube", "classes", "tables", "scan", "solve", "turns"):
         left = heading in ("robot", "kind")
         table.add_column(heading, justify="left" if left else "right", no_wrap=True)

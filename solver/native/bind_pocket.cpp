@@ -39,21 +39,20 @@ void make_table(PocketTable* self, std::string_view metric) {
     new (self) PocketTable(counted);
 }
 
-PocketCosts costs_of(std::span<const std::uint32_t> first, const Microseconds& next,
-                     const Microseconds& final) {
-    return {static_cast<int>(final.size()) / kPocketAxes, first, span_of(next), span_of(final)};
+PocketCosts costs_of(const Microseconds& next, const Microseconds& final) {
+    return {static_cast<int>(final.size()) / kPocketAxes, span_of(next), span_of(final)};
 }
 
-void make_robot(PocketRobot* self, const Microseconds& first, const Microseconds& next,
-                const Microseconds& final, std::size_t table_bytes) {
-    const PocketCosts costs = costs_of(span_of(first), next, final);
+void make_robot(PocketRobot* self, const Microseconds& next, const Microseconds& final,
+                std::size_t table_bytes) {
+    const PocketCosts costs = costs_of(next, final);
     nb::gil_scoped_release unlocked;
     new (self) PocketRobot(costs, table_bytes);
 }
 
 bool make_steps(const Microseconds& next, const Microseconds& final, WritableBytes data,
                 const PocketSteps::Progress& progress) {
-    const PocketCosts costs = costs_of({}, next, final);
+    const PocketCosts costs = costs_of(next, final);
     const auto told = [&progress](double done) {
         const nb::gil_scoped_acquire locked;
         return progress(done);
@@ -64,7 +63,7 @@ bool make_steps(const Microseconds& next, const Microseconds& final, WritableByt
 
 void use_steps(PocketSteps* self, const Microseconds& next, const Microseconds& final,
                const TableBytes& data) {
-    new (self) PocketSteps(costs_of({}, next, final), span_of(data));
+    new (self) PocketSteps(costs_of(next, final), span_of(data));
 }
 
 SoonestResult follow_steps(const PocketSteps& steps, const CornerStates& states,
@@ -79,11 +78,12 @@ std::optional<std::uint32_t> time_left(const PocketSteps& steps, const CornerSta
     return left;
 }
 
-SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states, double time_limit,
-                            const CancelFlag* cancel) {
+SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states,
+                            const Microseconds& first, double time_limit, const CancelFlag* cancel) {
     const PocketPosition from = pocket_position(cube_of(states));
+    const auto begun = span_of(first);
     nb::gil_scoped_release unlocked;
-    return robot.solve(from, Deadline(time_limit, {cancel}));
+    return robot.solve(from, begun, Deadline(time_limit, {cancel}));
 }
 
 void bind_robot(nb::module_& module) {
@@ -96,9 +96,9 @@ void bind_robot(nb::module_& module) {
         .def_ro("proven", &SoonestResult::proven, "Whether nothing is sooner.")
         .def_ro("nodes", &SoonestResult::nodes);
     nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 soonest.")
-        .def("__init__", &make_robot, nb::arg("first"), nb::arg("following"), nb::arg("final"),
+        .def("__init__", &make_robot, nb::arg("following"), nb::arg("final"),
              nb::arg("table_bytes"))
-        .def("solve", &solve_soonest, nb::arg("states"), nb::arg("time_limit"),
+        .def("solve", &solve_soonest, nb::arg("states"), nb::arg("first"), nb::arg("time_limit"),
              nb::arg("cancel").none())
         .def_prop_ro("bytes", &PocketRobot::bytes)
         .def_prop_ro("radius", &PocketRobot::radius,

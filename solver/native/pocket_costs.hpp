@@ -20,14 +20,15 @@ constexpr std::uint32_t sum(std::uint32_t a, std::uint32_t b) {
 // solver.cost.CostModel of a mechanism that holds a 2x2x2; only turns of U, R and F are there.
 struct PocketCosts {
     int states;
-    std::span<const std::uint32_t> first, next, final;
+    std::span<const std::uint32_t> next, final;
 
     static constexpr int composite(int turn) {
         return Composite{static_cast<std::uint8_t>(turn / 3), static_cast<std::uint8_t>(turn % 3 + 1), 0}
             .index();
     }
-    const std::uint32_t* first_row(int turn) const {
-        return first.data() + std::size_t(composite(turn)) * states;
+    // Of an array [45, states], such as what the first turn costs.
+    static const std::uint32_t* row(std::span<const std::uint32_t> array, int turn, int states) {
+        return array.data() + std::size_t(composite(turn)) * states;
     }
     const std::uint32_t* matrix(int last_axis, int turn) const {
         const std::size_t number = std::size_t(last_axis) * kComposites + composite(turn);
@@ -40,10 +41,9 @@ struct PocketCosts {
 class CopiedPocketCosts {
 public:
     explicit CopiedPocketCosts(const PocketCosts& costs)
-        : first_(costs.first.begin(), costs.first.end()),
-          next_(costs.next.begin(), costs.next.end()),
+        : next_(costs.next.begin(), costs.next.end()),
           final_(costs.final.begin(), costs.final.end()),
-          view_{costs.states, first_, next_, final_} {}
+          view_{costs.states, next_, final_} {}
     CopiedPocketCosts(const CopiedPocketCosts&) = delete;
     CopiedPocketCosts& operator=(const CopiedPocketCosts&) = delete;
 
@@ -51,7 +51,7 @@ public:
     const PocketCosts* operator->() const { return &view_; }
 
 private:
-    std::vector<std::uint32_t> first_, next_, final_;
+    std::vector<std::uint32_t> next_, final_;
     PocketCosts view_;
 };
 

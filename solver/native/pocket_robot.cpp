@@ -17,8 +17,9 @@ std::uint32_t meet(const std::uint32_t* a, const std::uint32_t* b, int states) {
 
 class SoonestSearch {
 public:
-    SoonestSearch(const PocketRobot& robot, const Deadline& deadline)
-        : robot_(robot), costs_(robot.costs()), deadline_(deadline) {}
+    SoonestSearch(const PocketRobot& robot, std::span<const std::uint32_t> first,
+                  const Deadline& deadline)
+        : robot_(robot), costs_(robot.costs()), first_(first), deadline_(deadline) {}
 
     // Searches within limits that grow little by little: a search without one might not end.
     SoonestResult run(PocketPosition from) {
@@ -50,6 +51,7 @@ private:
 
     const PocketRobot& robot_;
     const PocketCosts& costs_;
+    std::span<const std::uint32_t> first_;
     const Deadline& deadline_;
     std::vector<int> path_;
     SoonestResult result_;
@@ -69,7 +71,7 @@ std::uint32_t SoonestSearch::next_limit(PocketPosition from) {
 std::vector<SoonestSearch::Child> SoonestSearch::openings(PocketPosition from) const {
     std::vector<Child> children;
     for (int turn = 0; turn < kPocketTurns; ++turn) {
-        const std::uint32_t* row = costs_.first_row(turn);
+        const std::uint32_t* row = PocketCosts::row(first_, turn, costs_.states);
         consider(from, turn, Times(row, row + costs_.states), children);
     }
     return children;
@@ -145,9 +147,10 @@ std::uint32_t PocketRobot::bound(PocketPosition at, int axis, const Times& times
     return least;
 }
 
-SoonestResult PocketRobot::solve(PocketPosition from, const Deadline& deadline) const {
+SoonestResult PocketRobot::solve(PocketPosition from, std::span<const std::uint32_t> first,
+                                 const Deadline& deadline) const {
     if (from.is_solved()) return {.turns = {}, .cost = 0, .proven = true, .nodes = 0};
-    return SoonestSearch(*this, deadline).run(from);
+    return SoonestSearch(*this, first, deadline).run(from);
 }
 
 }  // namespace cubist

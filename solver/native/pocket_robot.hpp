@@ -20,7 +20,9 @@ public:
     PocketRobot(const PocketRobot&) = delete;
     PocketRobot& operator=(const PocketRobot&) = delete;
 
-    SoonestResult solve(PocketPosition from, const Deadline& deadline) const;
+    // The soonest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
+    SoonestResult solve(PocketPosition from, std::span<const std::uint32_t> first,
+                        const Deadline& deadline) const;
     const PocketCosts& costs() const { return *costs_; }
     std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }
     // Microseconds up to which times are known without search.

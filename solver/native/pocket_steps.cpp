@@ -134,10 +134,9 @@ SoonestResult PocketSteps::solve(PocketPosition from, std::span<const std::uint3
     if (from.is_solved()) return {.turns = {}, .cost = 0, .proven = true, .nodes = 0};
     SoonestResult best{.turns = {}, .proven = true};
     int best_state = 0;
-    const PocketCosts start{costs_->states, first, {}, {}};
     for (int turn = 0; turn < kPocketTurns; ++turn)
-        for (int state = 0; state < start.states; ++state) {
-            const std::uint32_t begun = start.first_row(turn)[state];
+        for (int state = 0; state < costs_->states; ++state) {
+            const std::uint32_t begun = PocketCosts::row(first, turn, costs_->states)[state];
             if (begun >= best.cost) continue;
             const PocketPosition at = pocket_turns().after(from, turn);
             const std::uint32_t left = follow(at, turn / 3, state, best.cost - begun, nullptr);

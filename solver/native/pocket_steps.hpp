@@ -31,7 +31,7 @@ public:
     PocketSteps(const PocketSteps&) = delete;
     PocketSteps& operator=(const PocketSteps&) = delete;
 
-    // The soonest solution when the robot starts with `first`, as in PocketCosts.
+    // The soonest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
     SoonestResult solve(PocketPosition from, std::span<const std::uint32_t> first) const;
     // Least time from a position on, after a turn of `axis` that ended in `state`.
     std::uint32_t left(PocketPosition at, int axis, int state) const {

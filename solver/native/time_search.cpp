@@ -12,9 +12,11 @@ namespace {
 // Units of phase 2 that are counted on while in phase 1, once phase 1 has so many itself: a cube
 // that is nearly solved may need none.
 constexpr int kPhase2Floor = 5, kFloorFromLength = 7;
-// How long phase 2 may be, by metric, and how many nodes one probe may cost.
+// How long phase 2 may be, by metric, and how many nodes one probe may cost; more before there is any
+// solution, for robots that cannot turn every face.
 constexpr std::array<int, 4> kPhase2Cap{10, 18, 9, 13};
-constexpr std::uint64_t kProbeNodes = 300;
+constexpr int kFirstPhase2Cap = 18;
+constexpr std::uint64_t kProbeNodes = 300, kFirstProbeNodes = 3000;
 constexpr std::uint64_t kNodesBetweenChecks = 256;
 constexpr int kMaxLength = kMaxUnits - 2;
 
@@ -184,11 +186,12 @@ bool TimeWalk::probe(int state) {
     Phase2Node node{static_cast<std::uint16_t>(path_.corners(length_)), 0,
                     static_cast<std::uint8_t>(path_.middle(length_))};
     int bound = tables_.phase2.corner_bound(node.corners, node.middle);
-    const int cap = kPhase2Cap[static_cast<int>(metric_.kind)];
+    const bool first = limit() == kNever;
+    const int cap = first ? kFirstPhase2Cap : kPhase2Cap[static_cast<int>(metric_.kind)];
     if (bound > cap || !gains(length_, axis, bound)) return !must_stop();
     node.outer = static_cast<std::uint16_t>(path_.outer(length_));
     bound = tables_.phase2.bound(node);
-    probe_limit_ = nodes + kProbeNodes;
+    probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes);
     for (int length = bound; length <= cap && gains(length_, axis, length); ++length) {
         phase2(node, 0, length, state);
         if (nodes > probe_limit_) break;

@@ -125,3 +125,11 @@ def test_the_search_alone_is_within_the_limit(name):
     fresh = build_mechanism(load_profile(name))
     plan = plan_solve(Cube.random(np.random.default_rng(3)), fresh, time_limit=0.05)
     assert 0 < plan.cpu_s <= 0.055
+
+
+@pytest.mark.parametrize("name", ["five-motor", "six-motor", "four-arm"])
+def test_a_first_plan_is_there_at_once(name):
+    mechanism = build_mechanism(load_profile(name))
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        assert plan_solve(Cube.random(rng), mechanism, time_limit=0.1).transitions
