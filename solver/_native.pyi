@@ -239,3 +239,17 @@ class NxnDatabase:
 # learning
 
 def turn_batch(states: NDArray[np.uint8], turns: NDArray[np.uint8]) -> None: ...
+
+# arrangements
+
+class RankedArrangements:
+    def __init__(self, costs: NDArray[np.float64], ranks: int) -> None: ...
+    def cost(self, turn_sum: int, parity: int, rank: int) -> float: ...
+    def arrangement(
+        self,
+        turn_sum: int,
+        parity: int,
+        rank: int,
+        pieces: NDArray[np.int64],
+        turns: NDArray[np.int64],
+    ) -> None: ...

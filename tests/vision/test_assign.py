@@ -31,7 +31,7 @@ def _all_arrangements(cost):
 
 
 @pytest.mark.parametrize(("count", "width"), [(5, 2), (4, 3), (2, 3)])
-@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("k", [1, 2, 4])
 def test_ranked_arrangements_match_exhaustive_search(count, width, k):
     cost = np.random.default_rng(count * 10 + k).random((count, count, width))
     table = RankedArrangements(cost, k)

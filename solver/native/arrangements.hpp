@@ -1,0 +1,58 @@
+// The cheapest arrangements of pieces in slots under twist or flip and parity.
+//
+// Slots are filled one after the other; a partial arrangement is known by the set of pieces used,
+// the sum of turns so far and the parity of the permutation so far. Dynamic programming over those
+// sets (Held and Karp's idea) keeps the `ranks` cheapest of each: exact for any costs, and as quick
+// for hard ones as for easy ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cubist {
+
+class RankedArrangements {
+public:
+    static constexpr int kMostPieces = 12;
+    static constexpr int kMostTurns = 3;
+    static constexpr int kMostRanks = 4;
+
+    // costs[slot][piece][turn], of pieces * pieces * turns numbers.
+    RankedArrangements(std::span<const double> costs, int pieces, int turns, int ranks);
+
+    // Infinite where there are fewer arrangements.
+    double cost(int turn_sum, int parity, int rank) const;
+
+    // Piece and turn of every slot; only for ranks whose cost is finite.
+    void arrangement(int turn_sum, int parity, int rank, std::span<std::int64_t> pieces,
+                     std::span<std::int64_t> turns) const;
+
+    int pieces() const { return pieces_; }
+    int turns() const { return turns_; }
+    int ranks() const { return ranks_; }
+
+private:
+    // A way to reach a partial arrangement: what it costs so far, the last slot's piece and turn,
+    // and where among the cheapest the rest stands.
+    struct Way {
+        double total;
+        int piece, turn, rank;
+    };
+
+    double total(std::size_t set, int rank, int parity, int turn_sum) const {
+        return totals_[((set * ranks_ + rank) * 2 + parity) * turns_ + turn_sum];
+    }
+    double piece_cost(int slot, int piece, int turn) const {
+        return costs_[(std::size_t(slot) * pieces_ + piece) * turns_ + turn];
+    }
+    Way way(std::size_t set, int parity, int turn_sum, int rank) const;
+
+    int pieces_, turns_, ranks_;
+    std::vector<double> costs_;
+    // totals_[set][rank][parity][sum of turns]
+    std::vector<double> totals_;
+};
+
+}  // namespace cubist
