@@ -58,7 +58,7 @@ from solver.cube import parse_state
     multiple=True,
     metavar="NAME[:ACTUATOR][@STAGE]",
     help=f"Make something go wrong: {', '.join(DEEDS)}; in the stage "
-    f"{', '.join(title for _, title in STAGES)} (turn unless given).",
+    f"{', '.join(title for _, title in STAGES)} (turn unless given; home for what is in view).",
 )
 @json_option
 def demo(  # noqa: PLR0913, PLR0917  # one argument per option
@@ -105,7 +105,8 @@ def exit_code(outcome: DemoOutcome) -> ExitCode:
     """Done only when the simulated robot itself says so; faults and people have their own codes."""
     if outcome.good:
         return ExitCode.DONE
-    codes = {"fault": ExitCode.FAILED, "stopped": ExitCode.STOPPED}
+    failed = dict.fromkeys(("fault", "slipped", "jammed"), ExitCode.FAILED)
+    codes = failed | {"stopped": ExitCode.STOPPED}
     return codes.get(outcome.record.outcome or "", ExitCode.NO)
 
 

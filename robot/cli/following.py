@@ -21,6 +21,10 @@ _CODES = {
     "done": ExitCode.DONE,
     "not-solved": ExitCode.NO,
     "unreadable": ExitCode.NO,
+    "no-cube": ExitCode.NO,
+    "two-cubes": ExitCode.NO,
+    "wrong-size": ExitCode.NO,
+    "face-covered": ExitCode.NO,
     "stopped": ExitCode.STOPPED,
 }
 
@@ -54,8 +58,16 @@ def tell(record: Mapping[str, Any]) -> None:
         click.secho(line, fg="green", bold=True)
     else:
         complain(f"{line}: {record['reason']}")
+        _tell_remedy(record)
     if record.get("moves"):
         click.echo(record["moves"])
+
+
+def _tell_remedy(record: Mapping[str, Any]) -> None:
+    """What to do about what ended the run, where the reason does not say so itself."""
+    remedy = record["faults"][-1]["remedy"] if record["faults"] else ""
+    if remedy and remedy.rstrip(".") not in record["reason"]:
+        note(f"What to do: {remedy}")
 
 
 def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:

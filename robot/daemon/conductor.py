@@ -284,6 +284,17 @@ def _performer(request: StartRequest, mind: Mind) -> Performer:
     return solving.solve
 
 
+_OUTCOMES: dict[str, Outcome] = {
+    "unreadable": "unreadable",
+    "no-cube": "no-cube",
+    "two-cubes": "two-cubes",
+    "wrong-size": "wrong-size",
+    "face-covered": "face-covered",
+    "cube-slipped": "slipped",
+    "home-missing": "jammed",
+}
+"""How a job ends, by the code of what ended it; everything else is a ``fault``."""
+
+
 def _outcome_of(error: CubistError) -> Outcome:
-    code = getattr(error, "code", "fault")
-    return "unreadable" if code == "unreadable" else "fault"
+    return _OUTCOMES.get(getattr(error, "code", ""), "fault")

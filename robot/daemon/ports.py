@@ -133,6 +133,9 @@ class Mind(Protocol):
     def tour(self, state: Any | None, faces: Sequence[str] | None) -> Tour:
         """The scan from a mechanism state (None: as homed) of these faces (None: all needed)."""
 
+    def recognise(self, look: Look) -> None:
+        """Raise :class:`NotReadable` for a look that shows no face, or not of such a cube."""
+
     def read(self, looks: Sequence[Look]) -> Reading:
         """Decide the cube from all looks, several at a face included; :class:`NotReadable`."""
 
@@ -187,15 +190,30 @@ def fault_record(error: CubistError) -> FaultRecord:
     )
 
 
+_REMEDIES = {
+    "unreadable": "Clean the lens, check the light and that the cube sits well, then start again.",
+    "no-cube": "Put a cube in, then start again.",
+    "two-cubes": "Leave only the cube that is to be solved in the camera's view, then start again.",
+    "wrong-size": "Put a cube in of the size the robot is for, then start again.",
+    "face-covered": "Take your hands and whatever else is in the way out of the robot, "
+    "then start again.",
+}
+
+
 class NotReadable(CubistError, RuntimeError):
-    """What the camera shows is no cube we can be sure of; ``look_again`` names doubtful faces."""
+    """What the camera shows is no cube we can be sure of; ``look_again`` names doubtful faces.
 
-    code = "unreadable"
-    remedy = "Clean the lens, check the light and that the cube sits well, then start again."
+    ``code`` says what it shows instead, as far as that can be told: ``no-cube``, ``two-cubes``,
+    ``wrong-size``, ``face-covered``, else ``unreadable``.
+    """
 
-    def __init__(self, reason: str, look_again: Sequence[str] = ()) -> None:
+    def __init__(
+        self, reason: str, look_again: Sequence[str] = (), code: str = "unreadable"
+    ) -> None:
         super().__init__(reason)
         self.look_again = tuple(look_again)
+        self.code = code
+        self.remedy = _REMEDIES[code]
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,14 @@ def encoded(frame: Frame) -> bytes:
     return data.tobytes()
 
 
+def decoded(picture: bytes) -> NDArray[np.uint8]:
+    """What :func:`encoded` made a JPEG of: uint8[H, W, 3], RGB."""
+    bgr = cv2.imdecode(np.frombuffer(picture, dtype=np.uint8), cv2.IMREAD_COLOR)
+    if bgr is None:
+        raise ValueError("no JPEG")
+    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
 class _explained:  # noqa: N801  # used like a function: `with _explained():`
     """A camera's failure becomes a named fault of the robot."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from robot.daemon.job import Job
@@ -25,6 +26,13 @@ RECONNECT_EVERY_S = 0.5
 
 TELLING_FACES = 5
 """Faces that tell most cubes; of fewer it is not worth asking."""
+
+
+@dataclass
+class _Stand:
+    """Where the mechanism stands, kept while it moves from look to look (None: as homed)."""
+
+    state: Any
 
 
 async def home(job: Job, robot: Robot) -> Outcome:
@@ -93,10 +101,24 @@ async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: An
         state = await perform(job, robot, plan, reading.cube)
         if not robot.policy.check_after:
             return "done"
-        reading, state = await _scan(job, robot, State.CHECKING, state)
+        reading, state = await _checked(job, robot, state)
         if reading.is_solved:
             return "solved"
     return "not-solved"
+
+
+async def _checked(job: Job, robot: Robot, state: Any) -> tuple[Reading, Any]:
+    """See the cube that was turned; that it cannot be read any more is the motion's failure."""
+    try:
+        return await _scan(job, robot, State.CHECKING, state)
+    except NotReadable as error:
+        raise MotionFault(
+            "cube-slipped",
+            f"after turning, the camera does not see what it should: {error}",
+            "See that the cube sits straight and turns freely, and that no motor is jammed, then "
+            "start again.",
+            recoverable=True,
+        ) from error
 
 
 async def _home(job: Job, robot: Robot) -> None:
@@ -107,11 +129,12 @@ async def _home(job: Job, robot: Robot) -> None:
 async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Reading, Any]:
     """See all faces and read them; again those that left doubt. Also where the robot ends up."""
     looks: list[Look] = []
+    stand = _Stand(state)
     wanted: tuple[str, ...] | None = None
     for attempt in range(robot.policy.scan_retries + 1):
-        state = await _look_around(job, robot, phase, state, wanted, looks)
         last = attempt == robot.policy.scan_retries
         try:
+            await _look_around(job, robot, phase, stand, wanted, looks)
             reading = await _read(job, robot, phase, looks)
         except NotReadable:
             if last:
@@ -127,7 +150,7 @@ async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Readi
         job.record.facelets = reading.facelets
         job.record.reading = dict(reading.detail)
     await job.save()
-    return reading, state
+    return reading, stand.state
 
 
 async def _read(job: Job, robot: Robot, phase: State, looks: Sequence[Look]) -> Reading:
@@ -146,27 +169,31 @@ async def _look_around(
     job: Job,
     robot: Robot,
     phase: State,
-    state: Any,
+    stand: _Stand,
     faces: tuple[str, ...] | None,
     looks: list[Look],
-) -> Any:
-    """Move through a tour, adding to ``looks``; the mechanism's state at its end."""
+) -> None:
+    """Move through a tour, adding to ``looks``."""
     timing = "scan" if phase is State.SCANNING else "check"
     job.enter(phase, "planning the looks")
-    tour = await job.do(timing, robot.mind.tour, state, faces)
+    tour = await job.do(timing, robot.mind.tour, stand.state, faces)
     for number, view in enumerate(tour.views):
         job.enter(phase, f"looking at {view.face} ({number + 1} of {len(tour.views)})")
         if view.schedule is not None:
             await job.do(timing, robot.hands.perform, view.schedule, job.advance)
+        stand.state = view.state
         if number == 0:
             await job.do(timing, robot.eyes.settle)
         look = await job.do(timing, robot.eyes.look, view)
         looks.append(look)
         await job.save_photo(f"{phase}-{len(looks)}-{look.face}.jpg", look.picture)
+        if number == 0 and phase is State.SCANNING:
+            # Before the robot turns what may be a hand, or nothing.
+            await job.do("read", robot.mind.recognise, look)
         more = phase is State.SCANNING and number + 1 < len(tour.views)
         if more and await _is_known(job, robot, looks):
-            return view.state
-    return tour.end
+            return
+    stand.state = tour.end
 
 
 async def _is_known(job: Job, robot: Robot, looks: Sequence[Look]) -> bool:

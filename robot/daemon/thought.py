@@ -24,6 +24,7 @@ from robot.daemon.ports import (
     Tour,
     ViewPoint,
 )
+from robot.daemon.views import odd_view, usual_oddity
 from robot.planner import (
     Mechanism,
     Plan,
@@ -40,6 +41,7 @@ from solver.cube import Cube, parse_state
 from solver.errors import CubistError, SearchFailed
 from solver.pocket import PocketCube
 from solver.solution import CancelFlag
+from vision.consistency import repeated_face
 from vision.reader import CubeReading, Unreadable, read_cube
 from vision.sticker_colours import FaceColours, StickerColours, merge_looks
 
@@ -65,6 +67,12 @@ class Thought:
         views = [view for step in scan.steps for view in _views_of(step)]
         return Tour(tuple(views), scan.end)
 
+    def recognise(self, look: Look) -> None:
+        """See :meth:`robot.daemon.ports.Mind.recognise`."""
+        odd = odd_view(look, self._size) if self._policy.check_view else None
+        if odd is not None:
+            raise NotReadable(str(odd), look.face, odd.trouble) from odd
+
     def read(self, looks: Sequence[Look]) -> Reading:
         """See :meth:`robot.daemon.ports.Mind.read`."""
         faces: dict[str, list[FaceColours]] = {}
@@ -77,16 +85,24 @@ class Thought:
             self._explanation = partial(explanation, tuple(looks), colours, reading)
         except Unreadable as error:
             self._explanation = partial(explanation, tuple(looks), colours, error)
-            raise NotReadable(error.reason, tuple(error.look_again or "")) from error
+            raise self._refusal(error, looks, colours) from error
         if reading.corrections:
             # The robot knows how it holds the cube: a face seen turned means that it does not.
-            raise MotionFault(
-                "cube-slipped",
-                f"the cube is not held as expected: {'; '.join(reading.corrections)}",
-                "See that the cube sits straight and turns freely, then start again.",
-                recoverable=True,
-            )
+            raise _slipped("; ".join(reading.corrections))
         return _reading(reading)
+
+    def _refusal(
+        self, error: Unreadable, looks: Sequence[Look], colours: StickerColours
+    ) -> NotReadable | MotionFault:
+        """Why the looks could not be read: what is in view instead, if that can be told."""
+        again = tuple(error.look_again or "")
+        odd = usual_oddity(looks, self._size)
+        if odd is not None:
+            return NotReadable(str(odd), again, odd.trouble)
+        alike = repeated_face(colours)
+        if alike is not None and error.look_again in alike:
+            return _slipped(error.reason)
+        return NotReadable(error.reason, again)
 
     def explanation(self) -> Callable[[], bytes]:
         """See :meth:`robot.daemon.ports.Mind.explanation`."""
@@ -165,6 +181,16 @@ class Thought:
     def scramble(self, cube: Cube | PocketCube, state: State | None) -> MotionPlan:
         """See :meth:`robot.daemon.ports.Mind.scramble`: what solves the inverse performs it."""
         return self.plan(cube.inverse, state, threading.Event())
+
+
+def _slipped(what: str) -> MotionFault:
+    return MotionFault(
+        "cube-slipped",
+        f"the cube did not move as it should have: {what}",
+        "See that the cube sits straight and turns freely, and that no motor is jammed, then "
+        "start again.",
+        recoverable=True,
+    )
 
 
 def motion_plan(plan: Plan) -> MotionPlan:

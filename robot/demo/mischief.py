@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from robot.daemon.states import State
 from robot.demo.cable import Cable
 from robot.demo.progress import STAGES
+from robot.twin.props import OddView
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from solver.errors import CubistError
@@ -69,7 +70,8 @@ def parse_mischief(text: str, actuators: Collection[str]) -> Mischief:
         )
     if subject and name not in ACTUATOR_DEEDS:
         raise BadMischief(f"{name} happens to no actuator: leave :{subject} away")
-    return Mischief(name, subject, stages[stage] if stage else State.TURNING)
+    usual = State.HOMING if name in STANDING_DEEDS else State.TURNING
+    return Mischief(name, subject, stages[stage] if stage else usual)
 
 
 class Mischiefs:
@@ -102,7 +104,8 @@ class Mischiefs:
         self._tasks.clear()
 
     async def _later(self, mischief: Mischief) -> None:
-        await asyncio.sleep(self._delay_s)
+        if mischief.name not in STANDING_DEEDS:
+            await asyncio.sleep(self._delay_s)
         await mischief.happen(self._scene)
 
 
@@ -168,6 +171,16 @@ async def _noise(scene: Scene, subject: str) -> None:
     _cable(scene).noise = NOISE
 
 
+def _odd_view(odd: OddView) -> Deed:
+    """Something else is in view, from now on."""
+
+    async def happen(scene: Scene, subject: str) -> None:
+        del subject
+        scene.studio.disturbances.odd = odd
+
+    return happen
+
+
 def _cable(scene: Scene) -> Cable:
     if scene.cable is None:
         raise BadMischief("this demo has no cable to play with")
@@ -185,8 +198,12 @@ DEEDS: dict[str, Deed] = {
     "reset": _reset,
     "unplug": _unplug,
     "noise": _noise,
+    **{str(odd): _odd_view(odd) for odd in OddView},
 }
 """Faults by the names people use."""
+
+STANDING_DEEDS = frozenset(map(str, OddView))
+"""Those that are there from the start rather than happen; unless told, before the first look."""
 
 ACTUATOR_DEEDS = frozenset({"jam", "lost-steps", "end-stop"})
 """Those that happen to an actuator."""

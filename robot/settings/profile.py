@@ -98,6 +98,7 @@ class PolicySettings(Settings):
     scan_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
     solve_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
     check_after: bool = True
+    check_view: bool = True
 
 
 class SimulatedActuator(Settings):

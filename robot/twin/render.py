@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import cv2
@@ -48,6 +49,14 @@ class Light:
     glare_at: tuple[float, float] = (0.5, 0.45)
 
 
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """A convex polygon in front of everything: float64[n, 2] in fractions of the picture, sRGB."""
+
+    corners: FloatArray
+    colour: tuple[int, ...]
+
+
 class Painter:
     """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels."""
 
@@ -59,13 +68,27 @@ class Painter:
         self._light: Light | None = None
         self._field = np.zeros(0, dtype=np.float32)
 
-    def paint(self, body: CubeBody, pose: Pose, light: Light, covered: bool = False) -> Image:
-        """uint8[H, W, 3] RGB of the cube as it stands; ``covered`` puts the lid in the way."""
+    def paint(
+        self,
+        body: CubeBody | None,
+        pose: Pose,
+        light: Light,
+        covered: bool = False,
+        props: Iterable[Patch] = (),
+    ) -> Image:
+        """uint8[H, W, 3] RGB of the cube, if there is one, as it stands.
+
+        ``covered`` puts the lid in the way; ``props`` are in front of it all.
+        """
         scene = self._background()
-        self._draw_cube(scene, body, pose)
+        if body is not None:
+            self._draw_cube(scene, body, pose)
         self._draw_covers(scene, pose)
         if covered:
             self._draw_lid(scene)
+        for patch in props:
+            size = (self._optics.width, self._optics.height)
+            self._fill(scene, patch.corners * size, patch.colour)
         return self._expose(scene, light)
 
     def _background(self) -> Image:
@@ -144,7 +167,7 @@ class Painter:
         y = np.linspace(-1, 1, self._optics.height)[:, None]
         return x, y
 
-    def _fill(self, scene: Image, corners: FloatArray, colour: tuple[int, int, int]) -> None:
+    def _fill(self, scene: Image, corners: FloatArray, colour: tuple[int, ...]) -> None:
         """Fill a convex polygon given in pixels, smooth at its edges."""
         fixed = np.round(corners * (1 << SUBPIXEL_BITS)).astype(np.int32)
         cv2.fillConvexPoly(scene, fixed, colour, cv2.LINE_AA, SUBPIXEL_BITS)

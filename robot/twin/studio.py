@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from robot.settings.profile import CameraSettings, View
-from robot.twin.cube import SITES, CubeBody, face_axes
+from robot.twin.cube import SITES, CubeBody, face_axes, scrambled
 from robot.twin.optics import place_camera
-from robot.twin.render import Image, Light, Painter
+from robot.twin.props import OddView, hand, second_cube
+from robot.twin.render import Image, Light, Painter, Patch
 from robot.twin.simulated import SimulatedRobot
 from vision.photos import face_files, load_photo
 
@@ -31,6 +32,8 @@ class Disturbances:
     light: Light = field(default_factory=Light)
     repainted: dict[int, str] = field(default_factory=dict)
     """Sticker number (as in the facelets at the start) -> the letter it seems to have."""
+    odd: OddView | None = None
+    """What is in view that should not be, or not in view that should."""
 
 
 class Studio:
@@ -61,11 +64,25 @@ class Studio:
         if photograph is not None:
             return Shot(photograph, calibrated=False)
         covered = not any(self._in_sight(view) for view in camera.views)
-        with_faults = self._disturbed(self._robot.body)
-        pose = self._robot.pose()
         light = self.disturbances.light
-        image = self._painters[name].paint(with_faults, pose, light, covered)
+        shown, pose = self._shown(), self._robot.pose()
+        image = self._painters[name].paint(shown, pose, light, covered, self._props())
         return Shot(image, calibrated=not self._photographs)
+
+    def _shown(self) -> CubeBody | None:
+        """The cube that the camera sees, if any."""
+        body, odd = self._robot.body, self.disturbances.odd
+        if odd is OddView.NO_CUBE:
+            return None
+        if odd is OddView.WRONG_SIZE:
+            return scrambled(3 if body.size == 2 else 2, 1)
+        return self._disturbed(body)
+
+    def _props(self) -> Iterable[Patch]:
+        """What else it sees."""
+        props = {OddView.HAND: hand, OddView.TWO_CUBES: second_cube}
+        odd = self.disturbances.odd
+        return props[odd]() if odd in props else ()
 
     def _in_sight(self, view: View) -> bool:
         """Whether the parts of the robot that can be in the way are out of it."""

@@ -119,6 +119,7 @@ class FakeMind:
 
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
     plans: int = 0
+    odd: list[Exception] = field(default_factory=list)
     cuts: list[Parts] = field(default_factory=list)
     better: MotionPlan | None = None
     toured_from: list[Any] = field(default_factory=list)
@@ -130,6 +131,10 @@ class FakeMind:
         return Tour(
             tuple(ViewPoint(MOTION, face, None, f"at {face}") for face in wanted), "after the tour"
         )
+
+    def recognise(self, look: Look) -> None:
+        if self.odd:
+            raise self.odd.pop(0)
 
     def read(self, looks: Sequence[Look]) -> Reading:
         found = self.readings.pop(0)

@@ -163,6 +163,49 @@ async def test_unreadable_pictures_are_taken_again_then_refused(
     assert len(fake.eyes.seen) == 18
 
 
+@pytest.mark.parametrize("code", ["no-cube", "two-cubes", "wrong-size", "face-covered"])
+async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
+    conductor: Conductor, fake: Any, code: str
+) -> None:
+    fake.mind.odd = [NotReadable("not a cube", "U", code)] * 3
+    record = await run(conductor)
+    assert record.outcome == code
+    assert (record.faults[-1].code, fake.eyes.seen) == (code, ["U"] * 3)
+    assert record.faults[-1].remedy.endswith("then start again.")
+    assert conductor.state is State.FAULT
+    assert (await run(conductor)).outcome == "solved"
+
+
+async def test_a_hand_that_is_taken_away_does_not_end_the_job(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.mind.odd = [NotReadable("a hand", "U", "face-covered")]
+    assert (await run(conductor)).outcome == "solved"
+    assert fake.mind.toured_from[:2] == [None, "at U"]
+
+
+async def test_without_retries_a_person_is_asked_at_once(conductor: Conductor, fake: Any) -> None:
+    fake.policy = Policy(scan_retries=0, solve_retries=0)
+    conductor.robot = fake.robot()
+    fake.mind.odd = [NotReadable("a hand", "U", "face-covered")]
+    assert (await run(conductor)).outcome == "face-covered"
+    fake.hands.faults = [jam()]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == ("fault", 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"), [("cube-slipped", "slipped"), ("home-missing", "jammed")]
+)
+async def test_slipping_and_jamming_have_names_of_their_own(
+    conductor: Conductor, fake: Any, code: str, outcome: str
+) -> None:
+    fake.hands.faults = [MotionFault(code, "it went wrong", "See to it", recoverable=True)] * 2
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == (outcome, 2)
+    assert record.faults[-1].remedy == "See to it"
+
+
 async def test_a_solved_cube_is_left_alone(conductor: Conductor, fake: Any) -> None:
     fake.mind.readings = ["solved"]
     assert (await run(conductor)).outcome == "already-solved"

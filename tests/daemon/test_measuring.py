@@ -7,18 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.calibration import BadCalibration, Calibration, apply
 from robot.colours import as_values, stored_colours
 from robot.daemon.measuring import measured_colours, measured_timing
 from robot.daemon.ports import Look, NotReadable
+from robot.daemon.sight import encoded
 from robot.daemon.thought import Thought
 from robot.planner import build_mechanism
 from robot.schedule import Schedule
 from robot.settings import load_profile
 from vision.calibrate import CalibrationFailed
 from vision.colours import USUAL, ColourReferences
+from vision.frame import Frame
+from vision.locate import FaceGrid
 from vision.reader import Unreadable
 from vision.sticker_colours import FACES, FaceColours
 
@@ -176,8 +180,10 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("robot.daemon.thought.read_cube", read)
     values = as_values(ColourReferences(USUAL))
     calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
-    look = Look("U", "top", b"", solved_face("U"), None)
-    with pytest.raises(NotReadable, match="enough seen"):
+    grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
+    grid = FaceGrid.of_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
+    look = Look("U", "top", encoded(grey), solved_face("U"), grid)
+    with pytest.raises(NotReadable, match="no cube is in view"):
         Thought(calibrated, build_mechanism(calibrated)).read([look])
     assert used[0] is not None
     assert used[0].linear_rgb == pytest.approx(USUAL)

@@ -15,7 +15,7 @@ import pytest
 
 from robot.daemon.client import ControlClient
 from robot.daemon.models import Status
-from robot.demo.children import Child, executable, running
+from robot.demo.children import Child, DemoFault, executable, running
 from robot.demo.follow import DaemonView
 from robot.runs import RunRecord
 from robot.settings import RobotProfile, load_profile
@@ -64,7 +64,10 @@ class Bench:
             *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
         ]
         async with running("cubistd", command, self.folder) as child, self.view() as view:
-            await view.ready()
+            try:
+                await view.ready()
+            except DemoFault:
+                pytest.fail(f"{child.process.returncode}: {child.log.read_text()}")
             yield child, view
 
     def view(self) -> DaemonView:
