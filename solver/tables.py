@@ -1,8 +1,8 @@
 """Tables on disk: made when first needed, checked when loaded, shared by all processes.
 
 A table is a file of the cache directory: a page with a header, then the table's bytes, which are
-mapped read-only. A file that is damaged or of another version is made anew; where nothing can be
-stored the table is kept in memory and the log says so.
+mapped read-only. A file that is damaged is made anew, one of an older version is replaced; where
+nothing can be stored the table is kept in memory and the log says so.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def load(
         _log.warning("cannot keep the table %s (%s); %s", name, error, _IN_MEMORY)
         return _made_in_memory(name, size, make, report)
     try:
-        return _kept(directory / f"{name}.table", version, size, make, report)
+        return _kept(_path(directory, name, version), version, size, make, report)
     except OSError as error:
         _log.warning(
             "cannot keep the table %s in %s (%s): make that directory writable or set "
@@ -81,6 +81,14 @@ def load(
             _IN_MEMORY,
         )
     return _made_in_memory(name, size, make, report)
+
+
+def _path(directory: Path, name: str, version: int) -> Path:
+    return directory / f"{name}.v{version}.table"  # a name has no dot
+
+
+def _name_of(path: Path) -> str:
+    return path.name.partition(".")[0]
 
 
 def _kept(
@@ -100,8 +108,9 @@ def _found_or_stored(
     found = _mapped(path, version, size)  # another process may have made it meanwhile
     if found is None:
         if path.exists():
-            _log.warning("the table %s is damaged or of another version: making it anew", path)
+            _log.warning("the table %s is damaged: making it anew", path)
         _store(path, version, size, make, report)
+        _remove_older(path, version)
         found = _mapped(path, version, size)
     if found is None:
         raise OSError(f"{path} cannot be read back")
@@ -137,7 +146,7 @@ def _store(
             os.posix_fallocate(file.fileno(), 0, HEADER_SIZE + size)
             # Not closed by `with`: an error's traceback may still look into the pages.
             pages = mmap.mmap(file.fileno(), HEADER_SIZE + size)
-            _fill(pages, path.stem, version, size, make, report)
+            _fill(pages, _name_of(path), version, size, make, report)
             pages.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -192,6 +201,15 @@ def _remove_leftovers(directory: Path) -> None:
     for leftover in directory.glob("*.tmp"):
         with suppress(OSError):
             leftover.unlink()
+
+
+def _remove_older(path: Path, version: int) -> None:
+    """Files of the same table that only an older release would use."""
+    name = _name_of(path)
+    older = [_path(path.parent, name, number) for number in range(version)]
+    for file in [path.with_name(f"{name}.table"), *older]:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -22,7 +22,8 @@ public:
             Phase1Child& child = children_[count_++];
             child.generator = static_cast<std::uint8_t>(std::countr_zero(generators));
             child.node = tables.after(parent, child.generator);
-            __builtin_prefetch(tables.distance_byte(child.node));
+            tables.prefetch_class(child.node);
+            tables.prefetch_distance(child.node);
         }
     }
 

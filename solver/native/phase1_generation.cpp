@@ -21,6 +21,7 @@ public:
         : turns_(metric.phase1),
           generators_(static_cast<int>(turns_.generators.size())),
           layout_(generators_),
+          class_layout_(generators_),
           bytes_(bytes) {}
 
     bool run(int threads, const Progress& progress);
@@ -29,16 +30,17 @@ private:
     void make_moves();
     void make_twists();
     void make_steps();
+    void store_classes(const std::vector<PartSteps>& steps);
     std::size_t spread(int found);
     std::size_t ask(int found, int first_class, int last_class);
     std::size_t ask_all(int found, int threads);
     std::size_t reach(int flip_slice_class, int twist, int value);
     bool has_neighbour(int flip_slice_class, int twist, int value);
 
-    std::uint8_t* row(int flip_slice_class) {
-        return part<std::uint8_t>(bytes_, layout_.distances) +
-               std::size_t(flip_slice_class) * kDistanceRow;
+    std::uint8_t* of_class(int flip_slice_class) {
+        return bytes_.data() + layout_.classes + flip_slice_class * class_layout_.bytes;
     }
+    std::uint8_t* row(int flip_slice_class) { return of_class(flip_slice_class) + class_layout_.row; }
     // Other threads may write the same byte's row only as its owner; reads may be stale, not torn.
     static int get(std::uint8_t* row, int twist) {
         return std::atomic_ref(row[twist / 4]).load(std::memory_order_relaxed) >> (twist % 4 * 2) &
@@ -58,15 +60,16 @@ private:
     const TurnSet& turns_;
     int generators_;
     Phase1Layout layout_;
+    ClassLayout class_layout_;
     std::span<std::uint8_t> bytes_;
     FlipSliceClasses classes_;
-    std::uint32_t* class_moves_ = nullptr;
+    std::vector<std::uint32_t> class_moves_;  // packed classes
     std::uint16_t* twist_moves_ = nullptr;
     std::uint16_t* conjugates_ = nullptr;
 };
 
 void Generation::make_moves() {
-    class_moves_ = part<std::uint32_t>(bytes_, layout_.class_moves);
+    class_moves_.resize(std::size_t{kFlipSliceClasses} * generators_);
     auto* representatives = part<std::uint32_t>(bytes_, layout_.representatives);
     for (int c = 0; c < kFlipSliceClasses; ++c) {
         representatives[c] = classes_.representatives[c];
@@ -75,6 +78,24 @@ void Generation::make_moves() {
         for (int g = 0; g < generators_; ++g)
             class_moves_[c * generators_ + g] =
                 classes_.packed[flip_slice_of(cube * composite_cube(turns_.generators[g]))];
+    }
+}
+
+void Generation::store_classes(const std::vector<PartSteps>& steps) {
+    for (int c = 0; c < kFlipSliceClasses; ++c) {
+        std::uint8_t* const to = of_class(c);
+        std::fill_n(to, class_layout_.row, std::uint8_t{0});
+        std::fill_n(row(c), class_layout_.bytes - class_layout_.row, std::uint8_t{0xFF});
+        for (int g = 0; g < generators_; ++g) {
+            const std::uint32_t packed = class_moves_[c * generators_ + g];
+            const auto number = static_cast<std::uint16_t>(packed / kSymmetries);
+            std::memcpy(to + 2 * g, &number, sizeof number);
+            to[class_layout_.symmetries + g / 2] |=
+                static_cast<std::uint8_t>(packed % kSymmetries << (g % 2 * 4));
+        }
+        std::memcpy(to + class_layout_.nearer, &steps[c].nearer, ClassLayout::kMaskBytes);
+        std::memcpy(to + class_layout_.not_farther, &steps[c].not_farther, ClassLayout::kMaskBytes);
+        to[class_layout_.distance] = static_cast<std::uint8_t>(steps[c].distance);
     }
 }
 
@@ -120,9 +141,11 @@ void fill_steps(PartSteps* steps, int size, int generators, const auto& after) {
 }
 
 void Generation::make_steps() {
+    std::vector<PartSteps> steps(kFlipSliceClasses);
     fill_steps(
-        part<PartSteps>(bytes_, layout_.class_steps), kFlipSliceClasses, generators_,
+        steps.data(), kFlipSliceClasses, generators_,
         [this](int value, int g) { return class_moves_[value * generators_ + g] / kSymmetries; });
+    store_classes(steps);
     fill_steps(part<PartSteps>(bytes_, layout_.twist_steps), kTwists, generators_,
                [this](int value, int g) { return twist_moves_[value * generators_ + g]; });
 }
@@ -205,7 +228,6 @@ bool Generation::run(int threads, const Progress& progress) {
     make_moves();
     make_twists();
     make_steps();
-    std::fill_n(row(0), std::size_t{kFlipSliceClasses} * kDistanceRow, std::uint8_t{0xFF});
     std::size_t last = reach(0, 0, 0), known = last;
     for (int depth = 0; last > 0; ++depth) {
         if (!progress(0.1 + 0.9 * static_cast<double>(known) / kNodes)) return false;

@@ -28,6 +28,15 @@ public:
         corners_known_ = std::min(corners_known_, depth);
         edges_known_ = std::min(edges_known_, depth);
     }
+    // Makes the path this one, up to wherever it is used.
+    void follow(const std::array<std::uint8_t, kMaxDepth>& generators, int length) {
+        const auto [own, other] =
+            std::mismatch(generators_.begin(), generators_.begin() + length, generators.begin());
+        const auto depth = static_cast<int>(own - generators_.begin());
+        std::copy_n(other, length - depth, own);
+        corners_known_ = std::min(corners_known_, depth);
+        edges_known_ = std::min(edges_known_, depth);
+    }
     int generator(int depth) const { return generators_[depth]; }
 
     // At the end of phase 1 after `length` turns.
@@ -35,10 +44,11 @@ public:
         carry_corners(length);
         return corners_[length];
     }
-    int middle(int length) {
+    int middle_placement(int length) {
         carry_corners(length);
-        return middle_[length] % kOrders;
+        return middle_[length];
     }
+    int middle(int length) { return middle_placement(length) % kOrders; }
     int outer(int length) {
         carry_edges(length);
         return outer_edges(up_[length], down_[length]);

@@ -6,16 +6,13 @@
 namespace cubist {
 Phase1Layout::Phase1Layout(int generators)
     : representatives(0),
-      class_moves(aligned(kFlipSliceClasses * sizeof(std::uint32_t))),
-      twist_moves(class_moves +
-                  aligned(std::size_t{kFlipSliceClasses} * generators * sizeof(std::uint32_t))),
+      twist_moves(aligned(kFlipSliceClasses * sizeof(std::uint32_t))),
       twist_conjugates(twist_moves +
                        aligned(std::size_t{kTwists} * generators * sizeof(std::uint16_t))),
-      class_steps(twist_conjugates +
+      twist_steps(twist_conjugates +
                   aligned(std::size_t{kTwists} * kSymmetries * sizeof(std::uint16_t))),
-      twist_steps(class_steps + aligned(kFlipSliceClasses * sizeof(PartSteps))),
-      distances(twist_steps + aligned(kTwists * sizeof(PartSteps))),
-      bytes(distances + aligned(std::size_t{kFlipSliceClasses} * kDistanceRow)) {}
+      classes(twist_steps + aligned(kTwists * sizeof(PartSteps))),
+      bytes(classes + kFlipSliceClasses * ClassLayout(generators).bytes) {}
 
 std::size_t Phase1Tables::size(const Metric& metric) {
     return Phase1Layout(static_cast<int>(metric.phase1.generators.size())).bytes;
@@ -23,18 +20,17 @@ std::size_t Phase1Tables::size(const Metric& metric) {
 
 Phase1Tables::Phase1Tables(const Metric& metric, std::span<const std::uint8_t> bytes)
     : generators_(static_cast<int>(metric.phase1.generators.size())),
+      layout_(generators_),
       seen_(conjugate_generators(metric.phase1.generators)),
       products_(symmetries().product),
       unseen_(symmetries().inverse) {
     const Phase1Layout layout(generators_);
     if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-1 table of a wrong size");
     representatives_ = part<std::uint32_t>(bytes, layout.representatives);
-    class_moves_ = part<std::uint32_t>(bytes, layout.class_moves);
     twist_moves_ = part<std::uint16_t>(bytes, layout.twist_moves);
     twist_conjugates_ = part<std::uint16_t>(bytes, layout.twist_conjugates);
-    class_steps_ = part<PartSteps>(bytes, layout.class_steps);
     twist_steps_ = part<PartSteps>(bytes, layout.twist_steps);
-    distances_ = bytes.data() + layout.distances;
+    classes_ = bytes.data() + layout.classes;
 }
 
 Phase1Node Phase1Tables::node_of(const CubieCube& cube) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "coordinates.hpp"
@@ -22,8 +23,25 @@ constexpr int kDistanceRow = (kTwists + 3) / 4;
 // Where the parts of a table lie in its bytes.
 struct Phase1Layout {
     explicit Phase1Layout(int generators);
-    std::size_t representatives, class_moves, twist_moves, twist_conjugates, class_steps,
-        twist_steps, distances, bytes;
+    std::size_t representatives, twist_moves, twist_conjugates, twist_steps, classes, bytes;
+};
+
+// All that is known of a class, in one place of memory: where each generator leads, which lower or
+// keep the distance of the class alone, then the distances of all twists. The first part fits a
+// cache line, or two where there are many generators.
+struct ClassLayout {
+    explicit constexpr ClassLayout(int generators)
+        : symmetries(generators * 2),
+          nearer(symmetries + (generators + 1) / 2),
+          not_farther(nearer + kMaskBytes),
+          distance(not_farther + kMaskBytes),
+          row(aligned(distance + 1)),
+          bytes(aligned(row + kDistanceRow)) {}
+
+    static constexpr std::size_t kMaskBytes = 6;
+    static_assert(8 * kMaskBytes >= kComposites);
+
+    std::size_t symmetries, nearer, not_farther, distance, row, bytes;
 };
 
 // Which generators lead where in one part of the node alone: a cheap bound before the exact one.
@@ -59,12 +77,14 @@ public:
     Phase1Node node_of(const CubieCube& cube) const;
     // The generator is numbered in the representative's frame.
     Phase1Node after(Phase1Node node, int seen_generator) const {
-        const std::uint32_t packed =
-            class_moves_[node.flip_slice_class * generators_ + seen_generator];
-        const int symmetry = static_cast<int>(packed % kSymmetries);
+        const std::uint8_t* const from = of_class(node);
+        std::uint16_t to;
+        std::memcpy(&to, from + 2 * seen_generator, sizeof to);
+        const int symmetry =
+            from[layout_.symmetries + seen_generator / 2] >> (seen_generator % 2 * 4) & 15;
         const int twist = twist_moves_[node.twist * generators_ + seen_generator];
-        return {static_cast<std::uint16_t>(packed / kSymmetries),
-                twist_conjugates_[symmetry * kTwists + twist], products_[symmetry][node.symmetry]};
+        return {to, twist_conjugates_[symmetry * kTwists + twist],
+                products_[symmetry][node.symmetry]};
     }
     // The frame's numbers of the cube's generators, and back.
     int seen(Phase1Node node, int generator) const { return seen_[node.symmetry][generator]; }
@@ -73,12 +93,13 @@ public:
     }
     // The generators, in the frame's numbers, that may come within `left` of the goal.
     std::uint64_t worthwhile(Phase1Node node, int left) const {
-        return class_steps_[node.flip_slice_class].within(left) &
-               twist_steps_[node.twist].within(left);
+        return class_steps(node).within(left) & twist_steps_[node.twist].within(left);
     }
-
+    // Ask for what will be looked at of a node.
+    void prefetch_class(Phase1Node node) const { __builtin_prefetch(of_class(node)); }
+    void prefetch_distance(Phase1Node node) const { __builtin_prefetch(distance_byte(node)); }
     const std::uint8_t* distance_byte(Phase1Node node) const {
-        return distances_ + std::size_t{node.flip_slice_class} * kDistanceRow + node.twist / 4;
+        return of_class(node) + layout_.row + node.twist / 4;
     }
     int distance_modulo_3(Phase1Node node) const {
         return *distance_byte(node) >> (node.twist % 4 * 2) & 3;
@@ -91,17 +112,27 @@ public:
     int distance(Phase1Node node) const;
 
 private:
+    const std::uint8_t* of_class(Phase1Node node) const {
+        return classes_ + node.flip_slice_class * layout_.bytes;
+    }
+    PartSteps class_steps(Phase1Node node) const {
+        const std::uint8_t* const from = of_class(node);
+        PartSteps steps{0, 0, from[layout_.distance]};
+        std::memcpy(&steps.nearer, from + layout_.nearer, ClassLayout::kMaskBytes);
+        std::memcpy(&steps.not_farther, from + layout_.not_farther, ClassLayout::kMaskBytes);
+        return steps;
+    }
+
     int generators_;
+    ClassLayout layout_;
     std::vector<std::array<std::uint8_t, kComposites>> seen_;
     std::array<std::array<std::uint8_t, kSymmetries>, kSymmetries> products_;
     std::array<std::uint8_t, kSymmetries> unseen_;
     const std::uint32_t* representatives_;
-    const std::uint32_t* class_moves_;
     const std::uint16_t* twist_moves_;
     const std::uint16_t* twist_conjugates_;
-    const PartSteps* class_steps_;
     const PartSteps* twist_steps_;
-    const std::uint8_t* distances_;
+    const std::uint8_t* classes_;
 };
 
 }  // namespace cubist

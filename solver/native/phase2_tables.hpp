@@ -47,6 +47,14 @@ public:
         return placements_[placement * generators1_ + generator];
     }
 
+    void prefetch_after(int corners, int placement) const {
+        __builtin_prefetch(corners_in_phase1_ + corners * generators1_);
+        __builtin_prefetch(placements_ + placement * generators1_);
+    }
+    void prefetch_bound(int corners, int placement) const {
+        __builtin_prefetch(corner_distances_ + corners * kOrders + placement % kOrders);
+    }
+
     // In phase 2: by its generators.
     Phase2Node after(Phase2Node node, int generator) const {
         return {corners_[node.corners * generators2_ + generator],

@@ -4,7 +4,7 @@
 #include <bit>
 #include <thread>
 
-#include "phase1_children.hpp"
+#include "phase1_levels.hpp"
 #include "phase1_path.hpp"
 
 namespace cubist {
@@ -46,22 +46,28 @@ struct Shared {
     std::atomic<bool> found{false}, stopped{false}, capped{false};
 };
 
-// One thread's depth-first walk in one direction.
+// One thread's walk in one direction: depth-first from level to level, many branches at a time.
 class Walk {
 public:
     Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen);
 
-    int distance() const { return root_distance_; }
+    int distance() const { return levels_[0][0].distance; }
     // All ends of phase 1 with exactly this length; false when stopped.
     bool phase1(int length);
 
     std::uint64_t nodes = 0, probes = 0;
 
 private:
-    bool descend(Phase1Node node, int distance, int depth, int state);
-    bool last_step(Phase1Node node, std::uint64_t worthwhile, int depth, int state);
+    bool go_on(int depth);
+    void add_children(int depth, int number);
+    void sort_out(int depth);
+    bool finish(int depth);
+    void finish(int depth, int number, std::uint64_t ends);
+    void take_way(int depth, int number);
     bool must_stop();
-    int probe(int state);
+    int probe(int corners, int middle);
+    void look_for_phase2(int corners, int middle, int state);
+    int phase2_limit();
     bool phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps);
     void found(int length);
 
@@ -71,8 +77,7 @@ private:
     const Deadline& deadline_;
     Direction direction_;
     Phase1Path path_;
-    Phase1Node root_;
-    int root_distance_;
+    std::vector<Level> levels_;
     int length_ = 0;  // of phase 1 now
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
@@ -86,8 +91,16 @@ Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const 
       deadline_(deadline),
       direction_(direction),
       path_(tables_.phase2, seen),
-      root_(tables_.phase1.node_of(seen)),
-      root_distance_(tables_.phase1.distance(root_)) {}
+      levels_(1) {
+    LevelNode root{};
+    root.node = tables_.phase1.node_of(seen);
+    root.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root.node));
+    root.state = kStart;
+    root.corners = static_cast<std::uint16_t>(path_.corners(0));
+    root.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
+    levels_[0].add(root);
+    levels_[0].sort_out([](LevelNode&) { return true; });
+}
 
 bool Walk::must_stop() {
     if (nodes >= next_check_) {
@@ -99,76 +112,141 @@ bool Walk::must_stop() {
 
 bool Walk::phase1(int length) {
     length_ = length;
-    if (length == 0) {
-        probe(kStart);
-        return !must_stop();
-    }
-    return descend(root_, root_distance_, 0, kStart);
+    levels_.resize(std::max<std::size_t>(levels_.size(), length));
+    if (length > 0) return go_on(0);
+    const LevelNode& root = levels_[0][0];
+    if (probe(root.corners, root.middle) == 0) look_for_phase2(root.corners, root.middle, kStart);
+    return !must_stop();
 }
 
-// Visits the children from which the group of phase 2 can still be reached in time.
-bool Walk::descend(Phase1Node node, int distance, int depth, int state) {
-    const int left = length_ - depth - 1;
-    std::uint64_t worthwhile =
-        tables_.allowed[state][node.symmetry] & tables_.phase1.worthwhile(node, left);
-    if (left == 0) return last_step(node, worthwhile, depth, state);
+// All that comes after a level's nodes.
+bool Walk::go_on(int depth) {
     if (length_ > shared_.max_length.load(std::memory_order_relaxed)) return true;
-    const Phase1Children children(tables_.phase1, node, worthwhile);
-    nodes += children.size();
-    if (must_stop()) return false;
-    for (const Phase1Child& child : children) {
-        const int child_distance = tables_.phase1.distance(child.node, distance);
-        if (child_distance > left || (child_distance == 0 && left <= 2)) continue;
-        const int generator = tables_.phase1.unseen(node, child.generator);
-        path_.push(depth, generator);
-        if (!descend(child.node, child_distance, depth + 1,
-                     metric_.phase1.state_after[state][generator]))
-            return false;
+    if (depth + 1 == length_) return finish(depth);
+    Level& next = levels_[depth + 1];
+    next.clear();
+    const int size = levels_[depth].size();
+    for (int number = 0; number < size; ++number) {
+        add_children(depth, number);
+        const bool is_last = number + 1 == size;
+        if (!is_last && !next.has_candidates()) continue;
+        sort_out(depth + 1);
+        if (must_stop()) return false;
+        if (!is_last && !next.is_full()) continue;
+        if (next.size() > 0 && !go_on(depth + 1)) return false;
+        next.clear();
     }
     return true;
 }
 
-// With nothing left, what is worthwhile for both parts is an end of phase 1.
-bool Walk::last_step(Phase1Node node, std::uint64_t worthwhile, int depth, int state) {
+// The children from which the group of phase 2 may still be reached in time.
+void Walk::add_children(int depth, int number) {
+    const LevelNode& from = levels_[depth][number];
+    Level& next = levels_[depth + 1];
+    std::uint64_t worthwhile = tables_.allowed[from.state][from.node.symmetry] &
+                               tables_.phase1.worthwhile(from.node, length_ - depth - 1);
     for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
-        const int seen = std::countr_zero(worthwhile),
-                  generator = tables_.phase1.unseen(node, seen);
-        if (!leaves_phase2(Composite::of(metric_.phase1.generators[generator]))) continue;
-        path_.push(depth, generator);
-        const int excess = probe(metric_.phase1.state_after[state][generator]);
-        if (excess > metric_.kin_cost) worthwhile &= ~metric_.kin[seen];
+        const int seen = std::countr_zero(worthwhile);
+        LevelNode child;
+        child.node = tables_.phase1.after(from.node, seen);
+        tables_.phase1.prefetch_distance(child.node);
+        child.distance = from.distance;
+        child.generator = static_cast<std::uint8_t>(tables_.phase1.unseen(from.node, seen));
+        child.state = metric_.phase1.state_after[from.state][child.generator];
+        child.parent = static_cast<std::uint16_t>(number);
+        next.add(child);
     }
+}
+
+// Keeps the candidates from which it can be reached.
+void Walk::sort_out(int depth) {
+    const Level& above = levels_[depth - 1];
+    Level& level = levels_[depth];
+    const int left = length_ - depth;
+    nodes += level.candidates();
+    level.sort_out([&](LevelNode& node) {
+        node.distance =
+            static_cast<std::uint8_t>(tables_.phase1.distance(node.node, node.distance));
+        if (node.distance > left || (node.distance == 0 && left <= 2)) return false;
+        const LevelNode& parent = above[node.parent];
+        tables_.phase1.prefetch_class(node.node);
+        node.corners = static_cast<std::uint16_t>(
+            tables_.phase2.corners_after(parent.corners, node.generator));
+        node.middle = static_cast<std::uint16_t>(
+            tables_.phase2.placement_after(parent.middle, node.generator));
+        tables_.phase2.prefetch_after(node.corners, node.middle);
+        return true;
+    });
+}
+
+// One turn from the end of phase 1, what is worthwhile for both parts is an end.
+bool Walk::finish(int depth) {
+    const Level& level = levels_[depth];
+    std::array<std::uint64_t, Level::kRoom> ends;
+    for (int number = 0; number < level.size(); ++number) {
+        const LevelNode& from = level[number];
+        ends[number] = tables_.leaving[from.state][from.node.symmetry] &
+                       tables_.phase1.worthwhile(from.node, 0);
+        if (ends[number] == 0) continue;
+        const int generator =
+            tables_.phase1.unseen(from.node, std::countr_zero(ends[number]));
+        tables_.phase2.prefetch_bound(tables_.phase2.corners_after(from.corners, generator),
+                                      tables_.phase2.placement_after(from.middle, generator));
+    }
+    for (int number = 0; number < level.size(); ++number) finish(depth, number, ends[number]);
     return !must_stop();
 }
 
-// Phase 1 has ended: looks for a phase 2 that makes an acceptable whole. Returns by how much the
-// end is too far away, or 0.
-int Walk::probe(int state) {
-    ++probes;
-    int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
-    const int cap = kHabits[static_cast<int>(metric_.kind)].phase2_length;
-    const bool is_capped = limit > cap;
-    if (is_capped) limit = cap;
-    Phase2Node node{static_cast<std::uint16_t>(path_.corners(length_)), 0,
-                    static_cast<std::uint8_t>(path_.middle(length_))};
-    if (is_capped) shared_.capped.store(true, std::memory_order_relaxed);
-    int bound = tables_.phase2.corner_bound(node.corners, node.middle);
-    if (bound > limit) return bound - limit;
-    node.outer = static_cast<std::uint16_t>(path_.outer(length_));
-    bound = tables_.phase2.bound(node);
-    probe_limit_ = nodes + kProbeNodes;
-    for (int length = bound; length <= limit; ++length) {
-        path2_length_ = 0;
-        if (phase2(node, 0, length, metric_.junction[state])) {
-            found(length_ + length);
-            return 0;
-        }
-        if (nodes > probe_limit_) {
-            shared_.capped.store(true, std::memory_order_relaxed);
-            return 0;
-        }
+void Walk::finish(int depth, int number, std::uint64_t ends) {
+    const LevelNode& from = levels_[depth][number];
+    for (; ends != 0; ends &= ends - 1) {
+        const int seen = std::countr_zero(ends), generator = tables_.phase1.unseen(from.node, seen);
+        const int corners = tables_.phase2.corners_after(from.corners, generator),
+                  middle = tables_.phase2.placement_after(from.middle, generator);
+        const int excess = probe(corners, middle);
+        if (excess > metric_.kin_cost) ends &= ~metric_.kin[seen];
+        if (excess > 0) continue;
+        take_way(depth, number);
+        path_.push(depth, generator);
+        look_for_phase2(corners, middle, metric_.phase1.state_after[from.state][generator]);
     }
-    return std::max(0, bound - limit);
+}
+
+// Makes the path the one to a node.
+void Walk::take_way(int depth, int number) {
+    std::array<std::uint8_t, kMaxDepth> way;
+    for (int d = depth; d > 0; --d) {
+        way[d - 1] = levels_[d][number].generator;
+        number = levels_[d][number].parent;
+    }
+    path_.follow(way, depth);
+}
+
+int Walk::phase2_limit() {
+    const int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
+    const int cap = kHabits[static_cast<int>(metric_.kind)].phase2_length;
+    if (limit > cap) shared_.capped.store(true, std::memory_order_relaxed);
+    return std::min(limit, cap);
+}
+
+// By how much an end of phase 1 is too far away for an acceptable whole, or 0 if it may do.
+int Walk::probe(int corners, int middle) {
+    ++probes;
+    return std::max(0, tables_.phase2.corner_bound(corners, middle % kOrders) - phase2_limit());
+}
+
+// Phase 1 has ended: looks for a phase 2 that makes an acceptable whole.
+void Walk::look_for_phase2(int corners, int middle, int state) {
+    const Phase2Node node{static_cast<std::uint16_t>(corners),
+                          static_cast<std::uint16_t>(path_.outer(length_)),
+                          static_cast<std::uint8_t>(middle % kOrders)};
+    const int limit = phase2_limit();
+    probe_limit_ = nodes + kProbeNodes;
+    for (int length = tables_.phase2.bound(node); length <= limit; ++length) {
+        path2_length_ = 0;
+        if (phase2(node, 0, length, metric_.junction[state])) return found(length_ + length);
+        if (nodes > probe_limit_) return shared_.capped.store(true, std::memory_order_relaxed);
+    }
 }
 
 bool Walk::phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps) {
@@ -237,8 +315,12 @@ TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2
     const auto seen = conjugate_generators(metric.phase1.generators);
     for (int state = 0; state < kStates; ++state)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
-            for (const Step step : metric.phase1.next[state])
-                allowed[state][symmetry] |= std::uint64_t{1} << seen[symmetry][step.generator];
+            for (const Step step : metric.phase1.next[state]) {
+                const std::uint64_t bit = std::uint64_t{1} << seen[symmetry][step.generator];
+                allowed[state][symmetry] |= bit;
+                if (leaves_phase2(Composite::of(metric.phase1.generators[step.generator])))
+                    leaving[state][symmetry] |= bit;
+            }
 }
 
 TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& cube,

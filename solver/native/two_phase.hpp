@@ -28,6 +28,8 @@ struct TwoPhaseTables {
     Phase2Tables phase2;
     // Bits of the generators that may follow a state, in the numbers of each symmetry's frame.
     std::array<std::array<std::uint64_t, kSymmetries>, kStates> allowed{};
+    // Those of them that may end phase 1: they are no turns of phase 2.
+    std::array<std::array<std::uint64_t, kSymmetries>, kStates> leaving{};
 };
 
 // Takes solutions and says how long further ones may be, or that there are enough; called by one

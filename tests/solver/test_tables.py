@@ -54,7 +54,7 @@ def test_made_once_then_mapped(directory: Path) -> None:
         assert np.array_equal(table, expected())
         assert not table.flags.writeable
     assert make.calls == 1
-    assert [path.name for path in directory.iterdir()] == ["pattern.table"]
+    assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
 @pytest.mark.parametrize("place", [0, 9, 20, HEADER_SIZE, HEADER_SIZE + SIZE // 2, -1])
@@ -63,7 +63,7 @@ def test_a_damaged_byte_is_found(
 ) -> None:
     make = Maker()
     load(make)
-    path = directory / "pattern.table"
+    path = directory / "pattern.v1.table"
     damaged = bytearray(path.read_bytes())
     damaged[place] ^= 0x10
     path.write_bytes(damaged)
@@ -81,14 +81,34 @@ def test_a_damaged_byte_is_found(
 def test_a_truncated_or_longer_file_is_made_anew(directory: Path, length: int) -> None:
     make = Maker()
     load(make)
-    os.truncate(directory / "pattern.table", length)
+    os.truncate(directory / "pattern.v1.table", length)
     assert np.array_equal(load(make), expected())
     assert make.calls == 2
 
 
-def test_another_version_is_made_anew(directory: Path) -> None:
+def test_a_newer_version_is_made_in_place_of_older_ones(directory: Path) -> None:
+    make = Maker()
+    directory.mkdir()
+    for other in ("pattern.table", "pattern-of-another-kind.v1.table"):
+        (directory / other).touch()
+    load(make, version=1)
+    load(make, version=3)
+    assert make.calls == 2
+    kept = {path.name for path in directory.iterdir()}
+    assert kept == {"pattern.v3.table", "pattern-of-another-kind.v1.table"}
+
+
+def test_an_older_release_does_not_disturb_a_newer_one(directory: Path) -> None:
+    make = Maker()
+    for version in (2, 1, 2, 1):
+        load(make, version=version)
+    assert make.calls == 2
+
+
+def test_a_file_that_says_it_is_of_another_version_is_made_anew(directory: Path) -> None:
     make = Maker()
     load(make, version=1)
+    (directory / "pattern.v1.table").rename(directory / "pattern.v2.table")
     load(make, version=2)
     assert make.calls == 2
 
@@ -163,7 +183,7 @@ def test_leftovers_of_dead_processes_are_removed(directory: Path) -> None:
     directory.mkdir()
     (directory / "pattern.999999.tmp").write_bytes(b"half a table")
     load(Maker())
-    assert [path.name for path in directory.iterdir()] == ["pattern.table"]
+    assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
 _LOADING = """

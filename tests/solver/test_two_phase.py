@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver import two_phase
+from solver import _native, two_phase
 from solver.cost import COMPOSITES, composite_index, composite_of
 from solver.cube import Cube
 from solver.errors import SearchFailed
@@ -232,10 +232,11 @@ def test_composite_numbers(axis, first, second) -> None:
         assert composite_of(composite_index(axis, first, second)) == (axis, first, second)
 
 
-def test_tables_fit_a_small_computer(shared_tables) -> None:
-    two_phase.kernel("htm")
-    sizes = [path.stat().st_size for path in shared_tables.glob("*-htm.table")]
-    assert not sizes or sum(sizes) <= 64e6
+@pytest.mark.parametrize(
+    ("metric", "most"), [("htm", 64e6), ("qtm", 64e6), ("axial", 128e6), ("axial-qtm", 128e6)]
+)
+def test_tables_fit_a_small_computer(metric, most) -> None:
+    assert _native.phase1_size(metric) + _native.phase2_size(metric) <= most
 
 
 def test_lower_bound_of_random_cubes_is_not_trivial(rng) -> None:
