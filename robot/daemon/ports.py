@@ -19,13 +19,17 @@ from solver.errors import CubistError
 
 @dataclass(frozen=True)
 class Look:
-    """One picture of one cube face: encoded as JPEG, the colours measured in it, and where."""
+    """One picture of one cube face: encoded as JPEG, the colours measured in it, and where.
+
+    ``whole``: the robot itself hides no sticker of the face.
+    """
 
     face: str
     camera: str
     picture: bytes
     colours: Any
     grid: Any
+    whole: bool = True
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,14 @@ class Sight:
             grid = self._grid(camera, frame, self._views[planned.camera, planned.site])
             seen = measure(camera, frame, grid.quads, fit=grid.fit)
         colours = as_cube_face(seen, planned, self._size)
-        return Look(planned.face, planned.camera, encoded(frame), colours, turned(grid, planned))
+        return Look(
+            face=planned.face,
+            camera=planned.camera,
+            picture=encoded(frame),
+            colours=colours,
+            grid=turned(grid, planned),
+            whole=not planned.hidden,
+        )
 
     def picture(self, camera: str | None) -> bytes:
         """See :meth:`robot.daemon.ports.Eyes.picture`."""

@@ -11,7 +11,12 @@ from vision.view import OddView, face_in_view
 
 
 def odd_view(look: Look, size: int) -> OddView | None:
-    """What a look shows instead of one face of a cube of ``size`` layers; None: such a face."""
+    """What a look shows instead of one face of a cube of ``size`` layers; None: such a face.
+
+    A face of which the robot itself hides a part may be one, for all that can be told.
+    """
+    if not look.whole:
+        return None
     try:
         face_in_view(decoded(look.picture), size, look.grid)
     except OddView as odd:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from robot.daemon.states import State
-from robot.demo.mischief import ACTUATOR_DEEDS, DEEDS, BadMischief, Mischiefs, Scene, parse_mischief
+from robot.demo.mischief import (
+    ACTUATOR_DEEDS,
+    DEEDS,
+    STANDING_DEEDS,
+    BadMischief,
+    Mischiefs,
+    Scene,
+    parse_mischief,
+)
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -31,7 +39,8 @@ ACTUATORS = ("table", "arm")
 def test_names_are_understood(name: str) -> None:
     subject = "arm" if name in ACTUATOR_DEEDS else ""
     asked = f"{name}:{subject}".removesuffix(":")
-    assert parse_mischief(asked, ACTUATORS).stage is State.TURNING
+    usual = State.HOMING if name in STANDING_DEEDS else State.TURNING
+    assert parse_mischief(asked, ACTUATORS).stage is usual
     mischief = parse_mischief(f"{asked}@look", ACTUATORS)
     assert (mischief.name, mischief.subject, mischief.stage) == (name, subject, State.SCANNING)
 
