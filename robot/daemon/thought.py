@@ -236,6 +236,8 @@ def _reading(reading: CubeReading) -> Reading:
 def _mirrored(cancel: threading.Event) -> Iterator[CancelFlag]:
     """A flag for the native search that follows a Python event."""
     flag, done = CancelFlag(), threading.Event()
+    if cancel.is_set():
+        flag.set()
 
     def follow() -> None:
         while not done.is_set():

@@ -104,7 +104,8 @@ def test_a_long_way_round_gets_shorter_on_the_way(monkeypatch: pytest.MonkeyPatc
     goes_on = {motion.actuator: motion.start for motion in reversed(motions(tail.schedule))}
     assert all(goes_on[name] == position for name, position in stands.items())
     enough.set()
-    assert thought.improved(parts, enough).moves == parts.tail.moves
+    # Searches nothing more: what is found at once, or what there was.
+    assert thought.improved(parts, enough).duration_us <= parts.tail.duration_us
 
 
 def motions(schedule: Schedule) -> list[MotionProfile]:
