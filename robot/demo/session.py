@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import aiohttp
 import yaml
 
 from robot.daemon.models import Event
@@ -36,6 +37,7 @@ LINK_LIMIT_S = 60.0
 PRESS_S = 0.15
 PRESS_LIMIT_S = 10.0
 PRESSES = 6
+NOTICE_S = 60.0
 MISCHIEF_DELAY_S = 3.0
 """Simulated seconds from the beginning of a stage to the fault asked for in it."""
 
@@ -86,7 +88,7 @@ class Demo:
             async with self._everything(folder) as stage:
                 refresh = asyncio.create_task(self._refresh())
                 try:
-                    return await _unless_ended(self._solve(stage), stage.children)
+                    return await unless_ended(self._solve(stage), stage.children)
                 finally:
                     refresh.cancel()
                     stage.mischiefs.cancel()
@@ -113,7 +115,7 @@ class Demo:
             firmware = await stack.enter_async_context(
                 running("firmware", self._firmware_command(board, server.pins_path), folder)
             )
-            await _unless_ended(_until_there(board), [firmware])
+            await unless_ended(_until_there(board), [firmware])
             if cable is not None:
                 stack.enter_context(cable.plugged())
             command = self._daemon_command(folder, link, server.daemon_path)
@@ -227,20 +229,27 @@ class Demo:
         self._display.show(progress)
 
 
-async def _unless_ended(work: Coroutine[Any, Any, T], children: Sequence[Child]) -> T:
+async def unless_ended(work: Coroutine[Any, Any, T], children: Sequence[Child]) -> T:
     """The result of ``work``; the fault of the first child that ends before it is done."""
     main = asyncio.create_task(work)
     watches = [asyncio.create_task(child.ended()) for child in children]
     try:
         await asyncio.wait({main, *watches}, return_when=asyncio.FIRST_COMPLETED)
+        if main.done() and isinstance(main.exception(), OSError | aiohttp.ClientError):
+            # Who talks to a process may notice its death before we are told of it.
+            await asyncio.wait(watches, timeout=NOTICE_S, return_when=asyncio.FIRST_COMPLETED)
         for watch in watches:
-            if watch.done() and not main.done():
+            if watch.done() and not _succeeded(main):
                 raise watch.result()
         return await main
     finally:
         for task in (main, *watches):
             task.cancel()
         await asyncio.gather(main, *watches, return_exceptions=True)
+
+
+def _succeeded(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 async def _begun(daemon: DaemonView) -> bool:

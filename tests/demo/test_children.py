@@ -10,9 +10,11 @@ import sys
 import textwrap
 from pathlib import Path
 
+import aiohttp
 import pytest
 
-from robot.demo.children import DemoFault, executable, running
+from robot.demo.children import Child, DemoFault, executable, running
+from robot.demo.session import unless_ended
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 _IGNORE = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
@@ -47,6 +49,19 @@ async def test_fault_tells_how_it_ended_and_its_last_words(tmp_path: Path) -> No
         fault = await child.ended()
     assert "firmware ended unexpectedly (exit code 3)" in str(fault)
     assert "no such port" in str(fault)
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError, aiohttp.ClientError])
+async def test_a_death_is_told_even_if_its_effect_is_noticed_first(
+    tmp_path: Path, error: type[Exception]
+) -> None:
+    async def talking(child: Child) -> None:
+        child.process.kill()
+        raise error("nobody there")
+
+    async with running("cubistd", SLEEPER, tmp_path) as child:
+        with pytest.raises(DemoFault, match="cubistd ended unexpectedly"):
+            await unless_ended(talking(child), [child])
 
 
 async def test_program_that_is_not_there(tmp_path: Path) -> None:
