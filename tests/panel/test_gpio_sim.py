@@ -23,17 +23,8 @@ import pytest
 HERE = Path(__file__).resolve().parent / "machine"
 PYTHON = Path(__file__).resolve().parents[2] / ".venv/bin/python"
 MODULES = [
-    "virtio_ring",
-    "virtio",
-    "virtio_pci_legacy_dev",
-    "virtio_pci_modern_dev",
-    "virtio_pci",
-    "netfs",
-    "fscache",
-    "9pnet",
-    "9pnet_virtio",
-    "9p",
-    "configfs",
+    *("virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"),
+    *("netfs", "fscache", "9pnet", "9pnet_virtio", "9p", "configfs"),
 ]
 """In the order in which they are loaded; a kernel that has one built in has no file for it."""
 SOURCES = ("drivers/gpio/gpio-sim.c", "drivers/gpio/gpiolib.h", "kernel/irq/irq_sim.c")
