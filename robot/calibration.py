@@ -17,7 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
 from robot.settings.geometry import check_geometry
-from robot.storage import StorageError, previous_of, restore_previous, write_atomically
+from robot.storage import (
+    StorageError,
+    previous_of,
+    remove_leftovers,
+    restore_previous,
+    write_atomically,
+)
 from solver.errors import CubistError
 
 FILE_NAME = "calibration.json"
@@ -68,6 +74,10 @@ class CalibrationStore:
             raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
         text = json.dumps(calibration.model_dump(), indent=1, sort_keys=True) + "\n"
         write_atomically(self.path, text.encode(), keep_previous=True)
+
+    def clear_leftovers(self) -> None:
+        """Remove what a save that was cut off has left; at the start of the daemon."""
+        remove_leftovers(self.path.parent)
 
     def restore(self) -> None:
         """Exchange the present version with the one before."""

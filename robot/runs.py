@@ -114,11 +114,21 @@ class RunWriter:
 
 
 class RunStore:
-    """All records of a robot. ``limit_bytes`` is what :meth:`prune` lets them occupy."""
+    """All records of a robot.
 
-    def __init__(self, directory: Path, limit_bytes: int = 512 * 1024 * 1024) -> None:
+    ``limit_bytes`` is what :meth:`prune` lets them occupy, ``reserve_bytes`` what it keeps free on
+    the disk.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        limit_bytes: int = 512 * 1024 * 1024,
+        reserve_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
         self.directory = directory
         self.limit_bytes = limit_bytes
+        self.reserve_bytes = reserve_bytes
 
     def begin(self, kind: JobKind, robot: str, now: datetime) -> RunWriter:
         """Start the record of a job, under the next free number. Raises :class:`StorageError`."""
@@ -188,15 +198,22 @@ class RunStore:
     def prune(self, keep: int = 1) -> list[str]:
         """Remove the oldest records until the rest fit; the ``keep`` newest stay in any case."""
         sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
-        total = sum(sizes.values())
+        excess = self._excess(sum(sizes.values()))
         removed = []
         for run_id in list(sizes)[: max(0, len(sizes) - keep)]:
-            if total <= self.limit_bytes:
+            if excess <= 0:
                 break
             shutil.rmtree(self.directory_of(run_id), ignore_errors=True)
-            total -= sizes[run_id]
+            excess -= sizes[run_id]
             removed.append(run_id)
         return removed
+
+    def _excess(self, total: int) -> int:
+        """How many bytes of records are too much for the limit, or for the disk."""
+        if not total:
+            return 0
+        lacking = self.reserve_bytes - shutil.disk_usage(self.directory).free
+        return max(total - self.limit_bytes, lacking)
 
     def _next_number(self) -> int:
         ids = self.ids()

@@ -21,7 +21,7 @@ TEMPORARY_PREFIX = ".cubist-"
 TEMPORARY_SUFFIX = ".tmp"
 
 _REMEDIES = {
-    errno.ENOSPC: "The disk is full; free some space (`cubist runs prune` removes old records).",
+    errno.ENOSPC: "The disk is full; free some space (`sudo apt clean` helps).",
     errno.EDQUOT: "The disk quota is used up; free some space.",
     errno.EROFS: "The disk is mounted read-only; check `dmesg` for card errors, then remount it.",
     errno.EACCES: "Check who owns the directory; `cubist doctor` shows what is expected.",

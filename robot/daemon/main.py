@@ -57,6 +57,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     """Run until SIGTERM, SIGINT or a very long press of the button; then stop safely."""
     release = version("cubist")
     values = CalibrationStore(options.state_dir)
+    values.clear_leftovers()
     make = partial(make_robot, options=options)
     calibrated = apply(profile, values.load(profile.name))
     robot = await asyncio.to_thread(make, calibrated)

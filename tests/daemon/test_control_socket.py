@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import stat
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 from robot.storage import StorageError
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -52,6 +55,34 @@ async def raw(path: Path, request: bytes) -> bytes:
         return await asyncio.wait_for(reader.read(), 240)
     finally:
         writer.close()
+
+
+CONNECT = """
+import os, socket, sys
+os.setgroups([])
+os.setgid(int(sys.argv[2]))
+os.setuid(int(sys.argv[3]))
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+except PermissionError:
+    sys.exit(13)
+"""
+
+
+async def connected(path: Path, group: int) -> int:
+    """Exit code of a process of another user that connects: 0, or 13 when it may not."""
+    who = (str(group), str(NOBODY))
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-c", CONNECT, str(path), *who
+    )
+    return await other.wait()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+async def test_only_the_group_may_connect(path: Path) -> None:
+    path.parent.chmod(0o755)  # the socket itself is what keeps strangers out
+    assert await connected(path, NOBODY) == 13
+    assert await connected(path, path.stat().st_gid) == 0
 
 
 async def test_status(client: aiohttp.ClientSession) -> None:

@@ -70,6 +70,15 @@ def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path
     assert store.ids() == ["000004"]
 
 
+def test_old_records_make_room_on_a_disk_that_fills_up(tmp_path: Path) -> None:
+    store = RunStore(tmp_path, reserve_bytes=0)
+    for _ in range(3):
+        finish(store, bytes(10_000))
+    assert store.prune() == []
+    store.reserve_bytes = 2**63  # more than any disk has
+    assert store.prune() == ["000001", "000002"]
+
+
 @pytest.mark.parametrize("run_id", ["../../etc", "7", "", "x1"])
 def test_no_such_run(store: RunStore, run_id: str) -> None:
     with pytest.raises(StorageError):

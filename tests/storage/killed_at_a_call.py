@@ -1,0 +1,108 @@
+"""Saves in processes killed just before their n-th system call, for n = 1, 2, ...
+
+``python killed_at_a_call.py WHAT FOLDER``: after each kill it does what the next start does, and
+prints, as JSON lines, what is there then. The last line is of the process that was not killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from robot.calibration import Calibration, CalibrationStore
+from robot.runs import RunStore
+
+CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+PHOTO = bytes(20_000)
+
+
+def save_calibration(folder: Path, value: int) -> None:
+    CalibrationStore(folder).save(Calibration(robot="cubotino", values={"policy.search_s": value}))
+
+
+def look_at_calibration(folder: Path) -> Any:
+    store = CalibrationStore(folder)
+    store.clear_leftovers()
+    return {
+        "now": store.load("cubotino").values,
+        "before": store.previous("cubotino").values,
+        "files": sorted(path.name for path in folder.iterdir()),
+    }
+
+
+def runs_of(folder: Path) -> RunStore:
+    return RunStore(folder / "runs", limit_bytes=50_000)
+
+
+def save_run(folder: Path, value: int) -> None:
+    """A whole job: begun, photographed, ended; an older record has to go."""
+    store = runs_of(folder)
+    writer = store.begin("solve", "cubotino", NOW)
+    writer.save_photo("scanning-U.jpg", PHOTO)
+    writer.record.moves = "R" * value
+    writer.record.outcome = "solved"
+    writer.save()
+    store.prune()
+
+
+def look_at_runs(folder: Path) -> Any:
+    store = runs_of(folder)
+    store.recover()
+    records = {run_id: store.load(run_id) for run_id in store.ids()}
+    return {
+        "outcomes": {run_id: record.outcome for run_id, record in records.items()},
+        "moves": {run_id: record.moves for run_id, record in records.items()},
+        "photos": sum(len(list(store.directory.glob(f"{run_id}/*.jpg"))) for run_id in records),
+        "leftovers": [str(path) for path in store.directory.glob("*/.*")],
+    }
+
+
+def _counted(last: int, made: list[int], real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        made[0] += 1
+        if made[0] == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+
+    return call
+
+
+def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> bool:
+    """Save in a child of ours; whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        made = [0]
+        for name in CALLS:
+            setattr(os, name, _counted(last, made, getattr(os, name)))
+        save(folder, 4)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def main(what: str, folder: Path) -> None:
+    save, look = {
+        "calibration": (save_calibration, look_at_calibration),
+        "run": (save_run, look_at_runs),
+    }[what]
+    killed, call = True, 0
+    while killed:
+        call += 1
+        place = folder / str(call)
+        place.mkdir()
+        for value in (1, 2, 3):
+            save(place, value)
+        killed = killed_at(call, save, place)
+        sys.stdout.write(json.dumps({"killed": killed, **look(place)}) + "\n")
+        shutil.rmtree(place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,114 @@
+"""Calibration and run records, whichever system call of their saving is the last one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+FULL_OR_READ_ONLY = """
+import json, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from robot.calibration import Calibration, CalibrationStore
+from robot.runs import RunStore
+from robot.storage import StorageError
+
+folder = Path(sys.argv[1])
+calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)
+now = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+told = []
+
+def attempt(action):
+    try:
+        action()
+        told.append("done")
+    except StorageError as error:
+        told.append(str(error))
+
+def long_calibration():
+    values = {"policy.search_s": list(range(100_000))}
+    calibration.save(Calibration(robot="cubotino", values=values))
+
+def run():
+    writer = runs.begin("solve", "cubotino", now)
+    writer.save_photo("a.jpg", bytes(300_000))
+
+if "first" in sys.argv:
+    calibration.save(Calibration(robot="cubotino", values={"policy.search_s": 1}))
+    runs.begin("solve", "cubotino", now)
+attempt(long_calibration)
+attempt(run)
+values = calibration.load("cubotino").values
+print(json.dumps({"told": told, "values": values, "runs": runs.ids(), "first": runs.load("1").id}))
+"""
+
+
+def looks(what: str, folder: Path) -> list[dict[str, Any]]:
+    command = [sys.executable, str(HERE / "killed_at_a_call.py"), what, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_path: Path) -> None:
+    found = looks("calibration", tmp_path)
+    assert len(found) > 10
+    old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
+    for look in found:
+        assert look["now"] in (old, new)
+        assert look["before"] in ({"policy.search_s": 2}, old)
+        assert look["files"] == ["calibration.json", "calibration.json.previous"]
+    assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
+
+
+def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> None:
+    found = looks("run", tmp_path)
+    assert len(found) > 25
+    for look in found:
+        outcomes, moves = look["outcomes"], look["moves"]
+        assert (outcomes["000003"], moves["000003"]) == ("solved", "RRR")
+        assert outcomes.get("000004", "solved") in ("solved", "interrupted")
+        assert {outcomes[run_id] for run_id in outcomes if run_id != "000004"} == {"solved"}
+        assert look["leftovers"] == []
+    assert set(found[0]["outcomes"]) == {"000002", "000003"}
+    assert found[-1]["outcomes"] == {"000003": "solved", "000004": "solved"}
+    assert found[-1]["photos"] == 2
+
+
+def on_a_small_disk(tmp_path: Path, last: str) -> dict[str, Any]:
+    """On a file system of 256 kB that is there only for this; ``last`` is done to it in between."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root may mount a small disk")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "program").write_text(FULL_OR_READ_ONLY)
+    script = f"""set -e; mount -t tmpfs -o size=256k none "$0/disk"
+        "$1" "$0/program" "$0/disk" first >"$0/first"; {last}; "$1" "$0/program" "$0/disk" """
+    command = ["unshare", "--mount", "bash", "-c", script, str(tmp_path), sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "mount" in done.stderr.split(":")[0]:
+        pytest.skip(f"mounts are not allowed here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_full_disk_is_told_and_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    found = on_a_small_disk(tmp_path, "true")
+    assert found["values"] == {"policy.search_s": 1}
+    assert found["first"] == "000001"
+    assert all("The disk is full" in text for text in found["told"])
+
+
+def test_a_read_only_disk_is_told_and_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    found = on_a_small_disk(tmp_path, 'mount -o remount,ro "$0/disk"')
+    assert found["values"] == {"policy.search_s": 1}
+    assert all("read-only" in text.lower() for text in found["told"])
