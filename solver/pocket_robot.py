@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
@@ -13,6 +14,7 @@ from solver import _native, tables
 from solver.answer import Stopwatch, answer, seconds_of
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_index, composite_of
 from solver.errors import SearchFailed
+from solver.home import NoHomeDirectory
 from solver.pieces import States
 from solver.pocket import PocketCube
 from solver.solution import CancelFlag, Request, Solution
@@ -128,14 +130,23 @@ def _onward(cost: CostModel) -> tuple[bytes, bytes]:
 @lru_cache(maxsize=1)
 def _steps(name: str, size: int, following: bytes, final: bytes) -> _native.PocketSteps:
     costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
-    version = zlib.crc32(final, zlib.crc32(following, STEPS_FORMAT))
+    of_costs = f"{name}-{zlib.crc32(final, zlib.crc32(following)):08x}"
     data = tables.load(
-        f"pocket-{name}",
-        version,
+        f"pocket-{of_costs}",
+        STEPS_FORMAT,
         size,
         lambda data, progress: _native.make_pocket_steps(*costs, data, progress),
     )
+    _forget_others(name, of_costs)
     return _native.PocketSteps(*costs, data)
+
+
+def _forget_others(name: str, of_costs: str) -> None:
+    """Remove the tables of a mechanism as it was before it was calibrated or described anew."""
+    with suppress(OSError, NoHomeDirectory):
+        for path in tables.cache_directory().glob(f"pocket-{name}-????????.v*.table"):
+            if not path.name.startswith(f"pocket-{of_costs}."):
+                path.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=1)

@@ -157,6 +157,21 @@ def test_table_and_search_agree():
         assert found.cost == search.soonest(states, 60.0, None).cost
 
 
+def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("solver.pocket_robot.steps_bytes", lambda cost: 1000)
+    monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
+    model = model_of("soltvvo")
+    slower = replace(model, next=np.where(model.next == IMPOSSIBLE, model.next, model.next * 2))
+    kept = tmp_path / "pocket-soltvvo-big-01234567.v1.table"
+    kept.touch()
+    for cost in (model, slower):
+        ByTable(cost)
+        of_soltvvo = set(tmp_path.glob("pocket-soltvvo-*")) - {kept}
+        assert len(of_soltvvo) == 1
+    assert kept.exists()
+
+
 def model_of(name):
     mechanism = build_mechanism(load_profile(name))
     return cost_model(mechanism, mechanism.start)

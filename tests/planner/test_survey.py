@@ -19,7 +19,8 @@ def test_check_tells_sizes_scan_and_mean(capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["name"], found["kind"], found["size"]) == ("six-motor", "direct", 3)
     assert found["graph"]["classes"] == 1 and found["graph"]["configurations"] == 1
-    assert found["tables"] == {"metric": "axial-qtm", "disk_bytes": 54_999_360}
+    assert found["tables"]["metric"] == "axial-qtm"
+    assert found["tables"]["disk_bytes"] == two_phase.table_bytes("axial-qtm")
     assert found["scan"] == {"stops": 1, "looks": 6, "duration_us": 200_000}
     solves = found["solves"]
     assert solves["cubes"] == 2
@@ -42,7 +43,7 @@ def test_the_tables_of_a_robot_are_small(name):
 
 def test_the_tables_are_as_large_as_said():
     two_phase.kernel("htm")
-    written = sum(path.stat().st_size for path in cache_directory().glob("phase?-htm.table"))
+    written = sum(path.stat().st_size for path in cache_directory().glob("phase?-htm.*table"))
     assert written == two_phase.table_bytes("htm")
 
 
