@@ -26,6 +26,8 @@ _SETTLED = 2.0
 """A model that changes the cost by less is settled."""
 _NAMINGS = 120
 """How many other namings of the colours by the centres are weighed at most."""
+_CONTRADICTION = 5.0
+"""Log odds for another colour from which a sticker contradicts the letter it was given."""
 _GOOD_MARGIN = 12.0
 _GOOD_MISFIT = 0.04
 _GOOD_PRICE = 3.0
@@ -40,7 +42,9 @@ class Decision:
     the penalised negative log likelihood; ``price`` float[6 * N * N] what legality costs against
     each sticker's own best letter; ``strange`` bool[6 * N * N] what looks like none of the colours;
     ``doubt`` float[6 * N * N] the probability that the sticker's letter is another; ``doubtful``
-    int[...] the stickers to name to a person; ``model``, ``features`` for explaining it.
+    int[...] the stickers to name to a person, ``contradicted`` int[...] those that clearly show
+    another colour than the cube has there, and no reflection; ``model``, ``features`` for
+    explaining it.
     """
 
     letters: Ints
@@ -51,6 +55,7 @@ class Decision:
     strange: NDArray[np.bool_]
     doubt: Floats
     doubtful: Ints
+    contradicted: Ints
     model: CubeModel
     features: LightFeatures
 
@@ -187,15 +192,20 @@ def _judged(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> D
     # A runner-up that only names the colours otherwise differs in nothing that was seen.
     other_cube = not same_cube(letters, runner_up)
     differs = (letters != runner_up) & (margin < _GOOD_MARGIN / 2) & other_cube
+    price = strict.cost[rows, letters] - strict.cost.min(axis=1)
+    # Clear only if another colour fits well and nothing that may happen to a sticker explains it.
+    clear = np.minimum(price, evidence.cost[rows, letters] - evidence.cost.min(axis=1))
+    contradicted = (clear > _CONTRADICTION) & ~seen.brighter(best.model, letters)
     return Decision(
         letters,
         runner_up,
         margin,
         best.cost,
-        strict.cost[rows, letters] - strict.cost.min(axis=1),
+        price,
         strange,
         doubt,
-        np.flatnonzero((doubt > 0.01) | strange | differs),
+        np.flatnonzero((doubt > 0.01) | strange | differs | contradicted),
+        np.flatnonzero(contradicted),
         best.model,
         seen.features,
     )

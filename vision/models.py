@@ -184,6 +184,14 @@ class Observations:
         prior = 0.5 * light + 0.5 * _PRIOR_STICKERS * stretch.sum()
         return float(cost[np.arange(len(letters)), letters].sum() + prior)
 
+    def brighter(self, model: CubeModel, letters: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which stickers are no darker in any channel than their letters' colours would be there:
+        a reflection may lie on them, bool[n].
+        """
+        residual = self._residual(model.mean, self._shift(model.light))
+        own = residual[letters, np.arange(len(letters))]
+        return np.asarray((own > -_SHADE_SD).all(axis=1))
+
     def _shift(self, light: Floats) -> Floats:
         """What each face's light does to its stickers' features, float[n, 3]."""
         slope = light[:, 3:] @ _places(self.size).T

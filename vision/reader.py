@@ -101,7 +101,7 @@ def _sure(decision: Decision, size: int) -> bool:
 
 def _plausible(decision: Decision) -> bool:
     good = decision.forced <= MAX_PRICE and decision.misfit <= MAX_MISFIT
-    return good and decision.worst_face <= MAX_FACE_MISFIT
+    return good and decision.worst_face <= MAX_FACE_MISFIT and not len(decision.contradicted)
 
 
 MAX_PRICE = 4.0
@@ -149,6 +149,8 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
             doubtful,
             odd,
         )
+    if len(decision.contradicted):
+        return _contradiction(decision.contradicted, colours.size)
     strange = decision.strange.reshape(6, -1).sum(axis=1)
     worst = FACES[int(strange.argmax())]
     return Unreadable(
@@ -156,6 +158,18 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
         f"{worst}: a reflection or something in the way? change that and look at {worst} again",
         doubtful,
         worst,
+    )
+
+
+def _contradiction(stickers: Ints, size: int) -> Unreadable:
+    """Colours clearly seen that no legal cube has together."""
+    names = sticker_names(stickers, size)
+    faces = [name[0] for name in names]
+    return Unreadable(
+        f"no legal cube has these colours: {', '.join(names)} would have to show another than was "
+        "clearly seen; look again, or see whether stickers or pieces of the cube were exchanged",
+        names,
+        max(FACES, key=faces.count),
     )
 
 
