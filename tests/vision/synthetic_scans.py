@@ -78,19 +78,38 @@ class Room:
         )
 
 
-def synthetic_scan(seed: int, size: int = 3, harsh: float = 1.0) -> SyntheticScan:
-    """The scan of a seed; ``harsh`` multiplies noise, glare, haze and jumps of exposure."""
+def synthetic_scan(
+    seed: int, size: int = 3, harsh: float = 1.0, exchanged: int = 0
+) -> SyntheticScan:
+    """The scan of a seed; ``harsh`` multiplies noise, glare, haze and jumps of exposure.
+
+    ``exchanged`` pairs of stickers of different colours have been exchanged on the cube.
+    """
     rng = np.random.default_rng([seed, size, 7])
     truth = random_facelets(size, rng)
+    shown = _exchanged(truth, size, exchanged, np.random.default_rng([seed, size, 8]))
     scheme = list(SCHEMES)[rng.integers(len(SCHEMES))]
     room = Room.random(rng).harsher(harsh)
     palette = {f: to_linear(np.array([c], dtype=np.uint8))[0] for f, c in SCHEMES[scheme].items()}
     looks = {}
     for number, face in enumerate(FACES):
-        letters = truth[number * size**2 : (number + 1) * size**2]
+        letters = shown[number * size**2 : (number + 1) * size**2]
         looks[face] = _look(np.array([palette[x] for x in letters]), letters, size, room, rng)
     named = PocketCube.from_facelets(truth).relative.facelets() if size == 2 else truth
     return SyntheticScan(StickerColours.of_faces(looks), named, f"{seed} {scheme} {room}")
+
+
+def _exchanged(truth: str, size: int, pairs: int, rng: np.random.Generator) -> str:
+    stickers = list(truth)
+    middle = size * size // 2 if size % 2 else -1
+    free = [i for i in range(len(stickers)) if i % size**2 != middle]
+    done = 0
+    while done < pairs:
+        first, second = rng.choice(free, 2, replace=False)
+        if stickers[first] != stickers[second]:
+            stickers[first], stickers[second] = stickers[second], stickers[first]
+            done += 1
+    return "".join(stickers)
 
 
 def _look(

@@ -128,3 +128,20 @@ def test_a_reflection_on_every_centre_is_never_a_sure_wrong_cube():
             assert refusal.look_again in FACES
             continue
         assert reading.facelets == scan.facelets or not reading.confident
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_exchanged_stickers_are_refused_and_named(size):
+    """Clean colours that no legal cube has: the nearest one would contradict what was seen."""
+    refused = named = 0
+    for seed in range(40):
+        scan = synthetic_scan(seed, size, exchanged=1)
+        try:
+            read_cube(scan.colours)
+        except Unreadable as refusal:
+            refused += 1
+            named += "clearly seen" in refusal.reason and len(refusal.doubtful) > 0
+    # Colours as close as red and orange in warm light may pass for noise, and on a 2x2x2 another
+    # legal cube may come of it.
+    assert refused >= 32
+    assert named >= 30
