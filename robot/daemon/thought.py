@@ -35,6 +35,7 @@ from robot.planner import (
     plan_solve,
     split_at,
     turned,
+    where_to_cut_us,
 )
 from robot.settings.profile import RobotProfile
 from solver.cube import Cube, parse_state
@@ -46,9 +47,6 @@ from vision.reader import CubeReading, Unreadable, read_cube
 from vision.sticker_colours import FaceColours, StickerColours, merge_looks
 
 CANCEL_POLL_S = 0.02
-
-HEAD_US = 8_000_000
-"""A plan is cut after so long for its rest to be improved, if the rest is as long at least."""
 
 
 class Thought:
@@ -140,9 +138,8 @@ class Thought:
 
     def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
         """See :meth:`robot.daemon.ports.Mind.split`."""
-        if plan.duration_us < 2 * HEAD_US:
-            return None
-        parts = split_at(plan.source, HEAD_US)
+        cut_us = where_to_cut_us(plan.source)
+        parts = None if cut_us is None else split_at(plan.source, cut_us)
         if parts is None:
             return None
         head, tail = parts

@@ -30,12 +30,11 @@ async def perform(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None = N
     job.enter(State.TURNING, f"turning: {plan.move_count} moves in {seconds:.1f} s")
     done: list[MotionPlan] = []
     executed_us = 0
-    while parts := await _parts(job, robot, plan, cube):
-        progress = _progress(job, [*done, parts.head, parts.tail], len(done))
-        took_us, plan = await _turn_and_think(job, robot, parts, progress)
-        executed_us += took_us
+    parts = await _parts(job, robot, plan, cube)
+    if parts is not None:
+        progress = _progress(job, [parts.head, parts.tail], 0)
+        executed_us, plan = await _turn_and_think(job, robot, parts, progress)
         done.append(parts.head)
-        cube = parts.cube
         note(job, [*done, plan])
     progress = _progress(job, [*done, plan], len(done))
     executed_us += await job.do("turn", robot.hands.perform, plan.schedule, progress)

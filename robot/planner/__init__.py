@@ -8,7 +8,7 @@ from robot.planner.retrace import NoWay
 from robot.planner.scan import ScanPlan, ScanStep, plan_scan
 from robot.planner.solving import cost_model, plan_composites, plan_solve
 from robot.planner.stopping import StoppingRule, Watch
-from robot.planner.tail import improve_tail, join, split_at, turned
+from robot.planner.tail import improve_tail, join, split_at, turned, where_to_cut_us
 
 __all__ = [
     "CannotSee",
@@ -30,4 +30,5 @@ __all__ = [
     "plan_solve",
     "split_at",
     "turned",
+    "where_to_cut_us",
 ]

@@ -7,6 +7,7 @@ replaces the old rest, and the robot never notices: it ends the head exactly whe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -14,12 +15,23 @@ from robot.mechanism.closure import whole_rotation
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner.plan import Plan, after, make_plan
 from robot.planner.solving import plan_solve
+from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
 from solver.cube import Cube
 from solver.errors import SearchFailed
 from solver.pocket import PocketCube
 from solver.solution import CancelFlag
 
 AnyCube = TypeVar("AnyCube", Cube, PocketCube)
+
+HEAD_SHARE = 1 / 16
+"""Part of a plan after which it is cut. Measured: after a later cut the rest is mostly as soon as
+it can be, before an earlier one there is little time to search."""
+
+REST_GAIN = 0.3
+"""Part of what searching on would have saved that is still to be had with the head fixed."""
+
+PAUSE_S = 0.08
+"""What a cut costs: until the controller has noticed the end of the head and sent the tail."""
 
 
 def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
@@ -35,6 +47,19 @@ def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
             return _cut(plan, number, state)
         state = after(plan.mechanism, state, step)
     return None
+
+
+def where_to_cut_us(plan: Plan) -> int | None:
+    """When to cut ``plan`` for its rest to be searched meanwhile; None where that does not pay.
+
+    It pays when the rest is expected to get sooner by more than the cut costs.
+    """
+    if plan.optimal:
+        return None
+    head_s = plan.duration_us * HEAD_SHARE / 1e6
+    folds = math.log(1 + head_s / max(plan.search_s, EARLIEST_S))
+    saved_s = REST_GAIN * USUAL_GAIN * folds * plan.duration_us / 1e6
+    return round(head_s * 1e6) if saved_s > PAUSE_S else None
 
 
 def _cut(plan: Plan, number: int, state: State) -> tuple[Plan, Plan]:

@@ -93,7 +93,7 @@ class PolicySettings(Settings):
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
     search_threads: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
     stop_early: bool = True
-    improve_while_turning: bool = False
+    improve_while_turning: bool = True
     end_scan_early: bool = False
     scan_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 2
     solve_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1

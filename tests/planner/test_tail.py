@@ -1,5 +1,7 @@
 """Cutting a plan, searching its rest anew, and when to stop searching."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from robot.planner import (
     plan_composites,
     split_at,
     turned,
+    where_to_cut_us,
 )
 from robot.settings import load_profile
 from solver.cost import composite_index
@@ -59,6 +62,23 @@ def test_a_better_tail_fits_the_head_and_solves(planned, replayed, share):
 def test_nothing_is_left_to_cut_at_the_end(planned):
     _, plan = planned
     assert split_at(plan, plan.duration_us) is None
+
+
+def lasting(seconds, search_s, planned):
+    """A plan of that many seconds, found in so long a search."""
+    _, plan = planned
+    steps = plan.transitions[:1]
+    slow = replace(steps[0], duration_us=round(seconds * 1e6))
+    return replace(plan, transitions=(slow,), end=plan.start, search_s=search_s)
+
+
+def test_a_plan_is_cut_where_its_rest_is_worth_searching(planned):
+    assert where_to_cut_us(lasting(64, 0.3, planned)) == 4_000_000
+    assert where_to_cut_us(lasting(8, 0.05, planned)) == 500_000
+    assert where_to_cut_us(lasting(8, 2.0, planned)) is None, "thought about long enough"
+    assert where_to_cut_us(lasting(0.8, 0.02, planned)) is None, "the cut costs more"
+    proven = replace(lasting(64, 0.3, planned), lower_bound_us=64_000_000)
+    assert where_to_cut_us(proven) is None
 
 
 def test_the_rule_stops_when_a_second_saves_less_than_a_second():
