@@ -49,11 +49,13 @@ def make_gpio(options: Options) -> Gpio:
 
 def panel_pins(settings: PanelSettings) -> PanelPins:
     """The profile's pins as the panel takes them."""
+    pads = (settings.left_pad_gpio, settings.right_pad_gpio)
     return PanelPins(
         start_button=settings.start_button_gpio,
         led=settings.led_gpio,
         buzzer=settings.buzzer_gpio,
         estop=settings.estop_gpio,
+        pads=tuple(pad for pad in pads if pad is not None),
     )
 
 

@@ -93,11 +93,14 @@ async def _open_panel(
     pins = panel_pins(profile.panel)
     try:
         gpio = await asyncio.to_thread(make_gpio, options)
-        panel = FrontPanel(conductor, gpio, pins)
+        panel = FrontPanel(conductor, gpio, pins, profile.panel.inspection_s)
         stack.push_async_callback(panel.close)
         panel.open()
     except PanelFault as fault:
         log.warning("no panel: %s", fault)
+        if pins.estop is not None:
+            # Nobody watches the emergency stop, so nothing may move.
+            conductor.estop_open = True
 
 
 async def _keep_manager_informed(conductor: Conductor, notifier: Notifier) -> None:

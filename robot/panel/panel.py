@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from robot.panel.button import Button, ButtonTimes, Debouncer, Press
 from robot.panel.gpio import Gpio, PanelFault
+from robot.panel.pads import Hands, Pads
 from robot.panel.patterns import LIGHTS, OFF, SOUNDS, Pattern
 
 POLL_S = 0.005
@@ -25,13 +26,15 @@ class PanelPins:
     """Broadcom numbers; None where the robot has no such part.
 
     The button closes to ground. The emergency stop is normally closed to ground: a pressed button
-    and a broken wire both read high, and stop.
+    and a broken wire both read high, and stop. A touch pad is high while a hand lies on it: one
+    that is not connected never is.
     """
 
     start_button: int | None = None
     led: int | None = None
     buzzer: int | None = None
     estop: int | None = None
+    pads: tuple[int, ...] = ()
 
 
 def monotonic_us() -> int:
@@ -39,24 +42,33 @@ def monotonic_us() -> int:
     return time.monotonic_ns() // 1000
 
 
+@dataclass(frozen=True)
+class Listener:
+    """What the panel tells, on its own thread."""
+
+    press: Callable[[Press], None]
+    estop: Callable[[bool], None]
+    hands: Callable[[Hands], None]
+    fault: Callable[[PanelFault], None]
+
+
 class Panel:
-    """Watches button and emergency stop, shows the state; callbacks run on the panel's thread."""
+    """Watches button, emergency stop and pads, shows the state."""
 
     def __init__(
         self,
         gpio: Gpio,
         pins: PanelPins,
+        listener: Listener,
         *,
-        on_press: Callable[[Press], None],
-        on_estop: Callable[[bool], None],
-        on_fault: Callable[[PanelFault], None],
         times: ButtonTimes | None = None,
         clock: Callable[[], int] = monotonic_us,
     ) -> None:
         self._gpio, self._pins, self._clock = gpio, pins, clock
-        self._on_press, self._on_estop, self._on_fault = on_press, on_estop, on_fault
+        self._listener = listener
         self._button = Button(times)
         self._estop = Debouncer(ESTOP_SETTLE_US)
+        self._pads = Pads(len(pins.pads))
         self._shown: tuple[Pattern, int] = (OFF, clock())
         self._sounded: tuple[Pattern, int] | None = None
         self._levels: dict[int, bool] = {}
@@ -68,6 +80,8 @@ class Panel:
         for pin in (self._pins.start_button, self._pins.estop):
             if pin is not None:
                 self._gpio.setup_input(pin, "up")
+        for pin in self._pins.pads:
+            self._gpio.setup_input(pin, "down")
         for pin in (self._pins.led, self._pins.buzzer):
             if pin is not None:
                 self._gpio.setup_output(pin, False)
@@ -96,7 +110,11 @@ class Panel:
             press = self._button.sample(not self._gpio.input(self._pins.start_button), now)
             if press is not None:
                 self.sound("press")
-                self._on_press(press)
+                self._listener.press(press)
+        if self._pins.pads:
+            hands = self._pads.sample([self._gpio.input(pin) for pin in self._pins.pads], now)
+            if hands is not None:
+                self._listener.hands(hands)
         self._drive(self._pins.led, self._shown, now)
         self._drive(self._pins.buzzer, self._sounded, now)
 
@@ -118,7 +136,7 @@ class Panel:
             try:
                 self.poll()
             except PanelFault as fault:
-                self._on_fault(fault)
+                self._listener.fault(fault)
                 return
 
     def _edge(self, _: int) -> None:
@@ -126,7 +144,7 @@ class Panel:
 
     def _poll_estop(self, open_circuit: bool, now: int) -> None:
         if self._estop.sample(open_circuit, now) is not None:
-            self._on_estop(open_circuit)
+            self._listener.estop(open_circuit)
 
     def _drive(self, pin: int | None, playing: tuple[Pattern, int] | None, now: int) -> None:
         """Set an output, but only when it changes."""

@@ -41,12 +41,21 @@ LIGHTS: dict[str, Pattern] = {
     "checking": Pattern((500, 500)),
     "fault": Pattern((150, 150, 150, 150, 150, 750)),
     "maintenance": Pattern((50, 1950)),
+    "ready": Pattern((50, 50)),
+    "inspection": Pattern((500, 100, 300, 100)),
 }
-"""By the daemon's state: steady when ready, three flashes and a pause when help is needed."""
+"""By the daemon's state: steady when ready, three flashes and a pause when help is needed.
+
+And two of the panel's own: hands lie ready on the pads, and the cube is being inspected.
+"""
 
 SOUNDS: dict[str, Pattern] = {
     "press": Pattern((40, 10), once=True),
     "solved": Pattern((80, 80, 80, 80, 300, 10), once=True),
     "fault": Pattern((600, 200, 600, 10), once=True),
     "shutdown": Pattern((1000, 10), once=True),
+    "ready": Pattern((40, 40, 40, 10), once=True),
+    "inspection": Pattern((200, 10), once=True),
+    "warning": Pattern((100, 10), once=True),
+    "last warning": Pattern((100, 100, 100, 10), once=True),
 }

@@ -79,12 +79,18 @@ class LinkSettings(Settings):
 
 
 class PanelSettings(Settings):
-    """GPIO (BCM) numbers of button, light, buzzer and the hardware enable line."""
+    """GPIO (BCM) numbers of button, light, buzzer, emergency stop and touch pads.
+
+    Lifting both hands off the pads starts a solve, after ``inspection_s`` seconds.
+    """
 
     start_button_gpio: Gpio | None = None
     led_gpio: Gpio | None = None
     buzzer_gpio: Gpio | None = None
     estop_gpio: Gpio | None = None
+    left_pad_gpio: Gpio | None = None
+    right_pad_gpio: Gpio | None = None
+    inspection_s: Annotated[float, Field(ge=0, le=60)] = 0
 
 
 class PolicySettings(Settings):

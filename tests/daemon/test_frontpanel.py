@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 
 from robot.daemon.conductor import Conductor
 from robot.daemon.frontpanel import FrontPanel
+from robot.daemon.inspection import Inspection
 from robot.daemon.models import StartRequest
 from robot.daemon.states import Refused, State
 from robot.panel.button import Press
-from robot.panel.gpio import Pull
+from robot.panel.gpio import PanelFault, Pull
+from robot.panel.pads import Hands
 from robot.panel.panel import PanelPins
 
 
@@ -106,3 +109,94 @@ async def test_the_emergency_stop(panel: FrontPanel, conductor: Conductor, fake:
     await panel.pressed(Press.SHORT)
     await conductor.finished()
     assert (await conductor.runs(1))[0].outcome == "solved"
+
+
+async def test_a_panel_that_fails_is_an_open_emergency_stop(
+    conductor: Conductor, gpio: FakeGpio
+) -> None:
+    front = FrontPanel(conductor, gpio, PanelPins(estop=23))
+    await front.failed(PanelFault("GPIO 23: gone"))
+    with pytest.raises(Refused, match="emergency stop"):
+        await conductor.start(StartRequest())
+
+
+async def test_a_panel_without_emergency_stop_may_fail(
+    panel: FrontPanel, conductor: Conductor
+) -> None:
+    await panel.failed(PanelFault("GPIO 17: gone"))
+    await panel.pressed(Press.SHORT)
+    await conductor.finished()
+    assert (await conductor.runs(1))[0].outcome == "solved"
+
+
+@pytest.fixture
+async def pads(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
+    """A panel whose inspection never ends by itself."""
+    front = FrontPanel(conductor, gpio, PanelPins(17, pads=(5, 6)), inspection_s=1e6)
+    front.open()
+    yield front
+    await front.close()
+
+
+async def test_lifting_the_hands_starts(
+    conductor: Conductor, gpio: FakeGpio, eventually: Any
+) -> None:
+    front = FrontPanel(conductor, gpio, PanelPins(pads=(5, 6)))
+    started = threading.Event()
+    begin = conductor.store.begin
+
+    def told(*arguments: Any) -> Any:
+        started.set()
+        return begin(*arguments)
+
+    conductor.store.begin = told  # type: ignore[method-assign]
+    await front.hands(Hands.READY)
+    await front.hands(Hands.LIFTED)
+    await eventually(started)
+    while conductor.status().last_run is None:
+        await asyncio.sleep(0.01)
+    assert (await conductor.runs(1))[0].outcome == "solved"
+
+
+@pytest.mark.parametrize("how", ["hands", "button", "estop"])
+async def test_an_inspection_can_be_called_off(
+    pads: FrontPanel, conductor: Conductor, how: str
+) -> None:
+    await pads.hands(Hands.LIFTED)
+    assert pads.inspecting
+    if how == "hands":
+        await pads.hands(Hands.LAID)
+    elif how == "button":
+        await pads.pressed(Press.SHORT)
+    else:
+        await pads.estop(True)
+    assert not pads.inspecting
+    assert await conductor.runs(1) == []
+
+
+async def test_hands_are_ignored_while_something_else_is_done(
+    pads: FrontPanel, conductor: Conductor
+) -> None:
+    conductor.enter_maintenance()
+    await pads.hands(Hands.LIFTED)
+    assert not pads.inspecting
+    assert conductor.state is State.MAINTENANCE
+
+
+async def test_an_inspection_is_counted_down_with_warnings() -> None:
+    slept, said = [], []
+    ended = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def start() -> None:
+        ended.set()
+
+    inspection = Inspection(15.0, said.append, start, sleep)
+    inspection.begin()
+    inspection.begin()
+    await ended.wait()
+    assert slept == [8.0, 4.0, 3.0]
+    assert said == ["inspection", "warning", "last warning"]
+    assert not inspection.cancel()

@@ -10,7 +10,8 @@ import pytest
 
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, RpiGpio
-from robot.panel.panel import Panel, PanelPins
+from robot.panel.pads import Hands
+from robot.panel.panel import Listener, Panel, PanelPins
 from robot.panel.patterns import LIGHTS, SOUNDS, Pattern
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
@@ -84,9 +85,12 @@ class Bench:
         self.panel = Panel(
             RpiGpio(self.module),
             pins,
-            on_press=self.told.append,
-            on_estop=lambda opened: self.told.append(("estop", opened)),
-            on_fault=self.told.append,
+            Listener(
+                press=self.told.append,
+                estop=lambda opened: self.told.append(("estop", opened)),
+                hands=self.told.append,
+                fault=self.told.append,
+            ),
             clock=lambda: self.now_us,
         )
 
@@ -151,6 +155,18 @@ def test_the_light_follows_its_pattern(bench: Bench, state: str) -> None:
     for _ in range(600):
         bench.wait(5)
         assert bench.module.outputs[LED] == LIGHTS[state].level(bench.now_us / 1000)
+
+
+def test_hands_on_the_pads_are_told() -> None:
+    bench = Bench(PanelPins(pads=(5, 6)))
+    bench.panel.open()
+    assert bench.module.pulls == {5: FakeModule.PUD_DOWN, 6: FakeModule.PUD_DOWN}
+    bench.wait(50)
+    for level in (1, 0):
+        for pin in (5, 6):
+            bench.module.drive(pin, level)
+        bench.wait(800)
+    assert bench.told == [Hands.LAID, Hands.READY, Hands.LIFTED]
 
 
 def test_outputs_are_written_only_when_they_change(bench: Bench) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, RpiGpio
-from robot.panel.panel import Panel, PanelPins
+from robot.panel.panel import Listener, Panel, PanelPins
 
 BUTTON, LED, BUZZER, ESTOP, LINES = 17, 27, 22, 23, 28
 CONFIG = Path("/sys/kernel/config/gpio-sim/robot")
@@ -88,9 +88,12 @@ def panel(world: World, told: list[Any], *, wire: bool = True) -> Iterator[Panel
     made = Panel(
         RpiGpio(),
         pins,
-        on_press=lambda press: told.append(str(press)),
-        on_estop=lambda opened: told.append(f"estop {opened}"),
-        on_fault=lambda fault: told.append(f"fault {fault}"),
+        Listener(
+            press=lambda press: told.append(str(press)),
+            estop=lambda opened: told.append(f"estop {opened}"),
+            hands=lambda hands: told.append(str(hands)),
+            fault=lambda fault: told.append(f"fault {fault}"),
+        ),
     )
     made.open()
     world.close_contact(ESTOP, wire)
