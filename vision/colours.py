@@ -9,11 +9,12 @@ which ``sensitivity`` records. Where a channel is clipped the value is only a lo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sticker_colours import SATURATED, StickerColours
+from vision.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +32,9 @@ class LightFeatures:
     ``values = log((light + floor) / level)``; ``sensitivity`` is how much of a change of log light
     arrives in ``values``; ``clipped`` bool[n, 3] where the light was at least that. ``floor`` is
     relative to ``level``, the scan's bright level in linear light. ``weight`` float[n] is 0 where
-    nothing was measured.
+    nothing was measured. ``remoteness`` float[n] tells how much farther from the middle of the
+    picture a sticker is than a plane over its face would have it, as the square of the distance in
+    half diagonals: light that falls off towards the borders follows it, and no gradient does.
     """
 
     values: Floats
@@ -40,6 +43,7 @@ class LightFeatures:
     weight: Floats
     floor: float
     level: float
+    remoteness: Floats
 
     @classmethod
     def of(cls, colours: StickerColours) -> LightFeatures:
@@ -51,11 +55,40 @@ class LightFeatures:
         clipped = colours.saturated[:, None] & (light >= SATURATED)
         values = np.log((light + floor) / level)
         weight = colours.valid.astype(np.float64)
-        return cls(values, light / (light + floor), clipped, weight, floor / level, level)
+        sensitivity = light / (light + floor)
+        remoteness = np.concatenate([_remoteness(colours.face(face)) for face in FACES])
+        return cls(values, sensitivity, clipped, weight, floor / level, level, remoteness)
 
     def of_light(self, linear_rgb: NDArray[np.floating]) -> Floats:
         """Features of other colours, given as linear light relative to ``level``."""
         return np.asarray(np.log(np.maximum(linear_rgb, 0.0) + self.floor), dtype=np.float64)
+
+
+@cache
+def cell_places(size: int) -> Floats:
+    """Places of a face's stickers, -1..1 across and down, float[size * size, 2]."""
+    steps = (2 * np.arange(size) - (size - 1)) / size
+    return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+
+
+_USUAL_REACH = 0.45
+"""Half the side of a face in half diagonals of the picture, where it is not known."""
+
+
+def _remoteness(face: FaceColours) -> Floats:
+    """See :class:`LightFeatures`, for one face."""
+    size = round(len(face.linear_rgb) ** 0.5)
+    places = cell_places(size)
+    positions = _USUAL_REACH * places if face.positions is None else face.positions
+    distance = np.square(positions, dtype=np.float64).sum(axis=1)
+    return np.asarray(distance - _plane(size) @ distance)
+
+
+@cache
+def _plane(size: int) -> Floats:
+    """The projection of values on the stickers of a face to the plane nearest to them."""
+    places = np.column_stack([np.ones(size * size), cell_places(size)])
+    return np.asarray(places @ np.linalg.pinv(places))
 
 
 USUAL = np.array(

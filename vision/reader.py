@@ -19,7 +19,7 @@ from vision.sticker_colours import FACES, StickerColours
 Ints = NDArray[np.intp]
 
 CONFIDENT_MARGIN = 2.6
-POCKET_CONFIDENT_MARGIN = 4.0
+POCKET_CONFIDENT_MARGIN = 6.0
 """Log odds from which a reading counts as sure; a 2x2x2 has little that checks itself."""
 
 _ODDS_OFFSET = -0.5

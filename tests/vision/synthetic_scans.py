@@ -121,20 +121,27 @@ def _look(
     if size % 2 and letters[count // 2] == "U" and rng.random() < 0.3:
         # What is left of a logo after robust measuring: a darker, tinted middle.
         reflectance[count // 2] *= rng.uniform(0.3, 1.0, 3)
-    light = _light(size, room, rng)[:, None] * np.array(room.cast) * room.level
+    places = _places(size, room)
+    light = _light(places, room, rng)[:, None] * np.array(room.cast) * room.level
     jump = np.exp(room.jump * np.clip(rng.standard_normal(), -2, 2))
     linear = reflectance * light * jump * np.exp(0.03 * rng.standard_normal(3))
     shiny = rng.random(count) < room.glare
     linear += (shiny * rng.uniform(0.02, 0.6, count))[:, None] * room.level
     linear += room.haze * room.level * jump
     linear += room.noise * rng.standard_normal((count, 3))
-    return FaceColours.measured(srgb_to_linear(linear_to_srgb(linear)))
+    measured = FaceColours.measured(srgb_to_linear(linear_to_srgb(linear)))
+    return replace(measured, positions=(places / 2**0.5).astype(np.float32))
 
 
-def _light(size: int, room: Room, rng: np.random.Generator) -> Linear:
-    """Falloff, slope and shadow at the stickers of one face."""
+def _places(size: int, room: Room) -> Linear:
+    """Where the stickers are in the square picture, -1..1 across and down, float[N * N, 2]."""
     steps = (2 * np.arange(size) - (size - 1)) / size * room.reach
-    x, y = (part.ravel() for part in np.meshgrid(steps, steps))
+    return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+
+
+def _light(places: Linear, room: Room, rng: np.random.Generator) -> Linear:
+    """Falloff, slope and shadow at the stickers of one face."""
+    x, y = places.T
     light = (1 + room.slope[0] * x + room.slope[1] * y) * (1 - room.vignette * (x**2 + y**2) / 2)
     angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.6, 0.6) * room.reach
     edge = (x * np.cos(angle) + y * np.sin(angle) - offset) / rng.uniform(0.02, 0.2)

@@ -12,6 +12,7 @@ from synthetic_scans import synthetic_scan
 from solver.cube import Cube
 from solver.pocket import PocketCube
 from vision.colours import ColourReferences
+from vision.decision import decide
 from vision.reader import Unreadable, read_cube
 from vision.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
 
@@ -145,3 +146,16 @@ def test_exchanged_stickers_are_refused_and_named(size):
     # legal cube may come of it.
     assert refused >= 32
     assert named >= 30
+
+
+def test_light_lost_towards_the_borders_of_the_picture_is_found():
+    scan = synthetic_scan(4, 5)
+    faces = {}
+    for face in FACES:
+        look = scan.colours.face(face)
+        lost = np.exp(-0.6 * (look.positions**2).sum(axis=1, keepdims=True))
+        faces[face] = replace(look, linear_rgb=(look.linear_rgb * lost).astype(np.float32))
+    darker = StickerColours.of_faces(faces)
+    before, after = (decide(colours).model.light.falloff for colours in (scan.colours, darker))
+    assert after - before == pytest.approx(0.6, abs=0.2)
+    assert read_cube(darker).facelets == scan.facelets
