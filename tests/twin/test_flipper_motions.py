@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from robot.settings import parse_profile, profile_path
 from robot.twin.cube import NORMALS, CubeBody, scrambled
 
 if TYPE_CHECKING:
@@ -154,3 +155,32 @@ def test_a_cube_that_slips_does_not_roll(make_hand: MakeHand) -> None:
     assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
     hand.move(500_000, lid=2000)
     assert hand.robot.body.facelets() != scrambled(3, 1).facelets()
+
+
+TIPPER = """      positions: {open: open, close: hold}
+    - actuator: tipper
+      start: open
+      positions: {open: open, flip: {rolls: x}}
+"""
+TIPPER_SERVO = """  tipper:
+    kind: servo
+    pins: {pulse: 11}
+    limits_us: [500, 2500]
+    positions_us: {open: 1500, flip: 2000}
+    travel:
+      - {between: [open, flip], ms: 500}
+  lid:
+"""
+
+
+def test_flipping_a_cube_that_is_held_is_a_violation(make_servo_hand: MakeHand) -> None:
+    """Two arms: one holds the upper layers, the other rolls the cube."""
+    text = profile_path("cubotino").read_text()
+    start, end = text.index("      positions:\n        open: open"), text.index("\nactuators:")
+    text = text[:start] + TIPPER + text[end:].replace("  lid:\n", TIPPER_SERVO, 1)
+    hand = make_servo_hand(parse_profile(text), scrambled(3, 1))
+    hand.move(300_000, lid=1200)
+    hand.rest()
+    assert not kinds(hand)
+    hand.move(500_000, tipper=2000)
+    assert kinds(hand) == ["flip-held"]
