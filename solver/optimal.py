@@ -124,7 +124,11 @@ def kernel(request: Request) -> _native.OptimalTable:
         raise BadNotation(f"Tables are {' or '.join(KINDS)}, not {request.tables!r}.")
     key = request.metric, KINDS[request.tables]
     if key not in _kernels:
-        _kernels[key] = _native.OptimalTable(key[1], _bytes(request, *key))
+        table = _bytes(request, *key)
+        large = key[1] > KINDS["default"]
+        _kernels[key] = _native.OptimalTable(
+            key[1], tables.in_huge_pages(table) if large else table
+        )
     return _kernels[key]
 
 

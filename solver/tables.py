@@ -11,6 +11,7 @@ import fcntl
 import logging
 import mmap
 import os
+import re
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +35,9 @@ _FORMAT = 1
 _BYTE_ORDER_AND_FORMAT = 0x01000000 | _FORMAT
 
 _IN_MEMORY = "until then it is made in memory, by every process again"
+
+_VERSIONED = re.compile(r"(?:\.v(\d+))?\.table")
+"""What follows a table's name in its file's name; the oldest had no version there."""
 
 _log = logging.getLogger(__name__)
 
@@ -100,6 +104,26 @@ def _kept(
         return found
     with _locked(path.parent):
         return _found_or_stored(path, version, size, make, report)
+
+
+def in_huge_pages(table: Bytes) -> Bytes:
+    """A copy of the table in huge pages, or the table itself where there is no memory for that.
+
+    A table of many megabytes that is read all over misses the processor's address cache at nearly
+    every access; there are few enough huge pages to keep all their addresses.
+    """
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if 2 * table.nbytes > free or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return table
+    try:
+        pages = mmap.mmap(-1, table.nbytes)
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    except OSError:
+        return table
+    copy: Bytes = np.frombuffer(pages, dtype=np.uint8)
+    copy[:] = table
+    copy.flags.writeable = False
+    return copy
 
 
 def _found_or_stored(
@@ -206,10 +230,11 @@ def _remove_leftovers(directory: Path) -> None:
 def _remove_older(path: Path, version: int) -> None:
     """Files of the same table that only an older release would use."""
     name = _name_of(path)
-    older = [_path(path.parent, name, number) for number in range(version)]
-    for file in [path.with_name(f"{name}.table"), *older]:
-        with suppress(OSError):
-            file.unlink(missing_ok=True)
+    for file in path.parent.glob(f"{name}.*table"):
+        found = _VERSIONED.fullmatch(file.name.removeprefix(name))
+        if found and int(found[1] or 0) < version:
+            with suppress(OSError):
+                file.unlink()
 
 
 def _sync_directory(directory: Path) -> None:

@@ -1,6 +1,7 @@
 #include "optimal_nodes.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace cubist {
 namespace {
@@ -38,37 +39,25 @@ Succession::Succession(OptimalMetric metric) {
 }
 
 OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
-    : table_(table), coordinates_(table.coordinates()), turns_(unit_turns(metric)),
-      succession_(metric) {
+    : table_(table), turns_(unit_turns(metric)), succession_(metric) {
     for (int axis = 0; axis < kViews; ++axis)
-        for (int turn = 0; turn < kFaceTurns; ++turn)
-            seen_[axis][turn] = static_cast<std::uint8_t>(
-                turn_of_composite(conjugate_composite(composite_of_turn(turn), axis_map(axis))));
-}
-
-OptimalView OptimalNodes::turned(const OptimalView& view, int axis, int turn) const {
-    const int seen = seen_[axis][turn];
-    return {static_cast<std::uint16_t>(coordinates_.flip_after(view.flip, seen)),
-            static_cast<std::uint16_t>(coordinates_.placed_after(view.placed, seen)),
-            static_cast<std::uint16_t>(coordinates_.twist_after(view.twist, seen)), view.distance};
-}
-
-// Neighbours differ by one at most, so the distance follows from its remainder.
-int OptimalNodes::measured(std::size_t entry, int before) const {
-    return before - 1 + (table_.modulo_3(entry) + 2 * before + 1) % 3;
+        for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
+            for (int turn = 0; turn < kFaceTurns; ++turn)
+                seen_[axis][symmetry][turn] = static_cast<std::uint8_t>(turn_of_composite(
+                    conjugate_composite(conjugate_composite(composite_of_turn(turn), axis_map(axis)),
+                                        symmetries().maps[symmetry])));
 }
 
 // The exact distance along one axis, by walking down to the goal.
-int OptimalNodes::descended(OptimalView view, int axis) const {
+int OptimalNodes::descended(OptimalView view) const {
     int steps = 0;
-    while (view.flip != 0 || view.twist != 0 || view.placed != 0) {
-        const int wanted = (table_.modulo_3(entry(view)) + 2) % 3;
-        for (int turn : turns_) {
-            const OptimalView next = turned(view, axis, turn);
-            if (table_.modulo_3(entry(next)) != wanted) continue;
-            view = next;
-            break;
-        }
+    while (!view.is_home()) {
+        const int wanted = (table_.modulo_3(view) + 2) % 3;
+        const auto nearer = std::find_if(turns_.begin(), turns_.end(), [&](int turn) {
+            return table_.modulo_3(table_.after(view, turn)) == wanted;
+        });
+        if (nearer == turns_.end()) throw std::logic_error("optimal table without a way down");
+        view = table_.after(view, *nearer);
         ++steps;
     }
     return steps;
@@ -77,57 +66,26 @@ int OptimalNodes::descended(OptimalView view, int axis) const {
 OptimalNode OptimalNodes::root(const CubieCube& cube) const {
     OptimalNode node;
     for (int axis = 0; axis < kViews; ++axis) {
-        const CubieCube seen = conjugate(cube, axis_map(axis));
-        node.views[axis] = {static_cast<std::uint16_t>(flip_of(seen)),
-                            static_cast<std::uint16_t>(coordinates_.placed_of(seen)),
-                            static_cast<std::uint16_t>(twist_of(seen)), 0};
-        node.views[axis].distance = static_cast<std::int8_t>(descended(node.views[axis], axis));
+        node.views[axis] = table_.view_of(conjugate(cube, axis_map(axis)));
+        node.views[axis].distance = static_cast<std::int8_t>(descended(node.views[axis]));
     }
     return node;
 }
 
-int OptimalNodes::allowed(int state, OptimalChildren& out) const {
-    int count = 0;
-    for (int turn : turns_) {
-        const int next = succession_.after(state, turn);
-        if (next == Succession::kDisallowed) continue;
-        out[count].turn = static_cast<std::int8_t>(turn);
-        out[count++].state = static_cast<std::int8_t>(next);
-    }
-    return count;
-}
-
-// Keeps those of `count` children that are within `left` along the axis.
-int OptimalNodes::keep_near(int axis, int count, int left, OptimalChildren& out) const {
-    int kept = 0;
-    for (int k = 0; k < count; ++k) {
-        OptimalView& view = out[k].node.views[axis];
-        view.distance = static_cast<std::int8_t>(measured(out[k].entry, view.distance));
-        if (view.distance > left) continue;
-        if (kept != k) out[kept] = out[k];
-        ++kept;
-    }
-    return kept;
-}
-
-// Each axis is asked for all children before the next, so that its memory reads overlap; the axis
-// along which the parent is farthest comes first, since it refutes most.
-int OptimalNodes::children(const OptimalNode& node, int state, int left,
-                           OptimalChildren& out) const {
-    std::array<int, kViews> order{0, 1, 2};
-    std::sort(order.begin(), order.end(), [&](int a, int b) {
-        return node.views[a].distance > node.views[b].distance;
-    });
-    int count = allowed(state, out);
-    for (int axis : order) {
-        for (int k = 0; k < count; ++k) {
-            out[k].node.views[axis] = turned(node.views[axis], axis, out[k].turn);
-            out[k].entry = entry(out[k].node.views[axis]);
-            table_.prefetch(out[k].entry);
+std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
+    std::vector<OptimalStart> all;
+    for (const int turn : turns_) {
+        const int state = succession_.after(start.state, turn);
+        if (state == Succession::kDisallowed) continue;
+        OptimalStart& next = all.emplace_back(start);
+        next.state = state;
+        next.turns.push_back(turn);
+        for (int axis = 0; axis < kViews; ++axis) {
+            this->turn(next.node, axis, turn);
+            measure(next.node, axis);
         }
-        count = keep_near(axis, count, left - 1, out);
     }
-    return count;
+    return all;
 }
 
 }  // namespace cubist

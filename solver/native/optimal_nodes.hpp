@@ -11,12 +11,6 @@ namespace cubist {
 
 constexpr int kViews = 3;
 
-// What the table knows of a position along one axis.
-struct OptimalView {
-    std::uint16_t flip, placed, twist;
-    std::int8_t distance;
-};
-
 struct OptimalNode {
     std::array<OptimalView, kViews> views;
 
@@ -45,37 +39,50 @@ private:
     std::array<std::array<std::int8_t, kFaceTurns>, kStates> next_;
 };
 
-struct OptimalChild {
+// A position with the turns that led to it.
+struct OptimalStart {
     OptimalNode node;
-    std::size_t entry;
-    std::int8_t turn, state;
+    int state = 0;
+    std::vector<int> turns;
 };
-using OptimalChildren = std::array<OptimalChild, kFaceTurns>;
 
 class OptimalNodes {
 public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
     OptimalNode root(const CubieCube& cube) const;
-    // Fills `out` with the positions after one turn that may be solved in `left` - 1 more.
-    int children(const OptimalNode& node, int state, int left, OptimalChildren& out) const;
+    // The positions after each turn that may follow.
+    std::vector<OptimalStart> next(const OptimalStart& start) const;
+    const std::vector<int>& turns() const { return turns_; }
+    const Succession& succession() const { return succession_; }
+
+    // Brings one view of a node up to date with a turn of the cube; its distance stays the one
+    // before until it is measured.
+    void turn(OptimalNode& node, int axis, int turn) const {
+        OptimalView& view = node.views[axis];
+        view = table_.after(view, seen_[axis][view.symmetry][turn]);
+        table_.prefetch_distance(view);
+    }
+    // Neighbours differ by one at most, so the distance follows from its remainder.
+    int measure(OptimalNode& node, int axis) const {
+        OptimalView& view = node.views[axis];
+        const int before = view.distance;
+        view.distance = static_cast<std::int8_t>(
+            before - 1 + (table_.modulo_3(view) + 2 * before + 1) % 3);
+        return view.distance;
+    }
+    void prefetch_turns(const OptimalNode& node) const {
+        for (const OptimalView& view : node.views) table_.prefetch_links(view);
+    }
 
 private:
-    OptimalView turned(const OptimalView& view, int axis, int turn) const;
-    std::size_t entry(const OptimalView& view) const {
-        return table_.entry(view.flip, view.placed, view.twist);
-    }
-    int measured(std::size_t entry, int before) const;
-    int descended(OptimalView view, int axis) const;
-    int allowed(int state, OptimalChildren& out) const;
-    int keep_near(int axis, int count, int left, OptimalChildren& out) const;
+    int descended(OptimalView view) const;
 
     const OptimalTable& table_;
-    const OptimalCoordinates& coordinates_;
     const std::vector<int>& turns_;
     Succession succession_;
-    // The turn as seen along each axis.
-    std::array<std::array<std::uint8_t, kFaceTurns>, kViews> seen_{};
+    // The turn as seen along each axis through each symmetry.
+    std::array<std::array<std::array<std::uint8_t, kFaceTurns>, kSymmetries>, kViews> seen_{};
 };
 
 }  // namespace cubist

@@ -5,19 +5,11 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <utility>
 
-#include "optimal_nodes.hpp"
+#include "optimal_walk.hpp"
 
 namespace cubist {
 namespace {
-
-// A start of a sequence, to be completed by one thread.
-struct Task {
-    OptimalNode node;
-    int state = 0;
-    std::vector<int> path;
-};
 
 // One depth of the search, shared by its threads.
 class Iteration {
@@ -32,78 +24,51 @@ public:
     const std::optional<std::vector<int>>& solution() const { return solution_; }
 
 private:
-    struct Worker {
-        std::vector<int> path;
-        std::uint64_t nodes = 0;
-    };
-
-    void split(const Task& task, int left, int levels, std::vector<Task>& tasks) const;
-    void work(const std::vector<Task>& tasks, int left);
-    void descend(const OptimalNode& node, int state, int left, Worker& worker);
-    void finish(const std::vector<int>& path);
+    void split(const OptimalStart& start, int depth, int levels, std::vector<OptimalStart>& starts);
+    void work(const std::vector<OptimalStart>& starts, int depth);
+    void finish(const std::vector<int>& turns);
 
     const OptimalNodes& nodes_;
     const CubieCube& cube_;
     std::atomic<std::uint64_t>& counter_;
-    std::atomic<std::size_t> next_task_{0};
+    std::atomic<std::size_t> next_start_{0};
     std::atomic<bool> halted_{false};
     std::mutex mutex_;
     std::optional<std::vector<int>> solution_;
 };
 
-// The sequences of `levels` turns that may be completed, or shorter ones if `left` is less.
-void Iteration::split(const Task& task, int left, int levels, std::vector<Task>& tasks) const {
-    if (levels == 0 || left == 0) {
-        tasks.push_back(task);
+// The sequences of `levels` turns, or of `depth` if that is less.
+void Iteration::split(const OptimalStart& start, int depth, int levels,
+                      std::vector<OptimalStart>& starts) {
+    if (levels == 0 || depth == static_cast<int>(start.turns.size())) {
+        starts.push_back(start);
         return;
     }
-    OptimalChildren children;
-    const int count = nodes_.children(task.node, task.state, left, children);
-    for (int k = 0; k < count; ++k) {
-        Task next{children[k].node, children[k].state, task.path};
-        next.path.push_back(children[k].turn);
-        split(next, left - 1, levels - 1, tasks);
-    }
+    for (const OptimalStart& next : nodes_.next(start)) split(next, depth, levels - 1, starts);
 }
 
 void Iteration::run(int depth, int threads) {
     constexpr int kSplitLevels = 2;
-    std::vector<Task> tasks;
-    split({nodes_.root(cube_), 0, {}}, depth, kSplitLevels, tasks);
-    const int left = depth - std::min(depth, kSplitLevels);
+    std::vector<OptimalStart> starts;
+    split({nodes_.root(cube_), 0, {}}, depth, kSplitLevels, starts);
     std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t) workers.emplace_back([&] { work(tasks, left); });
+    for (int t = 0; t < threads; ++t) workers.emplace_back([&] { work(starts, depth); });
 }
 
-void Iteration::work(const std::vector<Task>& tasks, int left) {
-    for (std::size_t number; !halted_ && (number = next_task_++) < tasks.size();) {
-        Worker worker{tasks[number].path, 0};
-        descend(tasks[number].node, tasks[number].state, left, worker);
-        counter_ += worker.nodes;
-    }
-}
-
-void Iteration::descend(const OptimalNode& node, int state, int left, Worker& worker) {
-    if (left == 0) return finish(worker.path);
-    OptimalChildren children;
-    const int count = nodes_.children(node, state, left, children);
-    constexpr std::uint64_t kNodesBetweenReports = 1 << 16;
-    if (++worker.nodes == kNodesBetweenReports) counter_ += std::exchange(worker.nodes, 0);
-    for (int k = 0; k < count && !halted_.load(std::memory_order_relaxed); ++k) {
-        if (children[k].node.bound() > left - 1) continue;
-        worker.path.push_back(children[k].turn);
-        descend(children[k].node, children[k].state, left - 1, worker);
-        worker.path.pop_back();
-    }
+void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
+    OptimalWalk walk(nodes_, depth, halted_, counter_,
+                     [this](const std::vector<int>& turns) { finish(turns); });
+    for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
+        walk.run(starts[number]);
 }
 
 // The tables do not see everything: only now is it certain whether the cube is solved.
-void Iteration::finish(const std::vector<int>& path) {
+void Iteration::finish(const std::vector<int>& turns) {
     CubieCube cube = cube_;
-    for (int turn : path) cube = cube * face_turn_cube(turn);
+    for (int turn : turns) cube = cube * face_turn_cube(turn);
     if (!cube.is_solved()) return;
     const std::lock_guard lock(mutex_);
-    solution_ = path;
+    solution_ = turns;
     halted_ = true;
 }
 

@@ -145,6 +145,36 @@ OptimalTable::OptimalTable(int kinds, std::span<const std::uint8_t> bytes) : coo
     if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table of a wrong size");
     packed_ = part<std::uint32_t>(bytes, layout.packed);
     distances_ = bytes.data() + layout.distances;
+    link_classes();
+}
+
+void OptimalTable::link_classes() {
+    links_.resize(kFlipSliceClasses);
+    const int kinds = coordinates_.kinds();
+    for (int flip_slice = 0; flip_slice < kFlipSlices; ++flip_slice) {
+        if (packed_[flip_slice] % kSymmetries != 0) continue;  // no representative
+        ClassLinks& links = links_.at(packed_[flip_slice] / kSymmetries);
+        const int slice = flip_slice / kFlips;
+        links.slice = static_cast<std::uint16_t>(slice);
+        for (int turn = 0; turn < kFaceTurns; ++turn) {
+            const int slice_after = coordinates_.placed_after(slice * kinds, turn) / kinds;
+            const int flip_after = coordinates_.flip_after(flip_slice % kFlips, turn);
+            const std::uint32_t packed = packed_[slice_after * kFlips + flip_after];
+            links.to[turn] = static_cast<std::uint16_t>(packed / kSymmetries);
+            links.symmetry[turn] = static_cast<std::uint8_t>(packed % kSymmetries);
+        }
+    }
+}
+
+OptimalView OptimalTable::view_of(const CubieCube& cube) const {
+    const int placed = coordinates_.placed_of(cube);
+    const std::uint32_t packed =
+        packed_[placed / coordinates_.kinds() * kFlips + flip_of(cube)];
+    const int symmetry = static_cast<int>(packed % kSymmetries);
+    return {static_cast<std::uint16_t>(packed / kSymmetries),
+            static_cast<std::uint16_t>(coordinates_.twist_seen(twist_of(cube), symmetry)),
+            static_cast<std::uint8_t>(coordinates_.kind_seen(placed, symmetry)),
+            static_cast<std::uint8_t>(symmetry), 0};
 }
 
 }  // namespace cubist

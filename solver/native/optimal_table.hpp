@@ -58,6 +58,15 @@ private:
     std::vector<std::uint8_t> kind_seen_;
 };
 
+// A position along one axis, seen through the symmetry that leads to its class's representative.
+struct OptimalView {
+    std::uint16_t flip_slice_class, twist;
+    std::uint8_t kind, symmetry;
+    std::int8_t distance;
+
+    bool is_home() const { return (flip_slice_class | twist | kind) == 0; }
+};
+
 class OptimalTable {
 public:
     // `bytes` must outlive the table; throws std::invalid_argument when the size is wrong.
@@ -69,25 +78,52 @@ public:
                          const Progress& progress);
 
     const OptimalCoordinates& coordinates() const { return coordinates_; }
-    // Number of the entry that holds the distance.
-    std::size_t entry(int flip, int placed, int twist) const {
-        const int kinds = coordinates_.kinds();
-        const std::uint32_t packed = packed_[placed / kinds * kFlips + flip];
-        const int symmetry = static_cast<int>(packed % kSymmetries);
-        const std::size_t row = std::size_t{packed / kSymmetries} * kinds +
-                                coordinates_.kind_seen(placed, symmetry);
-        return row * kRowEntries + coordinates_.twist_seen(twist, symmetry);
+    // Its distance is left at 0.
+    OptimalView view_of(const CubieCube& cube) const;
+    // The turn is numbered in the representative's frame; the distance stays the one before.
+    OptimalView after(OptimalView view, int seen_turn) const {
+        const ClassLinks& from = links_[view.flip_slice_class];
+        const int symmetry = from.symmetry[seen_turn];
+        const int placed = coordinates_.placed_after(
+            from.slice * coordinates_.kinds() + view.kind, seen_turn);
+        const int twist = coordinates_.twist_after(view.twist, seen_turn);
+        return {from.to[seen_turn],
+                static_cast<std::uint16_t>(coordinates_.twist_seen(twist, symmetry)),
+                static_cast<std::uint8_t>(coordinates_.kind_seen(placed, symmetry)),
+                symmetries_.product[symmetry][view.symmetry], view.distance};
     }
-    int modulo_3(std::size_t entry) const { return distances_[entry / 4] >> (entry % 4 * 2) & 3; }
-    void prefetch(std::size_t entry) const { __builtin_prefetch(distances_ + entry / 4); }
+    int modulo_3(OptimalView view) const {
+        return *distance_byte(view) >> (view.twist % 4 * 2) & 3;
+    }
+    // Ask for what will be looked at of a view.
+    void prefetch_distance(OptimalView view) const { __builtin_prefetch(distance_byte(view)); }
+    void prefetch_links(OptimalView view) const {
+        __builtin_prefetch(&links_[view.flip_slice_class]);
+    }
 
     // Entries of one row: all twists, padded to whole bytes.
     static constexpr std::size_t kRowEntries = 2188;
 
 private:
+    // Where the turns lead from the representative of a class of flip-slices: one cache line.
+    struct alignas(64) ClassLinks {
+        std::array<std::uint16_t, kFaceTurns> to;
+        std::array<std::uint8_t, kFaceTurns> symmetry;
+        std::uint16_t slice;
+    };
+
+    void link_classes();
+    const std::uint8_t* distance_byte(OptimalView view) const {
+        const std::size_t row =
+            std::size_t{view.flip_slice_class} * coordinates_.kinds() + view.kind;
+        return distances_ + row * (kRowEntries / 4) + view.twist / 4;
+    }
+
     OptimalCoordinates coordinates_;
+    const Symmetries& symmetries_ = symmetries();
     const std::uint32_t* packed_;  // class and symmetry of every flip-slice
     const std::uint8_t* distances_;
+    std::vector<ClassLinks> links_;
 };
 
 // Where the parts of a table lie in its bytes.

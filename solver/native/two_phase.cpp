@@ -4,7 +4,7 @@
 #include <bit>
 #include <thread>
 
-#include "phase1_levels.hpp"
+#include "phase1_level.hpp"
 #include "phase1_path.hpp"
 
 namespace cubist {
@@ -77,7 +77,7 @@ private:
     const Deadline& deadline_;
     Direction direction_;
     Phase1Path path_;
-    std::vector<Level> levels_;
+    std::vector<Phase1Level> levels_;
     int length_ = 0;  // of phase 1 now
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
@@ -92,14 +92,14 @@ Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const 
       direction_(direction),
       path_(tables_.phase2, seen),
       levels_(1) {
-    LevelNode root{};
+    Phase1LevelNode root{};
     root.node = tables_.phase1.node_of(seen);
     root.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root.node));
     root.state = kStart;
     root.corners = static_cast<std::uint16_t>(path_.corners(0));
     root.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
-    levels_[0].add(root);
-    levels_[0].sort_out([](LevelNode&) { return true; });
+    levels_[0].candidate() = root;
+    levels_[0].accept();
 }
 
 bool Walk::must_stop() {
@@ -114,7 +114,7 @@ bool Walk::phase1(int length) {
     length_ = length;
     levels_.resize(std::max<std::size_t>(levels_.size(), length));
     if (length > 0) return go_on(0);
-    const LevelNode& root = levels_[0][0];
+    const Phase1LevelNode& root = levels_[0][0];
     if (probe(root.corners, root.middle) == 0) look_for_phase2(root.corners, root.middle, kStart);
     return !must_stop();
 }
@@ -123,13 +123,13 @@ bool Walk::phase1(int length) {
 bool Walk::go_on(int depth) {
     if (length_ > shared_.max_length.load(std::memory_order_relaxed)) return true;
     if (depth + 1 == length_) return finish(depth);
-    Level& next = levels_[depth + 1];
+    Phase1Level& next = levels_[depth + 1];
     next.clear();
     const int size = levels_[depth].size();
     for (int number = 0; number < size; ++number) {
         add_children(depth, number);
         const bool is_last = number + 1 == size;
-        if (!is_last && !next.has_candidates()) continue;
+        if (!is_last && !next.has_enough_candidates()) continue;
         sort_out(depth + 1);
         if (must_stop()) return false;
         if (!is_last && !next.is_full()) continue;
@@ -141,34 +141,33 @@ bool Walk::go_on(int depth) {
 
 // The children from which the group of phase 2 may still be reached in time.
 void Walk::add_children(int depth, int number) {
-    const LevelNode& from = levels_[depth][number];
-    Level& next = levels_[depth + 1];
+    const Phase1LevelNode& from = levels_[depth][number];
+    Phase1Level& next = levels_[depth + 1];
     std::uint64_t worthwhile = tables_.allowed[from.state][from.node.symmetry] &
                                tables_.phase1.worthwhile(from.node, length_ - depth - 1);
     for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
         const int seen = std::countr_zero(worthwhile);
-        LevelNode child;
+        Phase1LevelNode& child = next.candidate();
         child.node = tables_.phase1.after(from.node, seen);
         tables_.phase1.prefetch_distance(child.node);
         child.distance = from.distance;
         child.generator = static_cast<std::uint8_t>(tables_.phase1.unseen(from.node, seen));
         child.state = metric_.phase1.state_after[from.state][child.generator];
         child.parent = static_cast<std::uint16_t>(number);
-        next.add(child);
     }
 }
 
 // Keeps the candidates from which it can be reached.
 void Walk::sort_out(int depth) {
-    const Level& above = levels_[depth - 1];
-    Level& level = levels_[depth];
+    const Phase1Level& above = levels_[depth - 1];
+    Phase1Level& level = levels_[depth];
     const int left = length_ - depth;
     nodes += level.candidates();
-    level.sort_out([&](LevelNode& node) {
+    level.thin_out([&](Phase1LevelNode& node) {
         node.distance =
             static_cast<std::uint8_t>(tables_.phase1.distance(node.node, node.distance));
         if (node.distance > left || (node.distance == 0 && left <= 2)) return false;
-        const LevelNode& parent = above[node.parent];
+        const Phase1LevelNode& parent = above[node.parent];
         tables_.phase1.prefetch_class(node.node);
         node.corners = static_cast<std::uint16_t>(
             tables_.phase2.corners_after(parent.corners, node.generator));
@@ -177,14 +176,15 @@ void Walk::sort_out(int depth) {
         tables_.phase2.prefetch_after(node.corners, node.middle);
         return true;
     });
+    level.accept();
 }
 
 // One turn from the end of phase 1, what is worthwhile for both parts is an end.
 bool Walk::finish(int depth) {
-    const Level& level = levels_[depth];
-    std::array<std::uint64_t, Level::kRoom> ends;
+    const Phase1Level& level = levels_[depth];
+    std::array<std::uint64_t, Phase1Level::kRoom> ends;
     for (int number = 0; number < level.size(); ++number) {
-        const LevelNode& from = level[number];
+        const Phase1LevelNode& from = level[number];
         ends[number] = tables_.leaving[from.state][from.node.symmetry] &
                        tables_.phase1.worthwhile(from.node, 0);
         if (ends[number] == 0) continue;
@@ -198,7 +198,7 @@ bool Walk::finish(int depth) {
 }
 
 void Walk::finish(int depth, int number, std::uint64_t ends) {
-    const LevelNode& from = levels_[depth][number];
+    const Phase1LevelNode& from = levels_[depth][number];
     for (; ends != 0; ends &= ends - 1) {
         const int seen = std::countr_zero(ends), generator = tables_.phase1.unseen(from.node, seen);
         const int corners = tables_.phase2.corners_after(from.corners, generator),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from solver import learning, optimal, pocket_search, thistlethwaite
+from solver import _native, learning, optimal, pocket_search, thistlethwaite
 from solver.cube import Cube
 from solver.pocket import PocketCube
 from solver.search import solve, solve_many
@@ -71,7 +71,11 @@ def report(emit: Emit, name: str, found: list[Solution]) -> None:
 
 
 def proofs(emit: Emit) -> None:
-    """Optimal solutions of scrambles of 14 turns; of random cubes if CUBIST_BENCH_LONG says so."""
+    """Optimal solutions of scrambles of 14 turns.
+
+    With CUBIST_BENCH_LONG=default or large also of random cubes, those that CUBIST_BENCH_CUBES
+    names (``0:10``), and what it takes to prove that eight of them have no solution of 15 turns.
+    """
     rng = np.random.default_rng(SEED)
     names = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
     scrambles = [Cube.from_moves(" ".join(rng.choice(names, 14))) for _ in range(5)]
@@ -80,17 +84,43 @@ def proofs(emit: Emit) -> None:
     emit("optimal-14-turns", mean(s.cpu_s for s in found), "s", len(found), {})
     tables = os.environ.get("CUBIST_BENCH_LONG")
     if tables:
-        random_cubes(emit, [Cube.random(rng) for _ in range(10)], tables)
+        rng = np.random.default_rng(777)
+        cubes = [Cube.random(rng) for _ in range(40)]
+        refutations(emit, cubes[:8], tables)
+        first, last = map(int, os.environ.get("CUBIST_BENCH_CUBES", "0:10").split(":"))
+        if first < last:
+            random_cubes(emit, cubes[first:last], tables)
+
+
+def refutations(emit: Emit, cubes: list[Cube], tables: str) -> None:
+    """Processor time and nodes to prove that there is no solution of 15 turns, on one thread."""
+    table = optimal.kernel(Request(tables=tables))
+    limits = _native.OptimalOptions(0, 15, 3600.0, 1, None)
+    nodes = 0
+
+    def refute() -> None:
+        nonlocal nodes
+        nodes = sum(table.solve("htm", c.states, limits, None).nodes for c in cubes)
+
+    spent = cpu_s(refute) / len(cubes)
+    detail = {"nodes": nodes / len(cubes)}
+    emit(f"optimal-no-15-turns-{tables}", spent, "s", len(cubes), detail)
 
 
 def random_cubes(emit: Emit, cubes: list[Cube], tables: str) -> None:
     """Random cubes with ``default`` or ``large`` tables on two threads."""
     asked = Request(algorithm="optimal", tables=tables, threads=2, time_limit=3600.0)
-    found = [solve_many(cube, asked)[0] for cube in cubes]
+    found = []
+    for cube in cubes:
+        solution = solve_many(cube, asked)[0]
+        if not cube.apply(" ".join(solution.moves)).is_solved:
+            raise ValueError(f"{' '.join(solution.moves)} does not solve {cube.facelets()}")
+        found.append(solution)
     detail = {
         "cpu_s": mean(s.cpu_s for s in found),
         "turns": mean(s.length for s in found),
         "max_s": max(s.search_s for s in found),
+        "each": [[s.length, round(s.cpu_s, 1), s.extra["nodes"]] for s in found],
     }
     emit(f"optimal-random-{tables}", mean(s.search_s for s in found), "s", len(found), detail)
 

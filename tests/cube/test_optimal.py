@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from solver import _native, optimal
+from solver import _native, optimal, tables
 from solver.cube import Cube, face_turn
 from solver.errors import BadNotation, SearchFailed
 from solver.search import solve, solve_many
 from solver.solution import CancelFlag, Request
+from solver.turns import moves_of
 
 METRICS = ("htm", "qtm")
 
@@ -98,6 +99,49 @@ def test_no_scramble_is_shorter_than_its_solution(cache, metric, turns, rng, sol
         assert solution.optimal
         assert solution.length <= turns
         assert solves(cube.facelets(), " ".join(solution.moves), 3)
+
+
+def scrambles(rng: np.random.Generator, turns: int, count: int) -> list[Cube]:
+    around = neighbours("htm")
+    found = [Cube.solved()] * count
+    for _ in range(turns):
+        found = [cube * around[rng.integers(len(around))] for cube in found]
+    return found
+
+
+def check_finer_table(finer: _native.OptimalTable, coarser: _native.OptimalTable, rng) -> None:
+    """It never claims too much, never says less than the coarser one, and leads to the same end."""
+    for turns in (1, 4, 8, 12, 15):
+        for cube in scrambles(rng, turns, 20):
+            least = coarser.bound("htm", cube.states)
+            assert least <= finer.bound("htm", cube.states) <= turns
+    options = _native.OptimalOptions(0, 20, 600.0, 2, None)
+    for cube in scrambles(rng, 12, 4):
+        found = [t.solve("htm", cube.states, options, None) for t in (finer, coarser)]
+        lengths = {len(report.turns) for report in found if report.turns is not None}
+        assert len(lengths) == 1
+        turned = moves_of(found[0].turns or ())
+        assert cube.apply(turned).is_solved
+
+
+def test_a_table_that_tells_orders_apart_agrees(cache, rng):
+    """As the large table does, with two kinds of orders instead of 24, in huge pages as there."""
+    data = np.empty(_native.optimal_size(2), dtype=np.uint8)
+    assert _native.make_optimal("htm", 2, data, 2, lambda _: True)
+    finer = _native.OptimalTable(2, tables.in_huge_pages(data))
+    check_finer_table(finer, optimal.kernel(Request()), rng)
+
+
+@pytest.mark.long
+def test_the_large_table_agrees(cache, rng):
+    large = optimal.kernel(Request(tables="large"))
+    check_finer_table(large, optimal.kernel(Request()), rng)
+    random = [Cube.random(rng) for _ in range(200)]
+    bounds = [(large.bound("htm", c.states), c) for c in random]
+    assert np.mean([bound for bound, _ in bounds]) > 11
+    for bound, cube in bounds:
+        short = solve(cube, time_limit=0.1)
+        assert bound <= short.length
 
 
 def test_two_threads_prove_the_same(cache):

@@ -113,6 +113,16 @@ def test_a_file_that_says_it_is_of_another_version_is_made_anew(directory: Path)
     assert make.calls == 2
 
 
+def test_a_copy_in_huge_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = expected()
+    table.flags.writeable = False
+    copy = tables.in_huge_pages(table)
+    assert np.array_equal(copy, table)
+    assert not copy.flags.writeable
+    monkeypatch.setattr(os, "sysconf", lambda _: 100)
+    assert tables.in_huge_pages(table) is table
+
+
 def test_an_unusable_directory_keeps_the_table_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
