@@ -26,7 +26,10 @@ def test_bad_configuration_is_for_a_person_and_never_tried_again(tmp_path: Path)
     broken.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
     assert start(tmp_path, "--profile", "none-such") == 2
     assert start(tmp_path, "--profile", str(broken)) == 2
-    assert start(tmp_path, "--profile", "cubotino") == 2  # its camera is a simulated one
+    simulated = tmp_path / "simulated.yaml"
+    shipped = profile_path("cubotino").read_text()
+    simulated.write_text(shipped.replace("kind: picamera2", "kind: simulated"))
+    assert start(tmp_path, "--profile", str(simulated)) == 2  # without --twin
 
 
 def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Path) -> None:
