@@ -53,6 +53,8 @@ class Fault(IntEnum):
     """A turn leaves the limits of an actuator."""
     OVERLOAD = 15
     """The step interrupt could not keep up."""
+    NOT_IN_PLACE = 16
+    """An actuator is not where its turn should have ended."""
     PORT_MISSING = 64
     """The serial port is not there."""
     PORT_REFUSED = 65
@@ -83,7 +85,7 @@ FAULTS: Mapping[Fault, FaultText] = {
     Fault.EMERGENCY_STOP: FaultText(
         "emergency stop",
         "somebody or the daemon asked for it",
-        "make sure the robot is safe, then clear and home",
+        "make sure that the robot is safe and that everything stands square, then clear and home",
     ),
     Fault.HOST_LOST: FaultText(
         "the Raspberry Pi fell silent",
@@ -154,6 +156,11 @@ FAULTS: Mapping[Fault, FaultText] = {
         "the step interrupt could not keep up",
         "more steps per second than this chip can make",
         "lower the speeds, or use fewer axes at a time",
+    ),
+    Fault.NOT_IN_PLACE: FaultText(
+        "an actuator is not where its turn should have ended",
+        "it is jammed or has lost steps, or its sensor is broken or out of place",
+        "free it and see that it turns easily, then home the robot",
     ),
     Fault.PORT_MISSING: FaultText(
         "the serial port is not there",

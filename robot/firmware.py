@@ -98,6 +98,15 @@ def sizes(elf: Path) -> tuple[int, int]:
     return text + data, data + bss
 
 
+def address(elf: Path, symbol: str) -> int:
+    """Where in the flash a routine is, as ``avr-nm`` tells; raises :class:`FirmwareTrouble`."""
+    shown = subprocess.run(["avr-nm", elf], capture_output=True, text=True, check=True).stdout
+    for line in shown.splitlines():
+        if line.endswith(f" {symbol}"):
+            return int(line.split()[0], 16)
+    raise FirmwareTrouble(f"there is no {symbol} in {elf}")
+
+
 def flash_command(built: Built, port: str) -> list[str]:
     """The ``avrdude`` command that puts a firmware on the board at a port."""
     board = built.board

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup
+from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheck
 from robot.link.actuators import UNLIMITED_STEPS
-from robot.link.protocol import Safe
 from robot.mechanism.build import build_mechanism
 from robot.mechanism.durations import NotDrivable, stepper_limits
 from robot.settings.actuators import Homing, Servo, Stepper
@@ -14,6 +13,9 @@ from robot.settings.mechanisms import FlipperSettings, Gripper, GrippersSettings
 from robot.settings.profile import RobotProfile
 
 Positions = Mapping[str, str | int]
+
+ONE_PLACE = 65_535
+"""Steps between places of a sensor that has only one: no actuator travels so far."""
 
 SERVO_HOME_MS = 800
 """Time a servo gets to reach its start position from wherever it was left."""
@@ -65,7 +67,7 @@ def _servo(name: str, servo: Servo, starts: Positions) -> ServoSetup:
         maximum_us=high,
         start_us=servo.positions_us[str(start)],
         home_ms=SERVO_HOME_MS,
-        safe=Safe.HOLD,
+        safe_off=False,
     )
 
 
@@ -93,9 +95,11 @@ def _stepper(
         maximum_steps=high,
         start_steps=_start_steps(stepper, starts.get(name, 0)),
         period_steps=_period_steps(stepper, part),
+        backlash_steps=stepper.backlash_steps,
         homing=_homing(stepper, stepper.homing),
+        check=_turn_check(stepper),
         invert_direction=stepper.invert_direction,
-        safe=Safe.HOLD,
+        safe_off=False,
     )
 
 
@@ -106,13 +110,15 @@ def _start_steps(stepper: Stepper, start: str | int) -> int:
 
 
 def _range_steps(stepper: Stepper, part: Turntable | Gripper | None) -> tuple[int, int]:
-    """Lowest and highest position that is ever wanted."""
+    """Lowest and highest position that is ever wanted, or gone to beyond what is wanted."""
+    below = stepper.overshoot_steps + stepper.backlash_steps
     if stepper.positions_steps:
-        return min(stepper.positions_steps.values()), max(stepper.positions_steps.values())
+        places = stepper.positions_steps.values()
+        return min(places) - below, max(places) + stepper.overshoot_steps
     if part is None or part.range_quarters is None or stepper.steps_per_turn is None:
         return -UNLIMITED_STEPS, UNLIMITED_STEPS
     low, high = (quarters * stepper.steps_per_turn // 4 for quarters in part.range_quarters)
-    return low, high
+    return low - below, high + stepper.overshoot_steps
 
 
 def _period_steps(stepper: Stepper, part: Turntable | Gripper | None) -> int | None:
@@ -121,6 +127,18 @@ def _period_steps(stepper: Stepper, part: Turntable | Gripper | None) -> int | N
         return None
     symmetry = part.symmetry if isinstance(part, Gripper) else 4
     return stepper.steps_per_turn // symmetry
+
+
+def _turn_check(stepper: Stepper) -> TurnCheck | None:
+    check = stepper.turn_check
+    if check is None or stepper.pins.endstop is None:
+        return None
+    return TurnCheck(
+        pin=stepper.pins.endstop,
+        every_steps=check.every_steps or ONE_PLACE,
+        at_steps=check.at_steps,
+        active_high=stepper.sensor_active_high,
+    )
 
 
 def _homing(stepper: Stepper, homing: Homing | None) -> EndstopHoming | None:

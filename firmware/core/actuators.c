@@ -26,7 +26,9 @@ void actuators_forget(void)
     servo_detach_all();
     for (uint8_t i = 0; i < actuator_count; i++) {
         const struct config_actuator *setup = &actuators[i].setup;
-        close_pin(setup->pin);
+        if (!servo_is_high(setup->pin)) { /* which the timer ends */
+            close_pin(setup->pin);
+        }
         close_pin(setup->direction_pin);
         close_pin(setup->enable_pin);
         close_pin(setup->sensor_pin);
@@ -49,6 +51,9 @@ static bool stepper_is_possible(const struct config_actuator *setup)
     if (!board_has_pin(setup->direction_pin) || setup->min_interval < PROTOCOL_MIN_INTERVAL) {
         return false;
     }
+    if (setup->check_period && !board_has_pin(setup->sensor_pin)) {
+        return false;
+    }
     if (!(setup->flags & ACTUATOR_FLAG_HOME_SENSOR)) {
         return true;
     }
@@ -61,7 +66,7 @@ static bool stepper_is_possible(const struct config_actuator *setup)
 
 static bool is_possible(const struct config_actuator *setup)
 {
-    if (setup->kind > KIND_STEPPER || setup->safe > SAFE_OFF || !board_has_pin(setup->pin) ||
+    if (setup->kind > KIND_STEPPER || !board_has_pin(setup->pin) ||
         !optional_pin(setup->enable_pin) || !optional_pin(setup->sensor_pin)) {
         return false;
     }
@@ -70,6 +75,16 @@ static bool is_possible(const struct config_actuator *setup)
         return false;
     }
     return setup->kind == KIND_SERVO ? servo_is_possible(setup) : stepper_is_possible(setup);
+}
+
+/* A pulse still under way on the pin must not be cut short, nor made longer. */
+static void open_servo(struct actuator *actuator)
+{
+    uint8_t pin = actuator->setup.pin;
+    board_lock_t lock = board_lock();
+    actuator->motor.servo.number = pin;
+    actuator->motor.servo.pin = board_output(pin, servo_is_high(pin));
+    board_unlock(lock);
 }
 
 static void open_stepper(struct actuator *actuator)
@@ -97,7 +112,7 @@ uint8_t actuators_add(const struct config_actuator *setup)
     actuator->setup = *setup;
     actuator->position = setup->home_position;
     if (setup->kind == KIND_SERVO) {
-        actuator->motor.servo.pin = board_output(setup->pin, false);
+        open_servo(actuator);
         actuator->motor.servo.target = (uint16_t)setup->home_position;
         servo_attach(actuator_count, &actuator->motor.servo);
     } else {
@@ -215,6 +230,38 @@ static int32_t position_after(const struct actuator *actuator, const struct prof
     return actuator->position + (reverse ? -steps : steps);
 }
 
+/* One reading in three may be wrong: motors disturb sensors. */
+static bool reads(const struct actuator *actuator, bool active)
+{
+    for (uint8_t i = 0; i < 3; i++) {
+        if (actuator_senses(actuator) == active) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether its sensor is active where it should stand now. */
+static bool at_mark(const struct actuator *actuator)
+{
+    const struct config_actuator *setup = &actuator->setup;
+    return setup->kind == KIND_STEPPER && setup->check_period &&
+           (actuator->position - setup->check_position) % (int32_t)setup->check_period == 0;
+}
+
+void actuator_watch(struct actuator *actuator)
+{
+    if (actuator->unmoved && reads(actuator, false)) {
+        actuator->unmoved = false;
+    }
+}
+
+bool actuator_is_in_place(const struct actuator *actuator)
+{
+    bool looked_at = actuator->setup.kind == KIND_STEPPER && actuator->setup.check_period;
+    return !looked_at || (!actuator->unmoved && reads(actuator, at_mark(actuator)));
+}
+
 bool actuator_start(struct actuator *actuator, const struct profile *profile, bool reverse,
                     uint32_t start)
 {
@@ -229,10 +276,20 @@ bool actuator_start(struct actuator *actuator, const struct profile *profile, bo
             return false;
         }
     }
+    actuator->unmoved = at_mark(actuator);
     actuator->position = position_after(actuator, profile, reverse);
+    actuator->unmoved = actuator->unmoved && at_mark(actuator);
     actuator->end = start + profile->duration;
     actuator->turning = true;
     return true;
+}
+
+bool actuator_has_begun(const struct actuator *actuator, uint32_t now)
+{
+    if (actuator->setup.kind == KIND_SERVO) {
+        return time_reached(now, actuator->motor.servo.start);
+    }
+    return stepper_has_begun(&actuator->motor.stepper);
 }
 
 void actuator_finish(struct actuator *actuator)
@@ -254,11 +311,12 @@ void actuator_halt(struct actuator *actuator, uint32_t now)
     actuator->homed = actuator->homed && !moving;
     actuator->turning = false;
     actuator->homing = 0;
+    actuator->unmoved = false;
 }
 
 void actuator_make_safe(struct actuator *actuator)
 {
-    if (actuator->setup.safe == SAFE_OFF) {
+    if (has(actuator, ACTUATOR_FLAG_SAFE_OFF)) {
         actuator_power(actuator, false);
     }
 }

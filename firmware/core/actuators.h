@@ -17,9 +17,11 @@ struct actuator {
         uint32_t end;    /* tick at which the turn in progress, or a servo's homing, is over */
         uint32_t travel; /* homing a stepper: steps left after this motion */
     };
-    bool turning;
-    bool homed;
-    bool powered;
+    /* Only the main loop touches these. */
+    bool turning : 1;
+    bool homed : 1;
+    bool powered : 1;
+    bool unmoved : 1; /* as far as its sensor tells, which must change on the way */
     uint8_t homing;   /* enum homing_phase */
     union {
         struct stepper stepper;
@@ -46,6 +48,16 @@ uint8_t actuator_check(const struct actuator *actuator, const struct profile *pr
 /* Starts a turn that was checked at tick `start`; false when that tick cannot be met. */
 bool actuator_start(struct actuator *actuator, const struct profile *profile, bool reverse,
                     uint32_t start);
+
+/* Looks at the sensor of an actuator that turns from one mark to another, now and then. */
+void actuator_watch(struct actuator *actuator);
+
+/* Whether its sensor, if it is to be looked at after turns, reads as it should where it stands, and
+ * has changed if it had to on the way there. */
+bool actuator_is_in_place(const struct actuator *actuator);
+
+/* Whether the turn in progress has begun to move it. */
+bool actuator_has_begun(const struct actuator *actuator, uint32_t now);
 
 /* The turn in progress is over. */
 void actuator_finish(struct actuator *actuator);

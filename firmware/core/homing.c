@@ -62,7 +62,7 @@ static void start_servo(uint8_t index)
     struct actuator *actuator = &actuators[index];
     struct servo_segment *motion = &motions[index].servo;
     motion->pulse = (uint16_t)actuator->setup.home_position;
-    motion->duration = (actuator->setup.home_ms + 1ul) * 1000 * PROTOCOL_TICKS_PER_US;
+    motion->duration = (actuator->setup.home_interval + 1ul) * 1000 * PROTOCOL_TICKS_PER_US;
     uint32_t now = timer_now();
     servo_start(&actuator->motor.servo, motion, 1, now);
     actuator->end = now + motion->duration;

@@ -64,6 +64,35 @@ void player_end(void)
     queue_clear();
 }
 
+/* Something is in the way: what has been handed to the interrupts and has not begun stays where it
+ * is, what moves comes to rest. */
+static void miss(uint8_t index, uint32_t now)
+{
+    actuators[index].homed = false;
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        if (actuators[i].turning && !actuator_has_begun(&actuators[i], now)) {
+            actuator_halt(&actuators[i], now);
+        }
+    }
+    fault_raise(FAULT_NOT_IN_PLACE, index);
+}
+
+/* About every millisecond; sensors are no quicker. */
+static void watch_sensors(uint32_t now)
+{
+    static uint8_t watched;
+    uint8_t moment = (uint8_t)(now >> 11);
+    if (moment == watched) {
+        return;
+    }
+    watched = moment;
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        if (actuators[i].turning) {
+            actuator_watch(&actuators[i]);
+        }
+    }
+}
+
 static void finish_turns(uint32_t now)
 {
     for (uint8_t i = 0; i < actuator_count; i++) {
@@ -71,6 +100,10 @@ static void finish_turns(uint32_t now)
         bool stepping = actuator->setup.kind == KIND_STEPPER && actuator->motor.stepper.active;
         if (actuator->turning && !stepping && time_reached(now, actuator->end)) {
             actuator_finish(actuator);
+            if (!actuator_is_in_place(actuator)) {
+                miss(i, now);
+                continue;
+            }
             player.done++;
             if (actuator->end - player.go > player.executed) {
                 player.executed = actuator->end - player.go;
@@ -171,6 +204,7 @@ static void note_underrun(uint32_t now)
 void player_poll(void)
 {
     uint32_t now = timer_now();
+    watch_sensors(now);
     finish_turns(now);
     if (!player.running) {
         return;

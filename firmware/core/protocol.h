@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 1 /* version of this protocol; both sides must have the same */
-#define PROTOCOL_FIRMWARE_VERSION "0.1.0" /* version of the firmware built from this tree */
+#define PROTOCOL_VERSION 2 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_FIRMWARE_VERSION "0.2.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
 #define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
@@ -24,7 +24,7 @@
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
 #define PROTOCOL_FIRMWARE_MAJOR 0
-#define PROTOCOL_FIRMWARE_MINOR 1
+#define PROTOCOL_FIRMWARE_MINOR 2
 #define PROTOCOL_FIRMWARE_PATCH 0
 /* The frame of an emergency stop as it travels, without the final 00. */
 #define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
@@ -32,11 +32,6 @@
 enum kind {
     KIND_SERVO = 0, /* pulse of 50 Hz */
     KIND_STEPPER = 1, /* step, direction and enable */
-};
-
-enum safe {
-    SAFE_HOLD = 0, /* keeps its position with power: a gripper that holds the cube */
-    SAFE_OFF = 1, /* no pulses, driver disabled */
 };
 
 enum state {
@@ -59,10 +54,11 @@ enum timing {
 enum actuator_flag {
     ACTUATOR_FLAG_INVERT_DIRECTION = 1, /* the direction pin is low for positive steps */
     ACTUATOR_FLAG_ENABLE_HIGH = 2, /* the enable pin is active high */
-    ACTUATOR_FLAG_SENSOR_HIGH = 4, /* the end stop is active high */
+    ACTUATOR_FLAG_SENSOR_HIGH = 4, /* its sensor is active high */
     ACTUATOR_FLAG_HOME_POSITIVE = 8, /* the end stop lies in the direction of positive steps */
     ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; otherwise HOME only declares the position */
     ACTUATOR_FLAG_MUST_HOME = 32, /* makes no turn before it is homed */
+    ACTUATOR_FLAG_SAFE_OFF = 64, /* when the host is lost or the emergency stop is hit: no pulses, driver disabled; otherwise it keeps its position with power, as a gripper that holds the cube */
 };
 
 enum turn_bit {
@@ -102,6 +98,7 @@ enum fault {
     FAULT_BAD_TURN = 13, /* a turn names a profile or actuator that is not there */
     FAULT_OUT_OF_RANGE = 14, /* a turn leaves the limits of an actuator */
     FAULT_OVERLOAD = 15, /* the step interrupt could not keep up */
+    FAULT_NOT_IN_PLACE = 16, /* an actuator is not where its turn should have ended */
 };
 
 struct __attribute__((packed)) step_segment {
@@ -151,20 +148,20 @@ struct __attribute__((packed)) config_begin {
 struct __attribute__((packed)) config_actuator {
     uint8_t kind; /* Kind */
     uint8_t flags; /* ActuatorFlag bits */
-    uint8_t safe; /* Safe: what it does when the host is lost or the emergency stop is hit */
     uint8_t pin; /* servo pulse or step */
     uint8_t direction_pin;
     uint8_t enable_pin; /* may be shared by several */
-    uint8_t sensor_pin; /* end stop */
+    uint8_t sensor_pin; /* end stop or index sensor */
     int32_t minimum; /* lowest position: steps, or ticks of pulse */
     int32_t maximum; /* highest position */
     uint16_t min_interval; /* ticks: its fastest step */
     int32_t home_position; /* position at the edge of the end stop, or of a homed servo */
-    uint16_t home_interval; /* ticks per step while seeking the end stop */
+    uint16_t home_interval; /* stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its home position */
     uint16_t home_slow_interval; /* ticks per step while approaching it a second time */
     uint16_t home_backoff; /* steps away from the end stop before that */
     uint32_t home_travel; /* steps after which the end stop is taken for missing */
-    uint16_t home_ms; /* servo: time of the slew to its home position */
+    uint16_t check_period; /* stepper: its sensor is active every so many steps, which is looked at after each turn; 0: it is not */
+    int16_t check_position; /* stepper: a position at which the sensor is active */
 };
 
 struct __attribute__((packed)) config_end {
@@ -219,7 +216,7 @@ struct __attribute__((packed)) status {
     uint16_t bad_frames; /* frames with a wrong CRC or length, since boot */
     uint8_t lost_bytes; /* bytes lost to a full receive buffer or a slow interrupt, since boot */
     uint8_t held; /* times the host fell silent, since boot */
-    uint8_t sensors; /* bit mask of actuators whose end stop is active */
+    uint8_t sensors; /* bit mask of actuators whose sensor is active */
 };
 
 struct __attribute__((packed)) ack {

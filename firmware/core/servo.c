@@ -17,7 +17,9 @@ static uint8_t attached;
 static uint8_t slot;
 static uint16_t edge_wait; /* ticks to the next edge */
 static uint16_t rest;      /* of the slot, after the falling edge */
-static struct servo *high; /* whose pulse is high */
+static volatile bool high; /* a pulse is under way */
+static board_pin high_pin; /* ... there; its servo may be forgotten meanwhile */
+static uint8_t high_number;
 static volatile uint8_t asked = NOBODY; /* slot whose pulse is to be worked out */
 static uint16_t asked_at; /* lower half of the tick of asking: the slot before */
 
@@ -35,7 +37,9 @@ static void start_slot(void)
     edge_wait = SLOT;
     if (servo && servo->pulse) {
         board_high(servo->pin);
-        high = servo;
+        high = true;
+        high_pin = servo->pin;
+        high_number = servo->number;
         edge_wait = servo->pulse;
         rest = SLOT - edge_wait;
     }
@@ -44,8 +48,8 @@ static void start_slot(void)
 static __attribute__((noinline)) void edge(void)
 {
     if (high) {
-        board_low(high->pin);
-        high = 0;
+        board_low(high_pin);
+        high = false;
         edge_wait = rest;
         if (edge_wait) {
             return;
@@ -56,7 +60,7 @@ static __attribute__((noinline)) void edge(void)
 
 uint16_t servo_event(uint16_t elapsed, uint16_t next)
 {
-    if (!attached) {
+    if (!attached && !high) {
         return next;
     }
     edge_wait -= elapsed;
@@ -73,21 +77,22 @@ void servo_attach(uint8_t index, struct servo *servo)
     servo->count = 0;
     slots[index] = servo;
     board_events_changed();
-    if (!attached++) {
+    if (!attached++ && !high) {
         slot = PROTOCOL_MAX_ACTUATORS - 1;
         edge_wait = SLOT;
-        high = 0;
     }
     board_unlock(lock);
 }
 
+bool servo_is_high(uint8_t number)
+{
+    return high && high_number == number;
+}
+
+/* A pulse under way ends in its time: one cut short would be another position. */
 void servo_detach_all(void)
 {
     board_lock_t lock = board_lock();
-    if (high) {
-        board_low(high->pin);
-        high = 0;
-    }
     for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
         slots[i] = 0;
     }

@@ -15,11 +15,15 @@ struct servo {
     uint32_t start;          /* tick at which the slew starts */
     const struct servo_segment *segments;
     uint8_t count; /* segments of the slew, 0: at rest */
+    uint8_t number; /* of its pin */
     board_pin pin;
 };
 
 /* Gives the servo its place in the frame; `index` is the actuator's number. */
 void servo_attach(uint8_t index, struct servo *servo);
+
+/* Whether a pulse is under way on a pin. */
+bool servo_is_high(uint8_t number);
 
 /* Forgets all servos. */
 void servo_detach_all(void);

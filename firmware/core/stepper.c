@@ -24,12 +24,17 @@ static uint8_t running_count;
 static void set_direction(struct stepper *motor, bool positive_count)
 {
     board_lock_t lock = board_lock();
-    if ((positive_count == motor->forward) != motor->inverted) {
+    if ((positive_count == (bool)motor->forward) != (bool)motor->inverted) {
         board_high(motor->direction);
     } else {
         board_low(motor->direction);
     }
     board_unlock(lock);
+}
+
+static uint16_t steps_of(const struct step_segment *run)
+{
+    return run->count < 0 ? (uint16_t)-run->count : (uint16_t)run->count;
 }
 
 static void next_run(struct stepper *motor)
@@ -38,7 +43,7 @@ static void next_run(struct stepper *motor)
     motor->segments_left--;
     motor->interval = run->interval;
     motor->add = run->add;
-    motor->left = run->count < 0 ? (uint16_t)-run->count : (uint16_t)run->count;
+    motor->left = steps_of(run);
     set_direction(motor, run->count >= 0);
 }
 
@@ -158,6 +163,7 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
 {
     motor->segment = segments;
     motor->segments_left = count;
+    motor->segments = count;
     motor->forward = forward;
     motor->sensed = false;
     motor->sensed_steps = 0;
@@ -178,6 +184,15 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
     }
     board_unlock(lock);
     return met;
+}
+
+bool stepper_has_begun(const struct stepper *motor)
+{
+    board_lock_t lock = board_lock();
+    bool first_run = motor->segments_left + 1 == motor->segments;
+    bool waits = motor->active && first_run && motor->left == steps_of(motor->segment - 1);
+    board_unlock(lock);
+    return !waits;
 }
 
 void stepper_halt(struct stepper *motor)

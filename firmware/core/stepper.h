@@ -18,11 +18,13 @@ struct stepper {
     int16_t add;
     const struct step_segment *segment; /* the run after this one */
     uint8_t segments_left;
+    uint8_t segments; /* of the whole motion */
     volatile bool active;
-    bool forward; /* sense of positive counts */
-    bool inverted;
-    bool sensed; /* ended by the sensor */
-    uint8_t sense; /* enum sense */
+    /* Changed by the interrupt while it is active, by the main loop while it is not. */
+    uint8_t forward : 1; /* sense of positive counts */
+    uint8_t inverted : 1;
+    uint8_t sensed : 1; /* ended by the sensor */
+    uint8_t sense;      /* enum sense */
     uint8_t sensed_steps;
     board_pin step;
     board_pin direction;
@@ -33,6 +35,9 @@ struct stepper {
  * False, and nothing happens, when that cannot be met any more. */
 bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
                    bool forward, uint32_t start);
+
+/* Whether a motion under way has made its first step. */
+bool stepper_has_begun(const struct stepper *motor);
 
 /* Ends the motion of one motor at once. */
 void stepper_halt(struct stepper *motor);

@@ -168,3 +168,19 @@ void board_uart_kick(void)
 {
     /* simulation: machine.c takes the bytes */
 }
+
+/* Interrupts are calls from the one thread there is. */
+board_lock_t board_lock(void)
+{
+    return 0;
+}
+
+void board_unlock(board_lock_t lock)
+{
+    (void)lock;
+}
+
+void board_events_changed(void)
+{
+    /* for boards that treat frequent events in a short cut */
+}

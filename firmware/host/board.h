@@ -1,4 +1,4 @@
-/* The simulated board: pins are records on a socket, time is virtual. */
+/* A simulated board, of the process (board.c) or of the unit tests (tests/bench.c): time is virtual. */
 #ifndef CUBIST_HOST_BOARD_H
 #define CUBIST_HOST_BOARD_H
 
@@ -8,9 +8,11 @@
 #include "protocol.h"
 
 #define BOARD_ID BOARD_HOST
+#if !defined(BOARD_RX_BYTES) /* the unit tests have as much room as an ATmega328P */
 #define BOARD_PROFILE_UNITS 512
 #define BOARD_QUEUE_BYTES 2048
 #define BOARD_RX_BYTES 128
+#endif
 #define BOARD_RATE_ONE 60000
 #define BOARD_RATE_TWO 32000
 #define BOARD_RATE_SIX 12000
@@ -32,21 +34,8 @@ uint32_t board_link_ms(void);
 uint32_t board_boot_id(void);
 uint8_t board_reset_cause(void);
 void board_uart_kick(void);
-
-/* Interrupts are calls from the one thread there is. */
-static inline board_lock_t board_lock(void)
-{
-    return 0;
-}
-
-static inline void board_unlock(board_lock_t lock)
-{
-    (void)lock;
-}
-
-/* For boards that treat frequent events in a short cut. */
-static inline void board_events_changed(void)
-{
-}
+void board_events_changed(void);
+board_lock_t board_lock(void);
+void board_unlock(board_lock_t lock);
 
 #endif

@@ -96,7 +96,7 @@ bool machine_run(uint64_t until)
  * forgotten. */
 void machine_reset(void)
 {
-    machine_end();
+    pins_flush();
     const struct process_options *options = &process_options;
     char serial[16];
     char pins[16];

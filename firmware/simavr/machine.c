@@ -208,7 +208,7 @@ static void was_reset(struct avr_io_t *io)
     for (unsigned port = 0; port < PORTS; port++) {
         port_levels[port] = 0;
         port_modes[port] = 0;
-        show_port(port);
+        port_shown[port] = 0; /* the record of the reset tells it */
     }
     if (hung_at) {
         memcpy(avr->flash + hung_at, &hung_instruction, sizeof hung_instruction);

@@ -206,8 +206,7 @@ bool bench_command(uint8_t type, const void *payload, uint8_t length)
 static struct config_actuator servo_setup(void)
 {
     return (struct config_actuator){.kind = KIND_SERVO,
-                                    .flags = ACTUATOR_FLAG_MUST_HOME,
-                                    .safe = SAFE_OFF,
+                                    .flags = ACTUATOR_FLAG_MUST_HOME | ACTUATOR_FLAG_SAFE_OFF,
                                     .pin = SERVO_PIN,
                                     .direction_pin = PROTOCOL_NO_PIN,
                                     .enable_pin = PROTOCOL_NO_PIN,
@@ -215,14 +214,13 @@ static struct config_actuator servo_setup(void)
                                     .minimum = 1000,
                                     .maximum = 5000,
                                     .home_position = 3000,
-                                    .home_ms = 100};
+                                    .home_interval = 100};
 }
 
 static struct config_actuator stepper_setup(bool with_sensor)
 {
     struct config_actuator setup = {.kind = KIND_STEPPER,
                                     .flags = ACTUATOR_FLAG_MUST_HOME,
-                                    .safe = with_sensor ? SAFE_OFF : SAFE_HOLD,
                                     .pin = with_sensor ? STEP_PIN : STEP2_PIN,
                                     .direction_pin = with_sensor ? DIRECTION_PIN : DIRECTION2_PIN,
                                     .enable_pin = ENABLE_PIN,
@@ -236,7 +234,7 @@ static struct config_actuator stepper_setup(bool with_sensor)
                                     .home_backoff = 20,
                                     .home_travel = 500};
     if (with_sensor) {
-        setup.flags |= ACTUATOR_FLAG_HOME_SENSOR;
+        setup.flags |= ACTUATOR_FLAG_HOME_SENSOR | ACTUATOR_FLAG_SAFE_OFF;
     }
     return setup;
 }

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from robot.daemon.ports import BadOrder, MotionFault, RunStopped
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.firmware import matches
-from robot.link import ActuatorSetup, Capabilities, LinkThread, SerialTransport, ServoSetup
+from robot.link import (
+    ActuatorSetup,
+    Capabilities,
+    LinkThread,
+    SerialTransport,
+    ServoSetup,
+    StepperSetup,
+)
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.motion import servo_slew, stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
@@ -24,6 +31,9 @@ BY_ID = Path("/dev/serial/by-id")
 
 _AT_ONCE = frozenset({"reset", "brown-out", "hung", "emergency-stop", "overload"})
 """Faults that end a motion in its middle."""
+
+PROGRESS_AGE_US = 100_000
+"""Two heartbeats."""
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""
@@ -57,12 +67,19 @@ class LinkHands:
         profile: RobotProfile,
         port: str | None = None,
         silence_hold_ms: int = SILENCE_HOLD_MS,
+        make_link: Callable[[], LinkThread] | None = None,
     ) -> None:
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
         self._setups = actuator_setups(profile)
         self._order = homing_order(profile)
+        self._unsensed = {
+            setup.name
+            for setup in self._setups
+            if isinstance(setup, StepperSetup) and setup.homing is None
+        }
         self._silence_hold_ms = silence_hold_ms
+        self._make_link = make_link or self._serial_link
         self._link: LinkThread | None = None
         self._ready = False
         self._stopping = threading.Event()
@@ -77,7 +94,12 @@ class LinkHands:
         """See :meth:`robot.daemon.ports.Hands.home`."""
         self._stopping.clear()
         with self._explained():
-            self._connected().home(self._homing_order())
+            link = self._connected()
+            try:
+                link.home(self._homing_order(link))
+            except RobotFault as fault:
+                self._moving = (fault.detail, *self._moving)
+                raise
             self._moving = ()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
@@ -96,6 +118,11 @@ class LinkHands:
         except MotionFault as fault:
             # A lost link is no such case: the firmware finishes its turn, then holds.
             self._moving = moving_at(schedule, reached) if fault.code in _AT_ONCE else ()
+            cause = fault.__cause__
+            if isinstance(cause, RobotFault) and cause.fault is Fault.NOT_IN_PLACE:
+                self._moving = (cause.detail,)
+            if lost := [name for name in self._moving if name in self._unsensed]:
+                raise position_lost(fault, lost) from cause
             raise
 
     def jog(self, actuator: str, target: int) -> int:
@@ -139,23 +166,34 @@ class LinkHands:
                 link.release()
             link.close()
 
-    def _homing_order(self) -> tuple[str, ...]:
-        """What a fault caught in motion first: a layer half turned has to be squared while what
-        holds the others still does; then as the mechanism wants it."""
-        return tuple(dict.fromkeys([*self._moving, *self._order]))
+    def _homing_order(self, link: LinkThread) -> tuple[str, ...]:
+        """What stands askew first, by its sensor or because a fault caught it in motion: a layer
+        half turned has to be squared while what holds the others still does; then as the
+        mechanism wants it."""
+        sensors = link.status().sensors
+        askew = [
+            setup.name
+            for number, setup in enumerate(self._setups)
+            if isinstance(setup, StepperSetup) and setup.is_askew(bool(sensors >> number & 1))
+        ]
+        caught = [name for name in self._moving if name in self._order]
+        return tuple(dict.fromkeys([*askew, *caught, *self._order]))
 
     def _connected(self) -> LinkThread:
         """The link, greeted and configured; made anew after whatever made it doubtful."""
         if self._link is None:
-            port = self._port if self._port != "auto" else find_board()
-            self._link = LinkThread(
-                lambda: SerialTransport(port, self._baud), self._setups, self._silence_hold_ms
-            )
+            self._link = self._make_link()
             require_ours(self._link.open())
         if not self._ready:
             self._link.configure()
             self._ready = True
         return self._link
+
+    def _serial_link(self) -> LinkThread:
+        port = self._port if self._port != "auto" else find_board()
+        return LinkThread(
+            lambda: SerialTransport(port, self._baud), self._setups, self._silence_hold_ms
+        )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -201,15 +239,27 @@ def _require_within(name: str, target: int, low: int, high: int, unit: str) -> N
         raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
 
 
+def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
+    """Motors without end stops were caught in motion: only a person knows where they are."""
+    which = ", ".join(names)
+    return MotionFault(
+        fault.code,
+        f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
+        f"Set {which} and the cube square by hand, then start again",
+        recoverable=False,
+    )
+
+
 def moving_at(schedule: Schedule, fraction: float) -> tuple[str, ...]:
-    """Actuators that move when this part (0..1) of a schedule's time is over."""
+    """Actuators that move when this part (0..1) of a schedule's time is over, or soon after: what
+    is known of the firmware's progress is that old when a fault is noticed."""
     time_us = fraction * schedule.duration_us
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
     return tuple(
         dict.fromkeys(
             profile.actuator
             for start_us, profile in timed
-            if start_us <= time_us < start_us + profile.duration_us
+            if start_us <= time_us + PROGRESS_AGE_US and time_us < start_us + profile.duration_us
         )
     )
 

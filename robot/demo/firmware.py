@@ -10,6 +10,8 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo, Stepper
 
 LAST_UNO_PIN = 19
+MAIN_LOOP = "firmware_poll"
+"""What the main loop of the firmware calls; it hangs there when told to."""
 
 
 def firmware_command(kind: str, profile: RobotProfile) -> list[str]:
@@ -21,7 +23,9 @@ def firmware_command(kind: str, profile: RobotProfile) -> list[str]:
     if kind == "host":
         return [program]
     board = board_for(profile)
-    return [program, "--board", board, "--elf", str(firmware.build(board).elf)]
+    elf = firmware.build(board).elf
+    hang = ["--hang-at", f"{firmware.address(elf, MAIN_LOOP):#x}"]
+    return [program, "--board", board, "--elf", str(elf), *hang]
 
 
 def board_for(profile: RobotProfile) -> Literal["uno", "mega"]:

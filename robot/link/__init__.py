@@ -1,9 +1,8 @@
 """The serial link to the microcontroller: frames, window, credits, sessions."""
 
-from robot.link.actuators import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup
+from robot.link.actuators import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheck
 from robot.link.capability import Capabilities
 from robot.link.link import Execution, Link
-from robot.link.protocol import Safe
 from robot.link.session import Statistics
 from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
@@ -15,10 +14,10 @@ __all__ = [
     "Execution",
     "Link",
     "LinkThread",
-    "Safe",
     "SerialTransport",
     "ServoSetup",
     "Statistics",
     "StepperSetup",
     "Transport",
+    "TurnCheck",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from robot.link.framing import crc16
@@ -19,7 +19,6 @@ from robot.link.protocol import (
     ConfigEnd,
     Kind,
     Message,
-    Safe,
 )
 from robot.motion import StepperLimits
 
@@ -45,10 +44,23 @@ class EndstopHoming:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnCheck:
+    """A look at a stepper's sensor after each turn: active exactly at ``at_steps`` and at every
+    ``every_steps`` (1..65535) from there. Pin and level are those of homing, if there is any.
+    """
+
+    pin: int
+    every_steps: int
+    at_steps: int = 0
+    active_high: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServoSetup:
     """A servo; positions in microseconds of pulse.
 
-    Homing slews to ``start_us`` in ``home_ms``. ``safe`` says what happens when the Pi is lost.
+    Homing slews to ``start_us`` in ``home_ms``. When the Pi is lost it is switched off,
+    or, without ``safe_off``, keeps its place.
     """
 
     name: str
@@ -57,7 +69,7 @@ class ServoSetup:
     maximum_us: int
     start_us: int
     home_ms: int = 500
-    safe: Safe = Safe.OFF
+    safe_off: bool = True
     must_home: bool = True
 
     @property
@@ -74,8 +86,9 @@ class ServoSetup:
         """As it is sent."""
         return ConfigActuator(
             kind=Kind.SERVO,
-            flags=ActuatorFlag.MUST_HOME if self.must_home else 0,
-            safe=self.safe,
+            flags=_flags(
+                {ActuatorFlag.MUST_HOME: self.must_home, ActuatorFlag.SAFE_OFF: self.safe_off}
+            ),
             pin=self.pin,
             direction_pin=NO_PIN,
             enable_pin=NO_PIN,
@@ -84,11 +97,12 @@ class ServoSetup:
             maximum=self.maximum_us * TICKS_PER_US,
             min_interval=0,
             home_position=self.start_us * TICKS_PER_US,
-            home_interval=0,
+            home_interval=self.home_ms,
             home_slow_interval=0,
             home_backoff=0,
             home_travel=0,
-            home_ms=self.home_ms,
+            check_period=0,
+            check_position=0,
         )
 
 
@@ -98,7 +112,8 @@ class StepperSetup:
 
     Without ``homing`` it is taken to stand at ``start_steps`` when homed. After homing against an
     end stop it moves to ``start_steps``, within ``limits``. Positions that differ by a multiple of
-    ``period_steps`` are the same: what turns for ever and looks the same again after that.
+    ``period_steps`` are the same: what turns for ever and looks the same again after that. Homing
+    ends with steps forwards, as every motion of one with play (``backlash_steps``) does.
     """
 
     name: str
@@ -109,11 +124,13 @@ class StepperSetup:
     minimum_steps: int = -UNLIMITED_STEPS
     maximum_steps: int = UNLIMITED_STEPS
     start_steps: int = 0
+    backlash_steps: int = 0
     period_steps: int | None = None
     homing: EndstopHoming | None = None
+    check: TurnCheck | None = None
     invert_direction: bool = False
     enable_high: bool = False
-    safe: Safe = Safe.OFF
+    safe_off: bool = True
     must_home: bool = True
 
     @property
@@ -123,20 +140,28 @@ class StepperSetup:
 
     @property
     def homed_at(self) -> int:
-        """Position at which the microcontroller has homed it."""
-        return self.homing.edge_position if self.homing else self.start_steps
+        """Position at which the microcontroller has homed it; backwards, the motor is ahead of what
+        it drives by the play."""
+        if self.homing is None:
+            return self.start_steps
+        return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
+
+    def is_askew(self, sensed: bool) -> bool:
+        """Whether its sensor says that it stands between the places at which it may rest."""
+        recurs = self.check is not None and self.check.every_steps == self.period_steps
+        return recurs and not sensed
 
     def message(self) -> ConfigActuator:
         """As it is sent."""
-        homing = self.homing
+        homing, check = self.homing, self.check
+        sensor = homing or check
         return ConfigActuator(
             kind=Kind.STEPPER,
             flags=self._flags(),
-            safe=self.safe,
             pin=self.step_pin,
             direction_pin=self.direction_pin,
             enable_pin=NO_PIN if self.enable_pin is None else self.enable_pin,
-            sensor_pin=homing.pin if homing else NO_PIN,
+            sensor_pin=sensor.pin if sensor else NO_PIN,
             minimum=self.minimum_steps,
             maximum=self.maximum_steps,
             min_interval=max(MIN_INTERVAL, int(TICKS_PER_S / self.limits.max_speed * 0.9)),
@@ -145,23 +170,23 @@ class StepperSetup:
             home_slow_interval=_interval(homing.slow_speed) if homing else 0,
             home_backoff=homing.backoff_steps if homing else 0,
             home_travel=homing.max_travel_steps if homing else 0,
-            home_ms=0,
+            check_period=check.every_steps if check else 0,
+            check_position=check.at_steps if check else 0,
         )
 
     def _flags(self) -> ActuatorFlag:
         homing = self.homing
+        sensor = homing or self.check
         chosen = {
             ActuatorFlag.MUST_HOME: self.must_home,
             ActuatorFlag.INVERT_DIRECTION: self.invert_direction,
             ActuatorFlag.ENABLE_HIGH: self.enable_high,
             ActuatorFlag.HOME_SENSOR: homing is not None,
             ActuatorFlag.HOME_POSITIVE: homing is not None and homing.direction > 0,
-            ActuatorFlag.SENSOR_HIGH: homing is not None and homing.active_high,
+            ActuatorFlag.SENSOR_HIGH: sensor is not None and sensor.active_high,
+            ActuatorFlag.SAFE_OFF: self.safe_off,
         }
-        flags = ActuatorFlag(0)
-        for flag, wanted in chosen.items():
-            flags |= flag if wanted else ActuatorFlag(0)
-        return flags
+        return _flags(chosen)
 
 
 ActuatorSetup = ServoSetup | StepperSetup
@@ -177,6 +202,13 @@ def configuration(
     messages += [setup.message() for setup in setups]
     crc = crc16(b"".join(message.payload() for message in messages))
     return [*messages, ConfigEnd(crc)]
+
+
+def _flags(chosen: Mapping[ActuatorFlag, bool]) -> ActuatorFlag:
+    flags = ActuatorFlag(0)
+    for flag, wanted in chosen.items():
+        flags |= flag if wanted else ActuatorFlag(0)
+    return flags
 
 
 def _interval(speed: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from robot.link.protocol import (
     State,
     Status,
 )
-from robot.link.session import Clock, Session, Statistics
+from robot.link.session import Clock, Draw, Session, Statistics
 from robot.link.transport import Transport
 from robot.motion import stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
@@ -57,11 +58,13 @@ class Link:
         actuators: Sequence[ActuatorSetup],
         clock: Clock = time.monotonic,
         silence_hold_ms: int = SILENCE_HOLD_MS,
+        draw: Draw = secrets.randbelow,
     ) -> None:
         self.actuators = tuple(actuators)
         self._numbers = {setup.name: index for index, setup in enumerate(self.actuators)}
         self._transport = transport
         self._clock = clock
+        self._draw = draw
         self._silence_hold_ms = silence_hold_ms
         self._session: Session | None = None
         self._plan_number = 0
@@ -72,7 +75,7 @@ class Link:
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
         await self.close()
-        session = Session(self._transport, self._clock)
+        session = Session(self._transport, self._clock, self._draw)
         try:
             capabilities = await session.open(patience_s)
         except BaseException:
@@ -216,10 +219,14 @@ class Link:
         return await session.fresh_status()
 
     async def _go_to_start(self, setup: ActuatorSetup) -> None:
-        steps = setup.start - setup.homed_at
-        if isinstance(setup, StepperSetup) and steps:
-            move = stepper_move(setup.name, setup.homed_at, steps, setup.limits)
-            await self.run(single(move))
+        if not isinstance(setup, StepperSetup):
+            return
+        at, play = setup.homed_at, setup.backlash_steps
+        # With play, back as far as it goes and then forwards: the load ends where the motor does.
+        for target in (setup.start - play, setup.start) if play else (setup.start,):
+            if target != at:
+                await self.run(single(stepper_move(setup.name, at, target - at, setup.limits)))
+                at = target
 
     def _check_positions(self, schedule: Schedule) -> None:
         """A plan made for another position would turn layers by wrong angles."""
@@ -284,6 +291,7 @@ ACTUATOR_FAULTS = {
     Fault.BAD_PROFILE,
     Fault.BAD_TURN,
     Fault.OUT_OF_RANGE,
+    Fault.NOT_IN_PLACE,
 }
 """Faults whose detail is the number of an actuator."""
 

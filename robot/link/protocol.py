@@ -11,9 +11,9 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 1
+VERSION = 2
 """Version of this protocol; both sides must have the same."""
-FIRMWARE_VERSION = "0.1.0"
+FIRMWARE_VERSION = "0.2.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
 """The clock of motion."""
@@ -86,15 +86,6 @@ class Kind(IntEnum):
     """Step, direction and enable."""
 
 
-class Safe(IntEnum):
-    """Safe on the wire."""
-
-    HOLD = 0
-    """Keeps its position with power: a gripper that holds the cube."""
-    OFF = 1
-    """No pulses, driver disabled."""
-
-
 class State(IntEnum):
     """State on the wire."""
 
@@ -135,13 +126,16 @@ class ActuatorFlag(IntFlag):
     ENABLE_HIGH = 2
     """The enable pin is active high."""
     SENSOR_HIGH = 4
-    """The end stop is active high."""
+    """Its sensor is active high."""
     HOME_POSITIVE = 8
     """The end stop lies in the direction of positive steps."""
     HOME_SENSOR = 16
     """Homes against an end stop; otherwise HOME only declares the position."""
     MUST_HOME = 32
     """Makes no turn before it is homed."""
+    SAFE_OFF = 64
+    """When the host is lost or the emergency stop is hit: no pulses, driver disabled; otherwise
+    it keeps its position with power, as a gripper that holds the cube."""
 
 
 class TurnBit(IntEnum):
@@ -236,12 +230,11 @@ class ConfigActuator(Message):
 
     TYPE: ClassVar[int] = 0x11
     SEQUENCED: ClassVar[bool] = True
-    LAYOUT: ClassVar[Struct] = Struct("<BBBBBBBiiHiHHHIH")
+    LAYOUT: ClassVar[Struct] = Struct("<BBBBBBiiHiHHHIHh")
     TAIL: ClassVar[bool] = False
     FIELDS: ClassVar[tuple[str, ...]] = (
         "kind",
         "flags",
-        "safe",
         "pin",
         "direction_pin",
         "enable_pin",
@@ -254,22 +247,21 @@ class ConfigActuator(Message):
         "home_slow_interval",
         "home_backoff",
         "home_travel",
-        "home_ms",
+        "check_period",
+        "check_position",
     )
 
     kind: int
     """Kind."""
     flags: int
     """ActuatorFlag bits."""
-    safe: int
-    """Safe: what it does when the host is lost or the emergency stop is hit."""
     pin: int
     """Servo pulse or step."""
     direction_pin: int
     enable_pin: int
     """May be shared by several."""
     sensor_pin: int
-    """End stop."""
+    """End stop or index sensor."""
     minimum: int
     """Lowest position: steps, or ticks of pulse."""
     maximum: int
@@ -279,15 +271,19 @@ class ConfigActuator(Message):
     home_position: int
     """Position at the edge of the end stop, or of a homed servo."""
     home_interval: int
-    """Ticks per step while seeking the end stop."""
+    """Stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its
+    home position."""
     home_slow_interval: int
     """Ticks per step while approaching it a second time."""
     home_backoff: int
     """Steps away from the end stop before that."""
     home_travel: int
     """Steps after which the end stop is taken for missing."""
-    home_ms: int
-    """Servo: time of the slew to its home position."""
+    check_period: int
+    """Stepper: its sensor is active every so many steps, which is looked at after each turn; 0:
+    it is not."""
+    check_position: int
+    """Stepper: a position at which the sensor is active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,7 +563,7 @@ class Status(Message):
     held: int
     """Times the host fell silent, since boot."""
     sensors: int
-    """Bit mask of actuators whose end stop is active."""
+    """Bit mask of actuators whose sensor is active."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ RESET_FAULTS = {ResetCause.WATCHDOG: Fault.HUNG, ResetCause.BROWN_OUT: Fault.BRO
 """Resets that say more than that there was one."""
 
 Clock = Callable[[], float]
+Draw = Callable[[int], int]
+"""A random number from 0 to below the given one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,17 @@ class Statistics:
 class Session:
     """Keeps one session alive on an open transport; :class:`Link` speaks through it."""
 
-    def __init__(self, transport: Transport, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        clock: Clock = time.monotonic,
+        draw: Draw = secrets.randbelow,
+    ) -> None:
         self.status: Status | None = None
         self.capabilities: Capabilities | None = None
         self._transport = transport
         self._clock = clock
+        self._draw = draw
         self._number = 0
         self._nonce = 0
         self._reader = FrameReader()
@@ -77,8 +85,8 @@ class Session:
     async def open(self, patience_s: float) -> Capabilities:
         """Greet the firmware until it answers; raises ``NO_ANSWER`` after ``patience_s``."""
         await self._transport.open()
-        self._number = 1 + secrets.randbelow(253)
-        self._nonce = secrets.randbelow(1 << 16)
+        self._number = 1 + self._draw(253)
+        self._nonce = self._draw(1 << 16)
         self._tasks = [asyncio.create_task(self._read())]
         deadline = self._clock() + patience_s
         while self.capabilities is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.limits import TICKS_PER_US
 from robot.schedule import MotionProfile, StepSegment
@@ -76,7 +78,7 @@ def travel_profile(
         if times is None:
             raise ValueError(f"{name} has no way from {start} to {end}")
         pulses = actuator.positions_us
-        return servo_slew(name, pulses[start], pulses[end], *times)
+        return _servo_profile(name, actuator, pulses[start], pulses[end], times, held)
     if isinstance(actuator, Stepper):
         steps = actuator.positions_steps
         return _stepper_profile(name, actuator, steps[start], steps[end] - steps[start], held)
@@ -94,11 +96,45 @@ def rotation_profile(
     raise NotDrivable(_no_pins(profile, name))
 
 
+def _servo_profile(
+    name: str, servo: Servo, start: int, end: int, times: tuple[int, int], held: bool
+) -> MotionProfile:
+    travel, settle = times
+    beyond, back = 0, 0
+    if held and servo.overshoot is not None:
+        beyond, back = servo.overshoot.us, microseconds(servo.overshoot.back_ms)
+    return servo_slew(
+        name,
+        start,
+        end,
+        travel,
+        settle - back,
+        ease_us=min(microseconds(servo.ease_ms), travel // 2),
+        overshoot=(beyond, back),
+    )
+
+
 def _stepper_profile(
     name: str, stepper: Stepper, start_steps: int, steps: int, held: bool
 ) -> MotionProfile:
-    settle = microseconds(stepper.settle_ms)
-    return stepper_move(name, start_steps, steps, stepper_limits(stepper, held), settle)
+    """The motion; as long as the one the other way, which may have more play to take up."""
+    there, back = (_stepper_move(name, stepper, start_steps, way, held) for way in (steps, -steps))
+    missing = max(0, back.duration_us - there.duration_us)
+    return replace(there, duration_us=there.duration_us + missing)
+
+
+def _stepper_move(
+    name: str, stepper: Stepper, start_steps: int, steps: int, held: bool
+) -> MotionProfile:
+    return stepper_move(
+        name,
+        start_steps,
+        steps,
+        stepper_limits(stepper, held),
+        microseconds(stepper.settle_ms),
+        overshoot_steps=stepper.overshoot_steps if held else 0,
+        backlash_steps=stepper.backlash_steps,
+    )
 
 
 def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:

@@ -18,17 +18,23 @@ def servo_slew(
     settle_us: int = 0,
     *,
     ease_us: int = 0,
+    overshoot: tuple[int, int] = (0, 0),
 ) -> MotionProfile:
     """Move the pulse from start to end in ``travel_us``, then stay for ``settle_us``.
 
     ``ease_us`` is how long the speed takes to build up, and again to fall off, within
-    ``travel_us`` (0: constant speed). Raises :class:`MotionError` for impossible times.
+    ``travel_us`` (0: constant speed). ``overshoot`` is how many us of pulse it goes beyond the
+    end, and the us it then takes to come back. Raises :class:`MotionError` for impossible times.
     """
     if ease_us < 0 or 2 * ease_us > travel_us:
         raise MotionError(
             f"{actuator}: easing takes 2 x {ease_us} us of a travel of {travel_us} us"
         )
-    path = list(_eased(start_pulse_us, end_pulse_us, travel_us, ease_us))
+    beyond_us, back_us = overshoot
+    turning_us = end_pulse_us + (beyond_us if end_pulse_us > start_pulse_us else -beyond_us)
+    path = list(_eased(start_pulse_us, turning_us, travel_us, ease_us))
+    if beyond_us:
+        path.append((end_pulse_us, back_us))
     if settle_us:
         path.append((end_pulse_us, settle_us))
     return servo_path(actuator, start_pulse_us, path)

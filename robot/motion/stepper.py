@@ -23,21 +23,36 @@ def stepper_move(
     settle_us: int = 0,
     *,
     overshoot_steps: int = 0,
+    backlash_steps: int = 0,
 ) -> MotionProfile:
     """Move by signed ``steps`` from rest to rest, then stay for ``settle_us``.
 
-    ``overshoot_steps`` goes that much further and comes back (backlash, springy layers).
-    Raises :class:`MotionError` for a move of no steps or negative times.
+    ``overshoot_steps`` goes that much further and comes back (springy layers). With play of
+    ``backlash_steps`` between motor and load the last steps are always forwards, so that the load
+    stands where the motor does if it did before. Raises :class:`MotionError` for a move of no steps
+    or negative numbers.
     """
-    if steps == 0 or settle_us < 0 or overshoot_steps < 0:
+    if steps == 0 or settle_us < 0 or overshoot_steps < 0 or backlash_steps < 0:
         raise MotionError(
-            f"{actuator}: cannot move {steps} steps with {overshoot_steps} steps of overshoot "
-            f"and {settle_us} us to settle"
+            f"{actuator}: cannot move {steps} steps with {overshoot_steps} steps of overshoot, "
+            f"{backlash_steps} of backlash and {settle_us} us to settle"
         )
-    segments = _runs(abs(steps) + overshoot_steps, limits)
-    if overshoot_steps:
-        segments += tuple(_reversed(run) for run in _runs(overshoot_steps, limits))
+    segments: tuple[StepSegment, ...] = ()
+    for part in _parts(steps, overshoot_steps, backlash_steps):
+        runs = _runs(abs(part), limits)
+        segments += runs if part > 0 else tuple(_reversed(run) for run in runs)
     return stepper_path(actuator, start_steps, steps > 0, segments, settle_us)
+
+
+def _parts(steps: int, overshoot: int, backlash: int) -> list[int]:
+    """Steps forth and back, as seen in the direction of the move; their sum is its length."""
+    if steps < 0:
+        parts = [-steps + overshoot + backlash, -(overshoot + backlash)]
+    elif overshoot:
+        parts = [steps + overshoot, -(overshoot + backlash), backlash]
+    else:
+        parts = [steps]
+    return [part for part in parts if part]
 
 
 def stepper_path(

@@ -18,6 +18,14 @@ from robot.settings.base import (
     microseconds,
 )
 
+CheckedSteps = Annotated[
+    int, Field(strict=True, ge=-32_768, le=32_767, description="steps, -32768..32767")
+]
+CheckPeriod = Annotated[
+    int, Field(strict=True, ge=2, le=65_535, description="steps from one place to the next")
+]
+PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps, 0..1000")]
+
 
 class Travel(Settings):
     """How long an actuator takes between two of its named positions, in either direction.
@@ -65,6 +73,13 @@ class ServoPins(Settings):
     pulse: Pin
 
 
+class ServoOvershoot(Settings):
+    """How far a servo turns a layer of a held cube beyond its position, and the time to return."""
+
+    us: Annotated[int, Field(strict=True, ge=1, le=500, description="pulse microseconds, 1..500")]
+    back_ms: TravelMs
+
+
 class Servo(PositionTimes):
     """A hobby servo: pulses for its named positions and the time to let it get there.
 
@@ -79,6 +94,10 @@ class Servo(PositionTimes):
     speed_us_per_s: float | None = Field(
         default=None, strict=True, ge=50, le=50_000, description="pulse microseconds per second"
     )
+    ease_ms: SettleMs = Field(
+        default=0.0, description="milliseconds to gain speed, and to lose it, within each travel"
+    )
+    overshoot: ServoOvershoot | None = None
 
     def transition_us(self, start: str, end: str, held: bool = False) -> tuple[int, int] | None:
         """``(travel, settle)`` microseconds from one position to another; None: no way."""
@@ -87,6 +106,11 @@ class Servo(PositionTimes):
             return listed
         distance = abs(self.positions_us[end] - self.positions_us[start])
         return round(distance * 1e6 / self.speed_us_per_s), self.settle_us(end, held)
+
+    def settle_us(self, end: str, held: bool) -> int:
+        """See :meth:`PositionTimes.settle_us`; with the way back from beyond ``end``."""
+        back = self.overshoot.back_ms if held and self.overshoot is not None else 0.0
+        return super().settle_us(end, held) + microseconds(back)
 
 
 class StepperPins(Settings):
@@ -111,6 +135,19 @@ class Homing(Settings):
     max_travel_steps: PositiveSteps
     offset_steps: Steps = 0
     endstop_active: Literal["low", "high"] = "low"
+
+
+class TurnCheck(Settings):
+    """A look at the end stop, or an index sensor, whenever a turn has ended.
+
+    It must be active at ``at_steps`` and every ``every_steps`` from there, and nowhere else at
+    rest; without ``every_steps`` there is one such place. ``endstop_active`` is for motors without
+    ``homing``, which says it otherwise.
+    """
+
+    at_steps: CheckedSteps = 0
+    every_steps: CheckPeriod | None = None
+    endstop_active: Literal["low", "high"] | None = None
 
 
 class StepperLoad(Settings):
@@ -142,6 +179,20 @@ class Stepper(Settings):
     settle_ms: SettleMs = 0.0
     invert_direction: bool = False
     homing: Homing | None = None
+    turn_check: TurnCheck | None = None
+    backlash_steps: PlaySteps = Field(
+        default=0, description="steps of play: taken up so that every motion ends forwards"
+    )
+    overshoot_steps: PlaySteps = Field(
+        default=0, description="steps a layer of a held cube is turned too far, and back"
+    )
+
+    @property
+    def sensor_active_high(self) -> bool:
+        """Level of the end stop or index sensor when active."""
+        if self.homing is not None:
+            return self.homing.endstop_active == "high"
+        return self.turn_check is not None and self.turn_check.endstop_active == "high"
 
 
 class RotationTimes(Settings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robot.settings.actuators import Servo, Stepper, Timed
+from robot.settings.actuators import Servo, Stepper, Timed, TurnCheck
 from robot.settings.document import Path
 from robot.settings.profile import CameraSettings, RobotProfile, View
 
@@ -39,9 +39,12 @@ def _check_servo(path: Path, servo: Servo) -> Iterator[Finding]:
     low, high = servo.limits_us
     if low >= high:
         yield (*path, "limits_us"), f"the lower limit {low} must be below the upper {high}"
+    beyond = servo.overshoot.us if servo.overshoot else 0
     for name, pulse in servo.positions_us.items():
         if not low <= pulse <= high:
             yield (*path, "positions_us", name), f"{pulse} us is outside limits_us {low}..{high}"
+        elif not low <= pulse - beyond <= pulse + beyond <= high:
+            yield (*path, "overshoot", "us"), f"goes beyond {name} and limits_us {low}..{high}"
     yield from _check_rows(path, servo, set(servo.positions_us))
 
 
@@ -68,11 +71,23 @@ def _check_stepper(path: Path, stepper: Stepper) -> Iterator[Finding]:
         yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
     if stepper.homing is not None and stepper.pins.endstop is None:
         yield (*path, "pins"), "homing needs the end stop's pin: endstop"
+    if stepper.turn_check is not None:
+        yield from _check_turn_check(path, stepper, stepper.turn_check)
     homing = stepper.homing
     if homing is not None and homing.slow_speed_steps_per_s > homing.speed_steps_per_s:
         yield (*path, "homing", "slow_speed_steps_per_s"), "must not exceed speed_steps_per_s"
     if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
         yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
+
+
+def _check_turn_check(path: Path, stepper: Stepper, check: TurnCheck) -> Iterator[Finding]:
+    if stepper.pins.endstop is None:
+        yield (*path, "pins"), "turn_check needs the end stop's or index sensor's pin: endstop"
+    if stepper.homing is not None and check.endstop_active not in {
+        None,
+        stepper.homing.endstop_active,
+    }:
+        yield (*path, "turn_check", "endstop_active"), "must be as in homing; leave it out here"
 
 
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:

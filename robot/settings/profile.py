@@ -111,13 +111,15 @@ class SimulatedActuator(Settings):
     """What the simulated robot's actuator can do, whatever it is asked to.
 
     A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
-    ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``.
+    ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and takes its load along
+    after ``play_steps`` (without it: the ``backlash_steps`` that are made up for).
     """
 
     max_speed_us_per_s: float | None = Field(default=None, gt=0)
     stall_speed_steps_per_s: float | None = Field(default=None, gt=0)
     stall_acceleration_steps_per_s2: float | None = Field(default=None, gt=0)
     power_on_steps: int = 0
+    play_steps: int | None = Field(default=None, ge=0)
 
 
 class SimulationSettings(Settings):

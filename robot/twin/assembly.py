@@ -15,6 +15,8 @@ from robot.twin.motors import EndStop, ServoMotor, StepMotor
 from robot.twin.rotor import Rotor
 
 DEFAULT_SERVO_SPEED_US_PER_S = 5_000.0
+ONE_PLACE_STEPS = 160
+"""How wide a sensor with one place is, times sixteen."""
 STALL_MARGIN = 1.5
 """A stepper of unknown torque stalls this much above what its profile allows."""
 
@@ -49,8 +51,8 @@ def assemble(profile: RobotProfile, body: CubeBody, report: Reporter) -> Assembl
             stepper = _stepper(name, settings, physics, report)
             motors[name] = stepper
             _connect_stepper(edges, settings, stepper)
-            if settings.pins.endstop is not None and settings.homing is not None:
-                end_stops[settings.pins.endstop] = (_end_stop(settings), stepper)
+            if (end_stop := _end_stop(settings)) and settings.pins.endstop is not None:
+                end_stops[settings.pins.endstop] = (end_stop, stepper)
     mechanism = build_mechanism(profile, body, report)
     return Assembly(motors, edges, end_stops, scales_of(profile), mechanism)
 
@@ -73,15 +75,29 @@ def _stepper(
     )
     inverted = settings.invert_direction
     rotor = Rotor(speed, acceleration)
-    return StepMotor(name, physics.power_on_steps, rotor, report, inverted=inverted)
+    play = settings.backlash_steps if physics.play_steps is None else physics.play_steps
+    at = physics.power_on_steps
+    return StepMotor(name, at, rotor, report, inverted=inverted, play=play)
 
 
-def _end_stop(settings: Stepper) -> EndStop:
-    """The switch stands where homing, done right, makes its offset end at zero."""
-    homing = settings.homing
-    if homing is None:
-        raise ValueError("an end stop without homing settings")
-    return EndStop(-homing.offset_steps, homing.direction, homing.endstop_active == "high")
+def _end_stop(settings: Stepper) -> EndStop | None:
+    """The switch stands where homing, done right, makes its offset end at zero.
+
+    A sensor looked at after turns is active around the places where it shall be: as far to either
+    side as its edge is, or a sixteenth of the way to the next.
+    """
+    homing, check, high = settings.homing, settings.turn_check, settings.sensor_active_high
+    if check is None:
+        return EndStop(-homing.offset_steps, homing.direction, high) if homing else None
+    if homing is not None and check.every_steps is None:
+        return EndStop(-homing.offset_steps, homing.direction, high)
+    reach = (check.every_steps or ONE_PLACE_STEPS) / 16
+    direction = 1
+    if homing is not None:
+        direction = homing.direction
+        reach = abs(check.at_steps + homing.offset_steps) or reach
+    edge = check.at_steps - direction * reach
+    return EndStop(edge, direction, high, 2 * reach, check.every_steps)
 
 
 def _connect(edges: dict[int, tuple[EdgeHandler, ...]], pin: int, handler: EdgeHandler) -> None:

@@ -37,6 +37,13 @@ class DirectDrive:
         del actuator, position
         return None
 
+    def interrupted(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.interrupted`: layers stay as they are."""
+
+    def set_square(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.set_square`."""
+        self._cube.set_square()
+
     def pose(self) -> Pose:
         """Where the layers are."""
         return self._cube.pose()

@@ -27,6 +27,8 @@ class Lift:
     highest: float
     part: float
     rolled: bool = False
+    excused: bool = False
+    """The firmware was reset in the middle of it: that the cube falls back is nobody's fault."""
 
 
 class Flipper:
@@ -67,6 +69,16 @@ class Flipper:
             if arm.name == actuator and (place := arm.place(position)) is not None:
                 return place.name
         return None
+
+    def interrupted(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.interrupted`."""
+        if self._lift is not None:
+            self._lift.excused = True
+
+    def set_square(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.set_square`."""
+        self._twist = float(round(self._twist))
+        self._yaw = float(round(self._yaw))
 
     def pose(self) -> Pose:
         """How far cube and bottom layer are from where the body's stickers are booked."""
@@ -136,9 +148,9 @@ class Flipper:
 
     def _settle(self) -> None:
         """The arm is down again; a cube that was lifted but not tipped over has fallen back."""
-        if self._lift is not None and not self._lift.rolled and self._lift.highest > SLACK_PART:
+        lift, self._lift = self._lift, None
+        if lift and not lift.rolled and not lift.excused and lift.highest > SLACK_PART:
             self._report("flip-incomplete", "the cube was lifted but did not roll over", "")
-        self._lift = None
 
     def _turn(self, quarters: float) -> None:
         """The table has moved by ``quarters``, with whatever it takes along."""

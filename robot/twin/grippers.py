@@ -102,6 +102,13 @@ class GripperMechanism:
                 return place.name
         return None
 
+    def interrupted(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.interrupted`: jaws stay as they are."""
+
+    def set_square(self) -> None:
+        """See :meth:`robot.twin.mechanisms.Mechanism.set_square`."""
+        self._cube.set_square()
+
     def pose(self) -> Pose:
         """Where cube and layers are."""
         jaws = [jaw for gripper in self._grippers for jaw in gripper.covers(self.body.size)]

@@ -45,6 +45,12 @@ class Mechanism(Protocol):
     def place(self, actuator: str, position: float) -> str | None:
         """Name of the calibrated place an actuator is at, if any."""
 
+    def interrupted(self) -> None:
+        """The firmware was reset: what was under way stays as it is, or falls back."""
+
+    def set_square(self) -> None:
+        """A person sets cube and layers square by hand, each to what is nearest."""
+
     def pose(self) -> Pose:
         """How far the stickers are from where they are booked."""
 

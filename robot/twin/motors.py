@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from robot.twin.incidents import Reporter
 from robot.twin.rotor import Rotor
 
@@ -78,13 +80,26 @@ class ServoMotor:
 
 
 class StepMotor:
-    """A stepper with its driver: position in steps, as far as the rotor can follow."""
+    """A stepper with its driver: position in steps, as far as the rotor can follow.
+
+    ``position`` is the load's: the rotor takes it along forwards when it is at it, backwards when
+    it has gone through the ``play``. At the start it is at it.
+    """
 
     def __init__(
-        self, name: str, position: int, rotor: Rotor, report: Reporter, *, inverted: bool = False
+        self,
+        name: str,
+        position: int,
+        rotor: Rotor,
+        report: Reporter,
+        *,
+        inverted: bool = False,
+        play: int = 0,
     ) -> None:
         self.name = name
         self.position = float(position)
+        self._rotor_position = float(position)
+        self._play = play
         self.lost_steps = 0
         self.enabled = True
         self.jammed = False
@@ -95,6 +110,7 @@ class StepMotor:
         self._forward = False
         self._step_level = False
         self._stepped = False
+        self._stalled_us = -math.inf
 
     @property
     def moving(self) -> bool:
@@ -102,8 +118,8 @@ class StepMotor:
         return self._rotor.turning
 
     def reset(self) -> None:
-        """All inputs of the driver are low; the rotor, if it ran, is left to itself."""
-        self._check(self._rotor.stop())
+        """All inputs of the driver are low; a rotor that ran loses its place, nobody could help."""
+        self._lost(self._rotor.stop() is not None)
         self._step_level = self._forward = False
         self.enabled = True
 
@@ -124,14 +140,16 @@ class StepMotor:
             return
         if not self.enabled:
             self._check("a step while its driver was off")
-        elif self.jammed:
-            self._check("it is jammed")
+        elif self._stalls(time_us):
+            self._lost(True)
         elif self.skip_steps > 0:
             self.skip_steps -= 1
-            self.lost_steps += 1
+            self._lost(self._check(self._rotor.step(time_us)))
         elif self._check(self._rotor.step(time_us)):
             self._stepped = True
-            self.position += self._sign if self._forward else -self._sign
+            self._rotor_position += self._sign if self._forward else -self._sign
+            furthest = self._rotor_position + self._play
+            self.position = min(max(self.position, self._rotor_position), furthest)
 
     def has_stepped(self) -> bool:
         """Whether it has made a step since this was last asked."""
@@ -143,6 +161,19 @@ class StepMotor:
         del start_us
         self._check(self._rotor.wait(end_us))
 
+    def _stalls(self, time_us: float) -> bool:
+        """Jammed, or still being stepped too fast to start again after a jam."""
+        too_fast = not self._rotor.can_start(time_us - self._stalled_us)
+        if self.jammed or too_fast:
+            self._rotor.forget()
+            self._stalled_us = time_us
+            return True
+        return False
+
+    def _lost(self, lost: bool) -> None:
+        """Count a step that was lost for a reason asked for."""
+        self.lost_steps += lost
+
     def _check(self, fault: str | None) -> bool:
         """Whether there is no fault; a fault costs a step and is reported."""
         if fault is None:
@@ -153,19 +184,30 @@ class StepMotor:
 
 
 class EndStop:
-    """A switch at one end of a stepper's travel.
+    """A switch at one end of a stepper's travel, or an index sensor.
 
-    Active while the position is at or beyond ``edge`` in ``direction``. ``stuck`` overrides it.
+    Active while the position is at or beyond ``edge`` in ``direction``; with ``width`` only so far
+    beyond it, and with ``period`` again every so many steps. ``stuck`` overrides it.
     """
 
-    def __init__(self, edge: float, direction: int, active_level: bool) -> None:
+    def __init__(
+        self,
+        edge: float,
+        direction: int,
+        active_level: bool,
+        width: float = math.inf,
+        period: float | None = None,
+    ) -> None:
         self._edge = edge
         self._direction = direction
         self._active_level = active_level
+        self._width = width
+        self._period = period
         self.stuck: bool | None = None
 
     def level(self, position: float) -> bool:
         """Level of the input pin when the motor is at ``position``."""
-        pressed = (position - self._edge) * self._direction >= 0
+        beyond = (position - self._edge) * self._direction
+        pressed = 0 <= (beyond % self._period if self._period else beyond) <= self._width
         active = pressed if self.stuck is None else self.stuck
         return active == self._active_level

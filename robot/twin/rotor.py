@@ -30,6 +30,10 @@ class Rotor:
         """Whether steps have come lately."""
         return bool(self._times)
 
+    def can_start(self, interval_us: float) -> bool:
+        """Whether a rotor at rest follows a step so long after one it did not follow."""
+        return (1e6 / max(interval_us, 0.5)) ** 2 <= 3 * self._gain
+
     def step(self, time_us: float) -> str | None:
         """Make a step; None, or why the rotor slips instead."""
         fault = self.wait(time_us)

@@ -83,6 +83,7 @@ class SimulatedRobot:
         self._offset_us = self.time_us
         for motor in self._parts.motors.values():
             motor.reset()
+        self._parts.mechanism.interrupted()
 
     def pin_changed(self, time_us: float, pin: int, level: bool) -> None:
         """The firmware changed an output. Pins the robot does not use are ignored."""
@@ -118,6 +119,10 @@ class SimulatedRobot:
     def slip_cube(self) -> None:
         """Make the cube slip out of the way the next time it should be moved as a whole."""
         self._parts.mechanism.slips.wanted += 1
+
+    def set_square(self) -> None:
+        """A person sets cube and layers square by hand."""
+        self._parts.mechanism.set_square()
 
     def stick_end_stop(self, actuator: str, active: bool | None) -> None:
         """Hold an end stop active or inactive; None repairs it."""

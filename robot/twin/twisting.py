@@ -61,6 +61,11 @@ class TwistingCube:
         """The layer at ``site`` comes to rest where it is nearest to; forgets the small rest."""
         self._twists[site] = 0.0
 
+    def set_square(self) -> None:
+        """A person sets every layer square, and the cube in the robot, each to what is nearest."""
+        self._twists = {site: float(round(twist)) for site, twist in self._twists.items()}
+        self._tilt = float(round(self._tilt))
+
     def settle_whole(self) -> None:
         """The cube comes to rest square in the robot."""
         self._tilt = 0.0

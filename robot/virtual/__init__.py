@@ -6,6 +6,7 @@ clock is that time runs the link. Nothing depends on how busy the computer is.
 
 from robot.virtual.board import PinListener, VirtualBoard
 from robot.virtual.damage import Damage, Line, drop, flip, insert, nothing, reorder, repeat, silence
+from robot.virtual.link import VirtualLink
 from robot.virtual.loop import VirtualLoop
 from robot.virtual.port import VirtualPort
 
@@ -14,6 +15,7 @@ __all__ = [
     "Line",
     "PinListener",
     "VirtualBoard",
+    "VirtualLink",
     "VirtualLoop",
     "VirtualPort",
     "drop",

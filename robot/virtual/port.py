@@ -20,6 +20,7 @@ class VirtualPort:
         self.outwards = Line(2 * seed)
         self.inwards = Line(2 * seed + 1)
         self.plugged = True
+        self._attempts = -1
         self._board = board
         self._loop = loop
         self._received: asyncio.Queue[bytes | LinkFault] = asyncio.Queue()
@@ -28,7 +29,10 @@ class VirtualPort:
 
     async def open(self) -> None:
         """See :class:`robot.link.Transport`."""
+        if self._attempts == 0:
+            self.plug()
         if not self.plugged:
+            self._attempts -= 1
             raise LinkFault(Fault.PORT_MISSING, "virtual")
         self._board.read()
         self._received = asyncio.Queue()
@@ -58,9 +62,13 @@ class VirtualPort:
         """See :class:`robot.link.Transport`."""
         self._open = False
 
-    def unplug(self) -> None:
-        """Pull the cable: whoever reads hears of it at once, as from a USB adapter."""
+    def unplug(self, attempts: int = -1) -> None:
+        """Pull the cable: whoever reads hears of it at once, as from a USB adapter.
+
+        After so many attempts to open it, it is back; never by itself if negative.
+        """
         self.plugged = False
+        self._attempts = attempts
         if self._open:
             self._received.put_nowait(LinkFault(Fault.LINK_LOST, "virtual"))
 
@@ -68,6 +76,7 @@ class VirtualPort:
         """Put it back."""
         self._board.read()
         self.plugged = True
+        self._attempts = -1
 
     def end(self) -> None:
         """The board's time stands still from now on."""

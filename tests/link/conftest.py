@@ -7,7 +7,6 @@ import functools
 import inspect
 import random
 import struct
-import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from robot.firmware import Built, FirmwareTrouble, build
+from robot.firmware import Built, FirmwareTrouble, address, build
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.motion import StepperLimits
@@ -80,6 +79,7 @@ class Witness:
             if pin == STEP and level:
                 self.turner_steps += 1 if self._levels.get(DIRECTION) else -1
         elif kind == Kind.RESET:
+            self._levels.clear()
             self.resets += 1
 
     def rises(self, pin: int) -> list[int]:
@@ -109,10 +109,11 @@ class Rig:
     port: VirtualPort
     loop: VirtualLoop
     links: list[Link] = field(default_factory=list)
+    draw: Callable[[int], int] = field(default_factory=lambda: random.Random(1).randrange)
 
     def link(self, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
         """A link to the board, closed."""
-        self.links.append(Link(self.port, setups, clock=self.loop.time))
+        self.links.append(Link(self.port, setups, clock=self.loop.time, draw=self.draw))
         return self.links[-1]
 
     async def homed_link(self, *names: str) -> Link:
@@ -168,12 +169,6 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
             loop.run_until_complete(rig.end())
 
 
-@pytest.fixture(autouse=True)
-def repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers of sessions are the same in every run."""
-    monkeypatch.setattr("robot.link.session.secrets.randbelow", random.Random(1).randrange)
-
-
 @pytest.fixture
 def rig() -> Iterator[Rig]:
     """A board with the firmware of this computer."""
@@ -198,17 +193,10 @@ def avr_program() -> Built:
         pytest.skip(str(trouble))
 
 
-@pytest.fixture(scope="session")
-def main_loop(avr_program: Built) -> str:
-    """Address of the routine that the main loop of the Uno's firmware calls."""
-    shown = subprocess.run(["avr-nm", avr_program.elf], capture_output=True, text=True, check=True)
-    lines = shown.stdout.splitlines()
-    return "0x" + next(line.split()[0] for line in lines if line.endswith(" firmware_poll"))
-
-
 @pytest.fixture
-def uno(avr_program: Built, main_loop: str) -> Iterator[Rig]:
+def uno(avr_program: Built) -> Iterator[Rig]:
     """An Uno under simavr, whose main loop can be made to hang."""
-    options = ("--elf", avr_program.elf, "--hang-at", main_loop)
+    main_loop = address(avr_program.elf, "firmware_poll")
+    options = ("--elf", avr_program.elf, "--hang-at", hex(main_loop))
     with rig_of(program("cubist-firmware-avr"), *options) as rig:
         yield rig

@@ -126,11 +126,7 @@ def losses() -> dict[str, Callable[[StepMotor], None]]:
         motor.enable_edge(True)
         step(motor, [10_000.0])
 
-    def jammed(motor: StepMotor) -> None:
-        motor.jammed = True
-        step(motor, [10_000.0])
-
-    cases = (too_fast, too_sudden, too_steep, stopped_dead, turned_round, not_enabled, jammed)
+    cases = (too_fast, too_sudden, too_steep, stopped_dead, turned_round, not_enabled)
     return {case.__name__: case for case in cases}
 
 
@@ -148,6 +144,9 @@ def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Inciden
     stepper.skip_steps = 2
     step(stepper, ramp(1_000, 10_000, 10))
     assert stepper.position == 8
+    stepper.jammed = True
+    step(stepper, [1e6, 1.01e6])
+    assert (stepper.position, stepper.lost_steps) == (8, 4)
     assert not kinds(incidents)
 
 
@@ -169,3 +168,25 @@ def test_an_incident_that_goes_on_is_reported_once() -> None:
         incidents.report("lost-steps", "it slips", "arm")
     incidents.report("lost-steps", "it slips", "other")
     assert [violation.time_us for violation in incidents.violations] == [0, 2_000_000, 2_000_000]
+
+
+def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> None:
+    motor = StepMotor("table", 0, Rotor(4_000.0, 20_000.0), incidents.report, play=5)
+    places = []
+    for start, forward, count in (
+        (0.0, True, 20),
+        (1e6, False, 20),
+        (2e6, True, 3),
+        (3e6, True, 7),
+    ):
+        motor.direction_edge(forward)
+        step(motor, [start + time for time in ramp(1_000, 10_000, count)])
+        places.append(motor.position)
+    assert places == [20, 5, 5, 10]
+    assert not kinds(incidents)
+
+
+def test_an_index_sensor_answers_at_every_mark() -> None:
+    index = EndStop(-5, 1, active_level=False, width=10, period=200)
+    active = [place for place in range(-110, 310) if not index.level(place)]
+    assert active == [*range(-5, 6), *range(195, 206)]

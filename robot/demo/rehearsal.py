@@ -1,0 +1,268 @@
+"""A whole robot in this process and in simulated time: the daemon's conductor, hands and mind, the
+firmware, and the simulated robot at its pins. What it does depends on its seed alone, and costs no
+more time than computing takes. Its eyes are told by the simulated robot what they would see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import cv2
+import numpy as np
+
+from robot.daemon.conductor import Conductor
+from robot.daemon.hands import LinkHands
+from robot.daemon.models import StartRequest
+from robot.daemon.ports import Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
+from robot.daemon.sight import as_cube_face
+from robot.daemon.states import State
+from robot.daemon.thought import Thought, motion_plan
+from robot.demo.firmware import firmware_command
+from robot.planner import Look as PlannedLook
+from robot.planner import State as MechanismState
+from robot.planner import build_mechanism, plan_solve
+from robot.runs import RunRecord, RunStore
+from robot.schedule import Schedule
+from robot.settings import RobotProfile
+from robot.twin.cube import SITES, CubeBody
+from robot.twin.incidents import Violation
+from robot.twin.pins import PinStream
+from robot.twin.simulated import SimulatedRobot
+from robot.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
+from solver.cube import Cube
+from solver.pocket import PocketCube
+from solver.solution import CancelFlag
+from vision.locate import FaceGrid
+from vision.sticker_colours import FaceColours
+
+PAINT = {
+    "U": (0.80, 0.80, 0.80),
+    "R": (0.55, 0.03, 0.03),
+    "F": (0.03, 0.40, 0.08),
+    "D": (0.80, 0.60, 0.03),
+    "L": (0.85, 0.22, 0.02),
+    "B": (0.02, 0.08, 0.45),
+}
+"""Linear light of the stickers."""
+SPREAD = 0.01
+SEARCH_S = 60.0
+"""Far more than it takes to find a first solution."""
+NO_PICTURE = cv2.imencode(".jpg", np.zeros((8, 8, 3), dtype=np.uint8))[1].tobytes()
+
+Deed = Callable[["Rehearsal"], None]
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
+
+    deed: Deed
+    stage: State = State.TURNING
+    after_s: float = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a rehearsal ended: by the simulated robot, and by the daemon."""
+
+    solved: bool
+    violations: tuple[Violation, ...]
+    record: RunRecord
+    state: State
+    fault: str | None
+
+    @property
+    def faults(self) -> list[str]:
+        """Names of all faults of the run, those it recovered from included."""
+        return [fault.code for fault in self.record.faults]
+
+
+class Rehearsal:
+    """One robot with a cube in it; use as a context manager.
+
+    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each.
+    """
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        body: CubeBody,
+        *,
+        seed: int = 1,
+        firmware: str = "host",
+        mishaps: Sequence[Mishap] = (),
+    ) -> None:
+        self.profile = profile
+        self.robot = SimulatedRobot(profile, body)
+        self.loop = VirtualLoop()
+        self.board = VirtualBoard(firmware_command(firmware, profile))
+        self.board.listener = PinStream(self.robot, self.board.answer)
+        self.port = VirtualPort(self.board, self.loop, seed)
+        self.state: Callable[[], State] = lambda: State.IDLE
+        self._mechanism = build_mechanism(profile)
+        self._mind = FirstThought(profile, self._mechanism)
+        self._mishaps = list(mishaps)
+        self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+        self.draw = random.Random(seed).randrange
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Switch everything off."""
+        self.port.end()
+        self.board.end()
+        self.loop.close()
+        self._folder.cleanup()
+
+    def solve(self) -> Verdict:
+        """Press the button on a daemon just started, and wait for the end of its job."""
+        with _quiet():
+            return asyncio.run(self._solve())
+
+    def due(self) -> list[Mishap]:
+        """What is to happen in the motion that begins now; not to be asked for again."""
+        due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
+        self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
+        return due
+
+    async def _solve(self) -> Verdict:
+        hands = RehearsingHands(self)
+        parts = Robot(
+            self.profile.name,
+            hands,
+            TruthfulEyes(self.robot),
+            self._mind,
+            Policy(solve_retries=self.profile.policy.solve_retries),
+        )
+        conductor = Conductor(parts, RunStore(Path(self._folder.name)), version="rehearsal")
+        self.state = lambda: conductor.state
+        await conductor.open()
+        try:
+            run = await conductor.start(StartRequest(kind="solve"))
+            await conductor.finished()
+            status = conductor.status()
+            fault = status.fault.code if status.fault else None
+            record = await conductor.run_record(run)
+            violations = tuple(self.robot.violations)
+            return Verdict(self.robot.solved, violations, record, status.state, fault)
+        finally:
+            await asyncio.to_thread(hands.vanish)
+            await conductor.close()
+
+
+class RehearsingHands(LinkHands):
+    """The daemon's own hands on the virtual port; mishaps begin with their motions."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        super().__init__(rehearsal.profile, make_link=self._virtual_link)
+        self._rehearsal = rehearsal
+
+    def home(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.home`."""
+        self._expect_mishaps()
+        super().home()
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """See :meth:`robot.daemon.ports.Hands.perform`."""
+        self._expect_mishaps()
+        return super().perform(schedule, progress)
+
+    def vanish(self) -> None:
+        """As if the daemon's process were killed: no goodbye to the board."""
+        self._disconnect()
+        self._ready = False
+
+    def _virtual_link(self) -> VirtualLink:
+        rehearsal = self._rehearsal
+        return VirtualLink(rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw)
+
+    def _expect_mishaps(self) -> None:
+        for mishap in self._rehearsal.due():
+            self._rehearsal.loop.call_later(mishap.after_s, mishap.deed, self._rehearsal)
+
+
+class FirstThought(Thought):
+    """The daemon's own mind, content with the first solution: always the same one."""
+
+    def plan(
+        self, cube: Cube | PocketCube, state: MechanismState | None, cancel: threading.Event
+    ) -> MotionPlan:
+        """See :meth:`robot.daemon.ports.Mind.plan`."""
+        del cancel
+        found = CancelFlag()
+        plan = plan_solve(
+            cube,
+            self._mechanism,
+            state,
+            time_limit=SEARCH_S,
+            threads=1,
+            cancel=found,
+            on_better=lambda *_: found.set(),
+        )
+        return motion_plan(plan)
+
+
+class TruthfulEyes:
+    """:class:`robot.daemon.ports.Eyes` that see what the simulated robot shows, but no picture."""
+
+    def __init__(self, robot: SimulatedRobot) -> None:
+        self._robot = robot
+        self._size = robot.body.size
+
+    def settle(self) -> None:
+        """See :meth:`robot.daemon.ports.Eyes.settle`."""
+
+    def look(self, view: ViewPoint) -> Look:
+        """See :meth:`robot.daemon.ports.Eyes.look`."""
+        planned: PlannedLook = view.step
+        if self._robot.pose().layers_open:
+            raise NotReadable("a layer stands between two quarter turns")
+        count = self._size**2
+        first = SITES.index(planned.site) * count
+        letters = self._robot.body.facelets()[first : first + count]
+        seen = FaceColours(
+            np.array([PAINT[letter] for letter in letters], dtype=np.float32),
+            np.full((count, 3), SPREAD, dtype=np.float32),
+            np.zeros(count, dtype=bool),
+            np.ones(count, dtype=bool),
+        )
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
+        grid = FaceGrid.of_corners(square, self._size)
+        colours = as_cube_face(seen, planned, self._size)
+        return Look(planned.face, planned.camera, NO_PICTURE, colours, grid)
+
+    def picture(self, camera: str | None) -> bytes:
+        """See :meth:`robot.daemon.ports.Eyes.picture`."""
+        del camera
+        return NO_PICTURE
+
+    def close(self) -> None:
+        """See :meth:`robot.daemon.ports.Eyes.close`."""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Faults made on purpose are no news."""
+    log = logging.getLogger("cubistd")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before

@@ -1,0 +1,215 @@
+"""The fault campaign, by the simulated robot's verdict: nothing unsafe ever happens, the daemon
+says what is wrong, and after the remedy the same cube is solved by looking at it again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from robot import virtual
+from robot.daemon.states import State
+from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
+from robot.link.framing import EMERGENCY_STOP
+from robot.settings import RobotProfile, load_profile
+from robot.twin.cube import scrambled
+
+QUARTER = 200
+SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
+STOPPED_DEAD = frozenset({"lost-steps"})
+"""What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
+
+EARLY_S = 0.2
+"""Into the turns of a robot that solves in a second."""
+
+
+def with_sensors() -> RobotProfile:
+    """The six-motor robot with an index sensor on every axis, for homing and after turns."""
+    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    for name, pin in SENSORS.items():
+        motor = document["actuators"][name]
+        motor["pins"]["endstop"] = pin
+        motor["homing"] = {
+            "direction": 1,
+            "speed_steps_per_s": 400,
+            "slow_speed_steps_per_s": 100,
+            "backoff_steps": 20,
+            "max_travel_steps": 300,
+            "offset_steps": 10,
+        }
+        motor["turn_check"] = {"every_steps": QUARTER}
+    return RobotProfile.model_validate(document)
+
+
+def rehearsal(profile: str, *mishaps: Mishap, **options: Any) -> Rehearsal:
+    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin."""
+    chosen = with_sensors() if profile == "sensors" else load_profile(profile)
+    return Rehearsal(chosen, scrambled(3, 1), mishaps=mishaps, **options)
+
+
+def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> None:
+    """As it should end, nothing worse than ``excused`` having happened."""
+    shown = (verdict.record.outcome, verdict.fault, verdict.faults, verdict.record.reason)
+    assert {violation.kind for violation in verdict.violations} <= excused, shown
+    assert verdict.solved and verdict.record.outcome == "solved", shown
+    assert verdict.state is State.IDLE
+
+
+def reset(r: Rehearsal) -> None:
+    r.board.reset()
+
+
+def unplug(r: Rehearsal) -> None:
+    r.port.unplug(attempts=2)
+
+
+def stop_the_host(r: Rehearsal) -> None:
+    r.loop.pass_time(2.0)
+
+
+def corrupted_emergency_stops(r: Rehearsal) -> None:
+    """Behind a full line, one copy whole among several that are not."""
+    damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
+    r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
+
+
+def pull_the_plug_for_good(r: Rehearsal) -> None:
+    r.port.unplug()
+
+
+def hang(r: Rehearsal) -> None:
+    r.board.hang()
+
+
+def jam(r: Rehearsal) -> None:
+    r.robot.jam("front")
+
+
+def jam_for_a_moment(r: Rehearsal) -> None:
+    r.robot.jam("front")
+    r.loop.call_later(0.05, r.robot.jam, "front", False)
+
+
+def lose_steps(r: Rehearsal) -> None:
+    r.robot.lose_steps("front", 30)
+
+
+@pytest.mark.parametrize(
+    "stage", [pytest.param(State.SCANNING, marks=pytest.mark.long), State.TURNING]
+)
+@pytest.mark.parametrize(
+    ("deed", "named"), [(reset, "reset"), (unplug, "link-lost"), (stop_the_host, None)]
+)
+@pytest.mark.parametrize(
+    "profile", ["cubotino", pytest.param("two-arm", marks=pytest.mark.long), "sensors"]
+)
+def test_the_same_cube_is_solved_in_the_same_job(
+    profile: str, deed: Callable[[Rehearsal], None], named: str | None, stage: State
+) -> None:
+    if profile == "sensors":
+        after_s, stage = EARLY_S, State.TURNING  # it need not move to look
+    else:
+        after_s = 3.0
+    with rehearsal(profile, Mishap(deed, stage, after_s)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == ([named] if named else [])
+
+
+@pytest.mark.parametrize("profile", ["cubotino", "sensors"])
+def test_an_emergency_stop_is_obeyed_and_told(profile: str) -> None:
+    with rehearsal(profile, Mishap(corrupted_emergency_stops, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert (verdict.state, verdict.fault) == (State.FAULT, "emergency-stop")
+        assert_solved(r.solve(), STOPPED_DEAD)
+
+
+@pytest.mark.parametrize(
+    "profile", ["cubotino", pytest.param("mindcuber", marks=pytest.mark.long), "sensors"]
+)
+def test_a_killed_host_leaves_a_robot_that_its_successor_goes_on_with(profile: str) -> None:
+    with rehearsal(profile, Mishap(pull_the_plug_for_good, after_s=EARLY_S)) as r:
+        assert r.solve().record.outcome == "fault"
+        r.loop.pass_time(5.0)
+        r.port.plug()
+        assert_solved(r.solve())
+
+
+def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person() -> None:
+    with rehearsal("six-motor", Mishap(reset, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert verdict.violations == () and verdict.faults == ["reset"]
+        assert verdict.state is State.FAULT
+        assert "square by hand" in verdict.record.faults[0].remedy
+        r.robot.set_square()
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize("damage", ["drop", "repeat", "insert", "flip", "reorder"])
+@pytest.mark.parametrize("rate", [0.01, 0.05])
+def test_a_bad_line_solves_all_the_same(damage: str, rate: float) -> None:
+    with rehearsal("six-motor") as r:
+        r.port.outwards.damage = getattr(virtual, damage)(rate)
+        r.port.inwards.damage = getattr(virtual, damage)(rate)
+        assert_solved(r.solve())
+
+
+def test_a_jam_is_caught_after_the_turn() -> None:
+    with rehearsal("sensors", Mishap(jam, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert verdict.violations == ()
+        assert verdict.state is State.FAULT and verdict.faults[0] == "not-in-place"
+        assert "front" in verdict.record.reason
+        r.robot.jam("front", jammed=False)
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize("deed", [jam_for_a_moment, lose_steps])
+def test_what_was_missed_in_a_turn_is_made_good(deed: Callable[[Rehearsal], None]) -> None:
+    with rehearsal("sensors", Mishap(deed, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert_solved(verdict)
+        assert verdict.faults == ["not-in-place"]
+
+
+@pytest.mark.parametrize(("active", "named"), [(False, "home-missing"), (True, "home-stuck")])
+def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str) -> None:
+    with rehearsal("sensors") as r:
+        r.robot.stick_end_stop("left", active)
+        verdict = r.solve()
+        assert verdict.violations == ()
+        assert (verdict.state, verdict.fault) == (State.FAULT, named)
+        assert "left" in verdict.record.reason
+        r.robot.stick_end_stop("left", None)
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize(
+    ("deed", "named"),
+    [
+        (reset, ["reset"]),
+        (hang, ["hung"]),
+        (stop_the_host, []),
+        (unplug, ["link-lost"]),
+        (jam_for_a_moment, ["not-in-place"]),
+    ],
+)
+def test_the_real_program_on_the_chip(deed: Callable[[Rehearsal], None], named: list[str]) -> None:
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("avr-gcc is not installed (Debian: gcc-avr avr-libc)")
+    with rehearsal("sensors", Mishap(deed, after_s=EARLY_S), firmware="avr") as r:
+        verdict = r.solve()
+        assert_solved(verdict)
+        assert verdict.faults == named
+
+
+def test_an_emergency_stop_on_the_chip() -> None:
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("avr-gcc is not installed (Debian: gcc-avr avr-libc)")
+    mishap = Mishap(corrupted_emergency_stops, after_s=EARLY_S)
+    with rehearsal("sensors", mishap, firmware="avr") as r:
+        assert r.solve().fault == "emergency-stop"
+        assert_solved(r.solve(), STOPPED_DEAD)
