@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-from pathlib import Path
-
 import click
 
+from robot.cli.camera import camera
 from robot.cli.groups import Listing
+from robot.cli.interactive import interactively, position_options, set_or_ask
 from robot.cli.measuring import colours, gripper, timing
 from robot.cli.output import ExitCode, emit, json_option, note
-from robot.cli.positions import maintenance, set_position, tell
+from robot.cli.positions import maintenance
 from robot.cli.wizard import wizard
 
 
-@click.group(cls=Listing)
-def calibrate() -> None:
-    """Adjust the robot: the daemon enters maintenance and leaves it with this command."""
+@click.group(cls=Listing, invoke_without_command=True)
+@click.pass_context
+def calibrate(ctx: click.Context) -> int:
+    """Adjust the robot: the daemon enters maintenance and leaves it with this command.
+
+    Without a command it asks, in a terminal, what to calibrate.
+    """
+    return ExitCode.DONE if ctx.invoked_subcommand else interactively(None, None, as_json=False)
 
 
 @calibrate.command()
@@ -33,66 +37,42 @@ def home(as_json: bool) -> int:
 
 
 @calibrate.command()
-@click.argument("actuator")
-@click.argument("position")
-@click.option(
-    "--to", "target", type=int, help="Where it should be; asks with arrow keys if absent."
-)
-@click.option("--save/--try", default=True, help="Keep the value, or only move there.")
-@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
-@json_option
+@click.argument("actuator", required=False)
+@click.argument("position", required=False)
+@position_options
 def servo(
-    actuator: str, position: str, target: int | None, save: bool, profile: str | None, as_json: bool
+    actuator: str | None,
+    position: str | None,
+    target: int | None,
+    save: bool,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
-    """Set the named POSITION of servo ACTUATOR, in microseconds of pulse."""
+    """Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given."""
+    if actuator is None or position is None:
+        return interactively("servo", profile, as_json)
     key = f"actuators.{actuator}.positions_us.{position}"
-    tell(set_position(key, target, save, profile), as_json)
-    return ExitCode.DONE
+    return set_or_ask(key, target, save, profile, as_json)
 
 
 @calibrate.command()
-@click.argument("actuator")
-@click.argument("position")
-@click.option(
-    "--to", "target", type=int, help="Where it should be; asks with arrow keys if absent."
-)
-@click.option("--save/--try", default=True, help="Keep the value, or only move there.")
-@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
-@json_option
+@click.argument("actuator", required=False)
+@click.argument("position", required=False)
+@position_options
 def stepper(
-    actuator: str, position: str, target: int | None, save: bool, profile: str | None, as_json: bool
+    actuator: str | None,
+    position: str | None,
+    target: int | None,
+    save: bool,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
-    """Set the named POSITION of stepper ACTUATOR, in steps from its end stop."""
+    """Set the named POSITION of stepper ACTUATOR, in steps from home; asks what is not given."""
+    if actuator is None or position is None:
+        return interactively("stepper", profile, as_json)
     key = f"actuators.{actuator}.positions_steps.{position}"
-    tell(set_position(key, target, save, profile), as_json)
-    return ExitCode.DONE
+    return set_or_ask(key, target, save, profile, as_json)
 
 
-@calibrate.command()
-@click.option("--camera", help="Which camera; the first when not given.")
-@click.option("--save-to", type=click.Path(dir_okay=False, path_type=Path), help="A JPEG file.")
-@click.option("--width", type=click.IntRange(20, 400), default=80, show_default=True)
-@json_option
-def camera(camera: str | None, save_to: Path | None, width: int, as_json: bool) -> int:
-    """Show what a camera sees, in the terminal, with advice about light and focus."""
-    with maintenance() as client:
-        path = "/maintenance/picture" + (f"?camera={camera}" if camera else "")
-        picture = base64.b64decode(client.call("GET", path)["jpeg"])
-    from robot.cli.terminal_picture import advice, decode, half_blocks
-
-    if save_to:
-        from robot.storage import write_atomically
-
-        write_atomically(save_to, picture)
-    image = decode(picture)
-    if as_json:
-        emit(advice(image))
-        return ExitCode.DONE
-    click.echo(half_blocks(image, width))
-    for about, text in advice(image).items():
-        click.echo(f"{about}: {text}")
-    return ExitCode.DONE
-
-
-for _command in (colours, timing, gripper, wizard):
+for _command in (camera, colours, timing, gripper, wizard):
     calibrate.add_command(_command)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from robot.cli.interactive import interactively, position_options, set_or_ask
 from robot.cli.output import ExitCode, emit, json_option, note
-from robot.cli.positions import TABLES, NoSuchActuator, maintenance, set_position, tell
+from robot.cli.positions import TABLES, NoSuchActuator, maintenance
 from robot.daemon.client import ControlClient
 
 FACES = "URFDLB"
@@ -36,21 +38,22 @@ def timing(save: bool, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("site", type=click.Choice(list(FACES)))
-@click.argument("position", type=click.Choice(["open", "closed"]))
-@click.option(
-    "--to", "target", type=int, help="Where it should be; asks with arrow keys if absent."
-)
-@click.option("--save/--try", default=True, help="Keep the value, or only move there.")
-@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
-@json_option
+@click.argument("site", type=click.Choice(list(FACES)), required=False)
+@click.argument("position", type=click.Choice(["open", "closed"]), required=False)
+@position_options
 def gripper(
-    site: str, position: str, target: int | None, save: bool, profile: str | None, as_json: bool
+    site: str | None,
+    position: str | None,
+    target: int | None,
+    save: bool,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
-    """Set how far the jaws of the gripper at SITE open or close."""
+    """Set how far the jaws of the gripper at SITE open or close; asks what is not given."""
+    if site is None or position is None:
+        return interactively("gripper", profile, as_json)
     key = jaw_key(site, position, profile)
-    tell(set_position(key, target, save, profile), as_json)
-    return ExitCode.DONE
+    return set_or_ask(key, target, save, profile, as_json)
 
 
 def jaw_key(site: str, position: str, profile_name: str | None) -> str:
@@ -104,10 +107,15 @@ def tell_colours(seen: dict[str, Any], as_json: bool) -> None:
         emit(seen)
         return
     for face, rgb in seen["values"]["colours"]["linear_rgb"].items():
-        shown = tuple(round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in rgb)
-        click.secho(f" {face} ", bg=shown, fg="black", nl=False)
+        click.secho(f" {face} ", bg=shown_colour(rgb), fg="black", nl=False)
     click.echo()
     note("kept" if seen["saved"] else "not saved")
+
+
+def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:
+    """Linear light as a terminal shows it: sRGB, 0..255."""
+    red, green, blue = (round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in linear_rgb)
+    return red, green, blue
 
 
 def tell_timing(found: dict[str, Any], as_json: bool) -> None:

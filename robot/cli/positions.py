@@ -29,8 +29,8 @@ def maintenance() -> Iterator[ControlClient]:
         yield client
 
 
-def set_position(key: str, target: int | None, save: bool, profile: str | None) -> dict[str, Any]:
-    """Move to a position and keep it; asks with arrow keys where ``target`` is None.
+def set_position(key: str, target: int, save: bool, profile: str | None) -> dict[str, Any]:
+    """Move to a position, and keep it if wanted.
 
     ``key`` as in a calibration: ``actuators.lid.positions_us.open``. Returns what was done.
     """
@@ -38,17 +38,11 @@ def set_position(key: str, target: int | None, save: bool, profile: str | None) 
     with maintenance() as client:
         now = present(client, key, profile)
         client.call("POST", "/maintenance/home", {})
-        wanted = target
-        if wanted is None:
-            from robot.cli.jogging import jog
-
-            wanted = jog(lambda to: _move(client, actuator, to), now)
-        else:
-            _move(client, actuator, wanted)
-        kept = save and wanted not in {None, now}
+        client.call("POST", "/maintenance/move", {"actuator": actuator, "to": target})
+        kept = save and target != now
         if kept:
-            client.call("PUT", "/calibration", {"values": {key: wanted}})
-    return {"key": key, "before": now, "after": wanted, "saved": kept}
+            client.call("PUT", "/calibration", {"values": {key: target}})
+    return {"key": key, "before": now, "after": target, "saved": kept}
 
 
 def tell(done: dict[str, Any], as_json: bool) -> None:
@@ -60,11 +54,6 @@ def tell(done: dict[str, Any], as_json: bool) -> None:
     else:
         text = f"{done['key']}: {done['before']} -> {done['after']}"
         note(text + ("" if done["saved"] else " (not saved)"))
-
-
-def _move(client: ControlClient, actuator: str, target: int) -> int:
-    answer = client.call("POST", "/maintenance/move", {"actuator": actuator, "to": target})
-    return int(answer["position"])
 
 
 def present(client: ControlClient, key: str, profile: str | None) -> int:

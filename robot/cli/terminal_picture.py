@@ -1,4 +1,4 @@
-"""A camera's picture in a terminal: two pixels per character, and what to improve."""
+"""A camera's picture in a terminal: two pixels per character."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Image = NDArray[np.uint8]
-
-DARK, BRIGHT = 50.0, 205.0
-CLIPPED_SHARE = 0.02
-BLURRED = 60.0
-"""Variance of the Laplacian of a picture 640 wide below which edges of stickers are soft."""
 
 
 def decode(jpeg: bytes) -> Image:
@@ -31,24 +26,6 @@ def half_blocks(image: Image, width: int) -> str:
         cells = (_cell(*above, *below) for above, below in zip(upper, lower, strict=True))
         lines.append("".join(cells) + "\x1b[0m")
     return "\n".join(lines)
-
-
-def advice(image: Image) -> dict[str, str]:
-    """What to say about light and focus."""
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    scaled = cv2.resize(grey, (640, round(640 * grey.shape[0] / grey.shape[1])))
-    sharpness = float(cv2.Laplacian(scaled, cv2.CV_64F).var())
-    focus = "sharp" if sharpness >= BLURRED else "soft: turn the lens until this says sharp"
-    return {"light": _light(image, float(grey.mean())), "focus": focus}
-
-
-def _light(image: Image, mean: float) -> str:
-    clipped = float((image.max(axis=2) >= 254).mean())
-    if clipped > CLIPPED_SHARE:
-        return f"{clipped:.0%} of the picture is overexposed: less light, or no reflections"
-    if mean < DARK:
-        return "dark: more light"
-    return "very bright: less light" if mean > BRIGHT else "good"
 
 
 def _cell(*rgb: int) -> str:

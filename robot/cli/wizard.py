@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import click
 
+from robot.cli.camera import LookedAt
+from robot.cli.interactive import require_terminal, show_screens
 from robot.cli.measuring import measure_colours, measure_timing, tell_colours, tell_timing
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import TABLES, maintenance, present, set_position, tell
@@ -18,28 +18,26 @@ from robot.daemon.client import ControlClient, NoDaemon
 from robot.settings import RobotProfile, load_profile
 
 STEPS = ("home", "positions", "camera", "colours", "timing")
-KEEP, AGAIN, UNDO = "k", "a", "u"
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How the wizard is used: ``yes`` asks nothing; ``given`` are positions by calibration key."""
+    """What the wizard is told from the start; ``given`` are positions by calibration key."""
 
     profile: str
-    yes: bool
     as_json: bool
     given: dict[str, int]
 
 
 @click.command("all")
 @click.option("--robot", "profile", required=True, help="The robot's profile: a name or a path.")
-@click.option("--yes", is_flag=True, help="Ask nothing: keep the positions, keep what is measured.")
+@click.option("--yes", is_flag=True, help="Ask nothing: keep what is told and measured.")
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="ACTUATOR.POSITION=VALUE",
-    help="Set this position without asking.",
+    help="With --yes: set this position.",
 )
 @click.option("--skip", multiple=True, type=click.Choice(STEPS), help="Leave this step out.")
 @click.option(
@@ -58,12 +56,16 @@ def wizard(
 ) -> int:
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
     robot = load_profile(profile)
-    answers = Answers(profile, yes, as_json, _given(robot, settings))
+    answers = Answers(profile, as_json, _given(robot, settings))
+    steps = [step for step in STEPS if step not in skip]
+    if not yes:
+        require_terminal("--yes keeps what is measured without asking")
     with _robot_to_calibrate(robot, simulated):
-        for number, step in enumerate(STEPS):
-            if step not in skip:
-                note(f"step {number + 1} of {len(STEPS)}: {step}")
-                _PERFORM[step](robot, answers)
+        if not yes:
+            return show_screens(robot, steps, as_json)
+        for number, step in enumerate(steps):
+            note(f"step {number + 1} of {len(steps)}: {step}")
+            _PERFORM[step](robot, answers)
     note("all steps are done; `cubist calibration diff` shows what was kept")
     return ExitCode.DONE
 
@@ -103,50 +105,31 @@ def _home(_: RobotProfile, answers: Answers) -> None:
 
 
 def _positions(robot: RobotProfile, answers: Answers) -> None:
-    """Every named position of every actuator; those not asked about are moved to, as they are."""
+    """Every named position of every actuator; those not told are moved to, as they are."""
     for key in _keys_of(robot):
-        _decided(answers, partial(_one_position, key, answers), _tell_position)
-
-
-def _one_position(key: str, answers: Answers) -> dict[str, Any]:
-    target = answers.given.get(key)
-    if target is None and answers.yes:
-        target = present(ControlClient(), key, answers.profile)
-    return set_position(key, target, True, answers.profile)
-
-
-def _tell_position(done: dict[str, Any], as_json: bool) -> None:
-    tell({"step": "positions"} | done, as_json)
+        target = answers.given.get(key)
+        if target is None:
+            target = present(ControlClient(), key, answers.profile)
+        done = set_position(key, target, True, answers.profile)
+        tell({"step": "positions"} | done, answers.as_json)
 
 
 def _camera(robot: RobotProfile, answers: Answers) -> None:
-    from robot.cli.terminal_picture import advice, decode, half_blocks
-
     for camera in robot.cameras:
         with maintenance() as client:
-            path = f"/maintenance/picture?camera={camera.name}"
-            image = decode(base64.b64decode(client.call("GET", path)["jpeg"]))
-        if not answers.yes:
-            click.echo(half_blocks(image, 80))
-        found = advice(image)
-        text = "; ".join(f"{about}: {what}" for about, what in found.items())
-        _say({"step": "camera", "camera": camera.name} | found, answers.as_json, text)
+            found = LookedAt(client, camera.name).advice()
+        text = "; ".join(f"face {site}: {', '.join(lines)}" for site, lines in found.items())
+        document = {"step": "camera", "camera": camera.name, "views": found}
+        _say(document, answers.as_json, f"camera {camera.name}: {text}")
 
 
 def _colours(_: RobotProfile, answers: Answers) -> None:
-    _decided(
-        answers,
-        lambda: measure_colours(solved=False, facelets=None, save=True),
-        lambda seen, as_json: tell_colours({"step": "colours"} | seen, as_json),
-    )
+    seen = measure_colours(solved=False, facelets=None, save=True)
+    tell_colours({"step": "colours"} | seen, answers.as_json)
 
 
 def _timing(_: RobotProfile, answers: Answers) -> None:
-    _decided(
-        answers,
-        lambda: measure_timing(save=True),
-        lambda found, as_json: tell_timing({"step": "timing"} | found, as_json),
-    )
+    tell_timing({"step": "timing"} | measure_timing(save=True), answers.as_json)
 
 
 _PERFORM: dict[str, Callable[[RobotProfile, Answers], None]] = {
@@ -156,39 +139,6 @@ _PERFORM: dict[str, Callable[[RobotProfile, Answers], None]] = {
     "colours": _colours,
     "timing": _timing,
 }
-
-
-def _decided(
-    answers: Answers,
-    perform: Callable[[], dict[str, Any]],
-    show: Callable[[dict[str, Any], bool], None],
-) -> None:
-    """Perform a step until its result is kept, or undone."""
-    while True:
-        before = _calibrated()
-        done = perform()
-        show(done, answers.as_json)
-        if answers.yes:
-            return
-        answer = click.prompt(
-            "keep, again or undo", type=click.Choice([KEEP, AGAIN, UNDO]), default=KEEP, err=True
-        )
-        if answer != KEEP and done["saved"]:
-            _undo(before)
-        if answer != AGAIN:
-            return
-
-
-def _calibrated() -> dict[str, Any]:
-    values: dict[str, Any] = ControlClient().call("GET", "/calibration")["values"]
-    return values
-
-
-def _undo(before: dict[str, Any]) -> None:
-    """Put the values of before a step in the place of what it kept."""
-    with maintenance() as client:
-        values = dict.fromkeys(_calibrated()) | before
-        client.call("PUT", "/calibration", {"values": values})
 
 
 def _say(document: dict[str, Any], as_json: bool, text: str) -> None:

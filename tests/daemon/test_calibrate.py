@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +19,15 @@ import numpy as np
 import pytest
 
 from robot.calibration import BadCalibration, Calibration, CalibrationStore, apply, differences
-from robot.cli.jogging import jog
-from robot.cli.terminal_picture import advice, half_blocks
+from robot.cli.main import run
 from robot.daemon.client import ControlClient, RequestRefused
 from robot.daemon.conductor import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.ports import Robot
 from robot.settings import RobotProfile, load_profile
+from robot.twin.cube import scrambled
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
 
 KEY = "actuators.lid.positions_us.open"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -105,55 +113,93 @@ def test_no_maintenance_in_a_job(daemon: Any) -> None:
     client.stop()
 
 
-def test_the_camera_s_picture_and_advice(daemon: Any, ask: Ask, tmp_path: Path) -> None:
-    picture = np.full((120, 160, 3), 128, dtype=np.uint8)
-    _, jpeg = cv2.imencode(".jpg", picture)
-    daemon.eyes.picture = lambda _: jpeg.tobytes()
+def painted(light: float = 1.0) -> bytes:
+    """A JPEG of what the simulated robot's camera sees."""
+    studio = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1)))
+    studio.colour_cast((light, light, light))
+    bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
+    return bytes(cv2.imencode(".jpg", bgr)[1])
+
+
+def test_the_camera_s_picture_and_advice(
+    daemon: Any, ask: Ask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    jpeg = painted()
+    daemon.eyes.picture = lambda _: jpeg
     code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
-    assert (code, told["light"]) == (0, "good")
-    assert told["focus"].startswith("soft")
-    assert (tmp_path / "now.jpg").read_bytes() == jpeg.tobytes()
+    assert code == 0
+    assert told == {
+        "camera": "top",
+        "views": {"U": ["all is well: one face, in focus, evenly lit"]},
+    }
+    assert (tmp_path / "now.jpg").read_bytes() == jpeg
+    assert run(["calibrate", "camera", "--width", "40"]) == 0
+    shown = capfd.readouterr().out.splitlines()
+    assert [line.count("▀") for line in shown] == [40] * 15 + [0]
+    daemon.eyes.picture = lambda _: painted(0.04)
+    assert "more light" in ask("calibrate", "camera")[1][0]["views"]["U"][0]
 
 
-def test_light_and_focus() -> None:
-    checks = (np.indices((480, 640)).sum(axis=0) // 8 % 2 * 200).astype(np.uint8)
-    sharp = np.repeat(checks[:, :, None], 3, axis=2)
-    assert advice(sharp)["focus"] == "sharp"
-    assert "overexposed" in advice(np.full((48, 64, 3), 255, np.uint8))["light"]
-    assert advice(np.zeros((48, 64, 3), np.uint8))["light"] == "dark: more light"
-    lines = half_blocks(sharp, 40).splitlines()
-    assert len(lines) == 15
-    assert all(line.count("▀") == 40 for line in lines)
+def test_the_place_of_a_face_is_found_and_kept(daemon: Any, ask: Ask) -> None:
+    jpeg = painted()
+    daemon.eyes.picture = lambda _: jpeg
+    key = "cameras.top.views.U.quad"
+    _, (tried,), _ = ask("calibrate", "camera", "--place", "U", "--try")
+    assert (tried["key"], tried["saved"]) == (key, False)
+    assert np.abs(np.array(tried["after"]) - np.array(tried["before"])).max() < 0.01
+    assert ask("calibrate", "camera", "--place", "U")[1][0]["saved"] is True
+    assert ask("calibration", "show")[1][0]["values"] == {key: tried["after"]}
+    code, _, err = ask("calibrate", "camera", "--place", "B")
+    assert code == 2
+    assert "camera top sees U" in err
 
 
-def keys(*pressed: str) -> Callable[[], str]:
-    left = list(pressed)
-    return lambda: left.pop(0)
+@pytest.mark.parametrize(
+    "arguments", [(), ("servo",), ("servo", "lid", "open"), ("camera", "--live")]
+)
+def test_without_a_terminal_nobody_is_asked(
+    daemon: Any, ask: Ask, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert run(["calibrate", *arguments]) == 2
+    assert "there is no terminal to ask at" in capfd.readouterr().err
 
 
-def test_jogging_with_keys() -> None:
-    moved: list[int] = []
+@pytest.mark.parametrize("ending", ["hang-up", "SIGHUP", "SIGKILL", "SIGTERM", "leave"])
+def test_the_screens_leave_the_mode_whatever_ends_them(daemon: Any, ending: str) -> None:
+    """As over SSH: a terminal of its own, which the command leads, and which may go away."""
+    client = ControlClient()
+    terminal, theirs = pty.openpty()
+    command = ["setsid", "--ctty", sys.executable, "-m", "robot.cli.main", "calibrate"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while b"maintenance" not in shown:
+            shown += os.read(terminal, 65536)
+        assert client.status()["state"] == "maintenance"
+        end(process, terminal, ending)
+    until_idle(client)
 
-    def move(to: int) -> int:
-        moved.append(to)
-        return to
 
-    up, left = "\x1b[A", "\x1b[D"
-    assert jog(move, 1500, keys(up, up, left, "\r")) == 1519
-    assert jog(move, 1500, keys(up, up, "u", "?", "\r")) == 1510
-    moved.clear()
-    assert jog(move, 1500, keys(up, "q")) is None
-    assert moved == [1500, 1510, 1500]
+def end(process: subprocess.Popen[bytes], terminal: int, how: str) -> None:
+    if how == "hang-up":
+        os.close(terminal)
+        return
+    drain = threading.Thread(target=drained, args=(terminal,))
+    drain.start()
+    if how == "leave":
+        os.write(terminal, b"\x11")
+    else:
+        process.send_signal(getattr(signal, how))
+    process.wait()
+    drain.join()
+    os.close(terminal)
 
 
-def test_jogging_past_the_limit_is_told_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
-    def move(to: int) -> int:
-        if to > 1505:
-            raise RequestRefused(503, "robot", "beyond its limits")
-        return to
-
-    assert jog(move, 1500, keys("\x1b[A", "\x1b[C", "\r")) == 1501
-    assert "beyond its limits" in capsys.readouterr().err
+def drained(terminal: int) -> None:
+    """Read what a terminal is sent, so that nobody waits for it to be read."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
 
 
 def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The interactive calibration: screens in a terminal, over SSH as well."""

@@ -1,0 +1,133 @@
+"""What the screens of the calibration do with the robot; knows nothing of terminals."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from robot.calibration import Calibration, apply
+from robot.cli.positions import TABLES, maintenance
+from robot.cli.terminal_picture import Image, decode
+from robot.daemon.client import ControlClient
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+
+
+@dataclass(frozen=True)
+class Position:
+    """A named position of an actuator, by its key in the calibration.
+
+    ``value`` counts now, ``original`` is the profile's; ``low`` and ``high`` are limits, if any.
+    ``unit`` is ``us`` of pulse or ``steps``.
+    """
+
+    key: str
+    actuator: str
+    name: str
+    unit: str
+    value: int
+    original: int
+    low: int | None = None
+    high: int | None = None
+
+
+class CalibrationSession:
+    """A robot in maintenance mode, and what was kept since then, so that it can be undone.
+
+    All methods block; they raise what :class:`ControlClient` raises, and ``BadCalibration``.
+    """
+
+    def __init__(self, client: ControlClient, profile: RobotProfile) -> None:
+        self.profile = profile
+        self._client = client
+        self._homed = False
+        self._undo: list[dict[str, Any]] = []
+
+    @property
+    def calibrated(self) -> RobotProfile:
+        """The profile with what is kept by now."""
+        return apply(self.profile, self._calibration())
+
+    @property
+    def undoable(self) -> int:
+        """How many changes can be undone."""
+        return len(self._undo)
+
+    def positions(self) -> list[Position]:
+        """Every named position of every actuator."""
+        return list(_positions(self.profile, self.calibrated))
+
+    def home(self) -> None:
+        """Bring everything to its start position."""
+        self._homed = False
+        self._client.call("POST", "/maintenance/home", {})
+        self._homed = True
+
+    def move(self, actuator: str, target: int) -> int:
+        """Move slowly, after homing where that is needed; where it is then."""
+        if not self._homed:
+            self.home()
+        body = {"actuator": actuator, "to": target}
+        return int(self._client.call("POST", "/maintenance/move", body)["position"])
+
+    def picture(self, camera: str) -> Image:
+        """What a camera sees now: uint8[H, W, 3], RGB."""
+        answer = self._client.call("GET", f"/maintenance/picture?camera={camera}")
+        return decode(base64.b64decode(answer["jpeg"]))
+
+    def colours(self, facelets: str | None) -> dict[str, Any]:
+        """Look at the cube (``facelets``; None: as it is read) and measure its colours."""
+        self._homed = True
+        return self._client.call("POST", "/maintenance/colours", {"facelets": facelets})
+
+    def timing(self) -> dict[str, Any]:
+        """Perform and time every operation."""
+        self._homed = True
+        return self._client.call("POST", "/maintenance/timing", {})
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Keep calibrated values from now on."""
+        before = self._calibration().values
+        self._client.call("PUT", "/calibration", {"values": dict(values)})
+        self._undo.append({key: before.get(key) for key in values})
+
+    def undo(self) -> list[str]:
+        """Take the last :meth:`keep` back; the keys that were changed."""
+        if not self._undo:
+            return []
+        values = self._undo[-1]
+        self._client.call("PUT", "/calibration", {"values": values})
+        self._undo.pop()
+        return list(values)
+
+    def _calibration(self) -> Calibration:
+        return Calibration.model_validate(self._client.call("GET", "/calibration"))
+
+
+@contextlib.contextmanager
+def in_maintenance(profile: RobotProfile) -> Iterator[CalibrationSession]:
+    """The daemon's robot in maintenance mode, which ends with this context or this process."""
+    with maintenance() as client:
+        yield CalibrationSession(client, profile)
+
+
+def _positions(original: RobotProfile, calibrated: RobotProfile) -> Iterator[Position]:
+    for name, actuator in calibrated.actuators.items():
+        table = TABLES.get(actuator.kind)
+        if table is None:
+            continue
+        low, high = actuator.limits_us if isinstance(actuator, Servo) else (None, None)
+        for position, value in getattr(actuator, table).items():
+            yield Position(
+                key=f"actuators.{name}.{table}.{position}",
+                actuator=name,
+                name=position,
+                unit="us" if isinstance(actuator, Servo) else "steps",
+                value=value,
+                original=getattr(original.actuators[name], table)[position],
+                low=low,
+                high=high,
+            )

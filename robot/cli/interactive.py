@@ -1,0 +1,99 @@
+"""Whether a command asks a person on a terminal, and what it says of their answers afterwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.positions import present, set_position, tell
+from robot.daemon.client import ControlClient
+
+if TYPE_CHECKING:
+    from robot.cli.guide.screens import StepScreen
+    from robot.settings import RobotProfile
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def position_options(command: Command) -> Command:
+    """Add what commands that set a position have in common."""
+    for option in (
+        json_option,
+        click.option("--robot", "profile", help="The daemon's profile, where it is not the usual."),
+        click.option("--save/--try", default=True, help="Keep the value, or only move there."),
+        click.option("--to", "target", type=int, help="Where it should be; else arrow keys move."),
+    ):
+        command = option(command)
+    return command
+
+
+def set_or_ask(key: str, target: int | None, save: bool, profile: str | None, as_json: bool) -> int:
+    """Set a position, with the arrow keys where ``target`` is None; the command's exit code."""
+    if target is not None:
+        tell(set_position(key, target, save, profile), as_json)
+        return ExitCode.DONE
+    present(ControlClient(), key, profile)
+    return interactively(key, profile, as_json)
+
+
+def interactively(what: str | None, profile: str | None, as_json: bool) -> int:
+    """Calibrate on the screen: a kind of thing, one position by its key, or from the menu (None).
+
+    Raises ``UsageError`` where there is no terminal.
+    """
+    require_terminal("give --to and a value, or see `cubist calibrate --help`")
+    from robot.settings import load_profile
+
+    name = profile or ControlClient().call("GET", "/calibration")["robot"]
+    return show_screens(load_profile(name), [what] if what else [], as_json)
+
+
+def require_terminal(otherwise: str) -> None:
+    """Raise ``UsageError`` where nobody sits at a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f"there is no terminal to ask at: {otherwise}")
+
+
+def show_screens(robot: RobotProfile, which: Sequence[str], as_json: bool) -> int:
+    """The calibration's screens, the menu when none is named; then tell what was changed."""
+    from robot.cli.guide.app import CalibrationApp
+    from robot.cli.guide.session import in_maintenance
+
+    before = _values()
+    with in_maintenance(robot) as session:
+        app = CalibrationApp(session, [_screen(name, robot, session) for name in which])
+        code = app.run()
+    _tell_changes(before, _values(), as_json)
+    return ExitCode.DONE if code == 0 else ExitCode.STOPPED
+
+
+def _screen(name: str, robot: RobotProfile, session: Any) -> Callable[[], StepScreen]:
+    from robot.cli.guide.app import jog_screen, screens_for
+
+    if "." not in name:
+        return screens_for(name, robot)
+    return jog_screen(next(one for one in session.positions() if one.key == name))
+
+
+def _values() -> dict[str, Any]:
+    found: dict[str, Any] = ControlClient().call("GET", "/calibration")["values"]
+    return found
+
+
+def _tell_changes(before: dict[str, Any], after: dict[str, Any], as_json: bool) -> None:
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if as_json:
+            emit({"key": key, "before": old, "after": new, "saved": True})
+        else:
+            note(f"{key}: {_text(old)} -> {_text(new)}")
+
+
+def _text(value: Any) -> str:
+    return "as in the profile" if value is None else str(value)

@@ -1,0 +1,254 @@
+"""The calibration's screens, used with their keys, on a daemon whose robot is all pretence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Digits, Static
+
+from robot.cli.guide.app import STEPS, CalibrationApp, jog_screen, screens_for
+from robot.cli.guide.camera import CameraScreen
+from robot.cli.guide.picture import Picture
+from robot.cli.guide.positions import JogScreen, PositionsScreen
+from robot.cli.guide.session import CalibrationSession
+from robot.cli.terminal_picture import Image
+from robot.daemon.client import BadRequest
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+
+KEY = "actuators.lid.positions_us.open"
+
+
+class FakeClient:
+    """Answers as the daemon would."""
+
+    def __init__(self, picture: Image) -> None:
+        self.values: dict[str, Any] = {}
+        self.asked: list[tuple[str, Any]] = []
+        self.timings: dict[str, Any] = {"operations": [], "values": {}}
+        self._jpeg = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
+
+    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        import base64
+
+        self.asked.append((path.removeprefix("/maintenance"), body))
+        if path == "/calibration" and method == "PUT":
+            merged = self.values | body["values"]
+            self.values = {key: value for key, value in merged.items() if value is not None}
+        if path == "/calibration":
+            return {"format": 1, "robot": "cubotino", "values": self.values}
+        if path.startswith("/maintenance/picture"):
+            return {"jpeg": base64.b64encode(self._jpeg).decode()}
+        if path == "/maintenance/move":
+            if not 500 <= body["to"] <= 2500:
+                raise BadRequest(400, "bad-request", "beyond its limits")
+            return {"actuator": body["actuator"], "position": body["to"]}
+        if path == "/maintenance/colours":
+            light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
+            return {"facelets": body["facelets"], "values": {"colours": {"linear_rgb": light}}}
+        return self.timings if path == "/maintenance/timing" else {}
+
+    @property
+    def moves(self) -> list[int]:
+        return [body["to"] for path, body in self.asked if path == "/move"]
+
+
+@pytest.fixture(scope="module")
+def picture() -> Image:
+    """What the simulated robot's camera sees."""
+    return Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1))).shoot().image
+
+
+@pytest.fixture
+def client(picture: Image) -> FakeClient:
+    return FakeClient(picture)
+
+
+@pytest.fixture
+def session(client: FakeClient) -> Iterator[CalibrationSession]:
+    yield CalibrationSession(client, load_profile("cubotino"))  # type: ignore[arg-type]
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Until everything that was begun has come to its end."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    while getattr(pilot.app.screen, "busy", False):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+def message(pilot: Pilot[int]) -> str:
+    return str(pilot.app.screen.query_one("#message", Static).content)
+
+
+def jogging(session: CalibrationSession, key: str = KEY) -> CalibrationApp:
+    position = next(one for one in session.positions() if one.key == key)
+    return CalibrationApp(session, [jog_screen(position)])
+
+
+async def test_arrow_keys_move_and_enter_keeps(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await press(pilot, "up", "up", "left", "pagedown", "u")
+        assert app.screen.query_one(Digits).value == "1519"
+        await press(pilot, "enter")
+    assert client.moves == [1500, 1510, 1520, 1519, 1469, 1519]
+    assert [path for path, _ in client.asked].count("/home") == 1
+    assert (client.values, app.return_value) == ({KEY: 1519}, 0)
+
+
+async def test_giving_up_goes_back_and_keeps_nothing(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await press(pilot, "up", "escape")
+    assert (client.moves, client.values) == ([1500, 1510, 1500], {})
+
+
+async def test_beyond_the_limits_is_told_and_forgotten(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    client.values[KEY] = 2490
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await press(pilot, "pageup")
+        assert message(pilot) == "beyond its limits"
+        await press(pilot, "down", "enter")
+    assert client.moves == [2490, 2540, 2480]
+    assert client.values == {KEY: 2480}
+
+
+async def test_keys_faster_than_motion_go_to_the_last_place(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*["up"] * 9, "enter")
+        await settled(pilot)
+        while app.is_running and isinstance(app.screen, JogScreen):
+            await settled(pilot)
+    assert client.values == {KEY: 1590}
+    assert client.moves[-1] == 1590
+
+
+async def test_what_was_kept_can_be_undone(session: CalibrationSession, client: FakeClient) -> None:
+    client.values[KEY] = 1505
+    app = CalibrationApp(session, [PositionsScreen])
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        table = app.screen.query_one(DataTable)
+        row = [str(table.get_row_at(i)[1]) for i in range(table.row_count)].index("open")
+        await press(pilot, *["down"] * row, "enter", "up", "enter")
+        assert client.values == {KEY: 1515}
+        assert table.get_row_at(row)[2:] == ["1515 us", "1500"]
+        await press(pilot, "ctrl+z")
+        assert client.values == {KEY: 1505}
+        await press(pilot, "ctrl+z")
+        assert message(pilot) == "" or "nothing to undo" in message(pilot)
+    assert client.values == {KEY: 1505}
+
+
+async def test_the_camera_s_frame_is_found_moved_and_kept(
+    session: CalibrationSession, client: FakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robot.cli.guide.camera.EVERY_S", 1e6)
+    quad = [[x + 0.03, y] for x, y in session.profile.cameras[0].views[0].quad]
+    client.values["cameras.top.views.U.quad"] = quad
+    app = CalibrationApp(session, [CameraScreen])
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settled(pilot)
+        shown = app.screen.query_one("#advice", Static)
+        assert "pixels off the face" in str(shown.content)
+        picture = app.screen.query_one(Picture)
+        assert picture.render_line(10).text.count("▀") > 30
+        await press(pilot, "f", "enter")
+        found = np.array(client.values["cameras.top.views.U.quad"])
+        assert np.abs(found - session.profile.cameras[0].views[0].quad).max() < 0.01
+        before = found[1]
+        await press(pilot, "tab", "right", "shift+down", "enter")
+        moved = (np.array(client.values["cameras.top.views.U.quad"][1]) - before) * (640, 480)
+        assert moved == pytest.approx([1, 8], abs=0.02)
+
+
+async def test_colours_and_timing_are_kept_only_when_wanted(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    row = {"operation": "turn D", "count": 2, "planned_us": 1000, "measured_us": 2000}
+    client.timings = {"operations": [row], "values": {"policy.search_s": 2.0}}
+    app = CalibrationApp(session, [screens_for("colours", session.profile), STEPS["timing"][1]])
+    async with app.run_test() as pilot:
+        await press(pilot, "enter")
+        assert "measure first" in message(pilot)
+        await press(pilot, "s")
+        assert client.values == {}
+        assert ("/colours", {"facelets": "".join(face * 9 for face in "URFDLB")}) in client.asked
+        await press(pilot, "enter")
+        assert set(client.values) == {"colours"}
+        await press(pilot, "n", "m")
+        assert app.screen.query_one(DataTable).get_row_at(0) == ["turn D", "2", "1.0 ms", "2.0 ms"]
+        await press(pilot, "enter", "n")
+    assert client.values["policy.search_s"] == 2.0
+
+
+async def test_the_menu_leads_everywhere_and_all_goes_through_all(
+    session: CalibrationSession,
+) -> None:
+    app = CalibrationApp(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        seen = []
+        while app.screen.sub_title:
+            seen.append(app.screen.sub_title)
+            await press(pilot, "n")
+        assert seen == [f"step {n} of 5: {name}" for n, name in enumerate(STEPS, 1)]
+        await press(pilot, "down", "enter", "enter")
+        assert "start position" in message(pilot)
+        await press(pilot, "escape", "ctrl+q")
+    assert app.return_value == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "actuators"),
+    [
+        ("servo", "cubotino", {"holder", "lid"}),
+        ("stepper", "cubotino", set()),
+        ("gripper", "two-arm", {"right-jaw", "down-jaw"}),
+    ],
+)
+async def test_each_kind_shows_its_own(
+    client: FakeClient, kind: str, profile: str, actuators: set[str]
+) -> None:
+    robot = load_profile(profile)
+    client.call = _named(client.call, profile)  # type: ignore[method-assign]
+    session = CalibrationSession(client, robot)  # type: ignore[arg-type]
+    app = CalibrationApp(session, [screens_for(kind, robot)])
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        table = app.screen.query_one(DataTable)
+        assert {str(table.get_row_at(i)[0]) for i in range(table.row_count)} == actuators
+
+
+def _named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+    return lambda *arguments: call(*arguments) | {"robot": name, "format": 1, "values": {}}
