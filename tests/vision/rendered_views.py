@@ -5,8 +5,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from rendered_cubes import _background
 from rendered_light import Picture, expose, random_exposure
+from rendered_rooms import random_room
 
 from vision.locate import FaceGrid
 
@@ -43,7 +43,7 @@ def empty_place(seed: int) -> Picture:
     """The room of a robot in which no cube is."""
     rng = np.random.default_rng(seed)
     exposure = random_exposure(rng, np.random.default_rng(seed), (320.0, 240.0, 100.0))
-    return expose(_background(rng, (640, 480)), exposure, rng)
+    return expose(random_room(rng, (640, 480)), exposure, rng)
 
 
 def side_by_side(left: Picture, right: Picture) -> Picture:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rendered_cubes import FACES, RenderedCube, _background, render_cube
+from rendered_cubes import FACES, RenderedCube, render_cube
 from rendered_light import expose, random_exposure
+from rendered_rooms import random_room
 
 from vision.frame import Frame
 from vision.locate import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
@@ -58,7 +59,7 @@ def test_six_pictures_agree_on_a_size_and_help_each_other(size: int) -> None:
 def test_pictures_without_a_cube_have_no_face() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        room = _background(rng, (640, 480))
+        room = random_room(rng, (640, 480))
         exposure = random_exposure(rng, np.random.default_rng(seed + 1), (320, 240, 100))
         grids = locate_grids(expose(room, exposure, rng))
         assert all(grid.fit < 0.4 for grid in grids), seed
