@@ -6,7 +6,7 @@ from robot.mechanism.direct import build_direct
 from robot.mechanism.flipper import build_flipper
 from robot.mechanism.graph import Mechanism
 from robot.mechanism.grippers import build_grippers
-from robot.mechanism.soundness import check_turnable
+from robot.mechanism.soundness import check_reachable, check_turnable
 from robot.settings.mechanisms import DirectSettings, FlipperSettings
 from robot.settings.profile import RobotProfile
 
@@ -14,7 +14,8 @@ from robot.settings.profile import RobotProfile
 def build_mechanism(profile: RobotProfile) -> Mechanism:
     """The mechanism that ``profile`` describes, as a graph.
 
-    Raises :class:`ImpossibleRobot` with the reason if it could not turn every face it must.
+    Raises :class:`ImpossibleRobot` with the reason if it could not turn every face it must, or
+    never get somewhere it has a position for.
     """
     mechanism = profile.mechanism
     if isinstance(mechanism, DirectSettings):
@@ -24,4 +25,5 @@ def build_mechanism(profile: RobotProfile) -> Mechanism:
     else:
         graph = build_grippers(profile, mechanism)
     check_turnable(graph)
+    check_reachable(graph)
     return graph

@@ -35,6 +35,22 @@ def check_turnable(mechanism: Mechanism) -> None:
             raise ImpossibleRobot(_reason(mechanism, faces, stuck, bool(goals)))
 
 
+def check_reachable(mechanism: Mechanism) -> None:
+    """Raise :class:`ImpossibleRobot` if some actuator has a position that it can never get to."""
+    reached = {configuration for configuration, _ in _reachable(mechanism)}
+    been = {
+        place for number in reached for place in mechanism.configurations[number].positions.items()
+    }
+    for configuration in mechanism.configurations:
+        for actuator, place in configuration.positions.items():
+            if (actuator, place) not in been:
+                quarters = " quarter turns" if isinstance(place, int) else ""
+                raise ImpossibleRobot(
+                    f"{mechanism.name}: {actuator} can never get to {place}{quarters}; "
+                    "a way to it is missing, or something is always in the way"
+                )
+
+
 def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str]]:
     """Neighbours of a node, with the cube face that an odd turn on the way turns, if alone."""
     orientation = Orientation(node[1])

@@ -82,6 +82,15 @@ REFUSED_WHEN_BUILT = [
         ],
         "jaws collide",
     ),
+    # No way leads to cw.
+    (
+        "cubotino",
+        [
+            ("      - {between: [home, cw], ms: 700, held_ms: 800}\n", ""),
+            ("      - {between: [ccw, cw], ms: 1470, held_ms: 1680}\n", ""),
+        ],
+        "holder can never get to cw",
+    ),
     # While a layer turns, only the two grippers beside its axis can hold the cube.
     (
         "reference/c",
