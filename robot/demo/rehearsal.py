@@ -199,7 +199,13 @@ class RehearsingHands(LinkHands):
 
 
 class FirstThought(Thought):
-    """The daemon's own mind, content with the first solution: always the same one."""
+    """The daemon's own mind, content with the first solution: always the same one.
+
+    There are no pictures that it could doubt.
+    """
+
+    def recognise(self, look: Look) -> None:
+        """See :meth:`robot.daemon.ports.Mind.recognise`."""
 
     def plan(
         self, cube: Cube | PocketCube, state: MechanismState | None, cancel: threading.Event

@@ -116,6 +116,11 @@ class SimulatedRobot:
             raise ValueError(f"{actuator} is a servo: it has no steps to lose")
         motor.skip_steps += steps
 
+    def steps_lost(self, actuator: str) -> int:
+        """How many steps a stepper was told to make and did not; 0 for a servo."""
+        motor = self._parts.motors[actuator]
+        return motor.lost_steps if isinstance(motor, StepMotor) else 0
+
     def slip_cube(self) -> None:
         """Make the cube slip out of the way the next time it should be moved as a whole."""
         self._parts.mechanism.slips.wanted += 1

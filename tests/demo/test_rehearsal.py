@@ -90,7 +90,14 @@ def jam(r: Rehearsal) -> None:
 
 def jam_for_a_moment(r: Rehearsal) -> None:
     r.robot.jam("front")
-    r.loop.call_later(0.05, r.robot.jam, "front", False)
+    free_once_felt(r)
+
+
+def free_once_felt(r: Rehearsal) -> None:
+    if r.robot.steps_lost("front") >= 60:
+        r.robot.jam("front", jammed=False)
+    else:
+        r.loop.call_later(0.001, free_once_felt, r)
 
 
 def lose_steps(r: Rehearsal) -> None:

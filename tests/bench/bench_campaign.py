@@ -1,0 +1,52 @@
+"""Whole solves in simulated time on a bad line: all solved or refused, never anything unsafe.
+
+``CUBIST_SOLVES=1000 CUBIST_FROM=0 make bench ARGS=campaign``; the seeds are counted from FROM.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from robot import virtual
+from robot.demo.rehearsal import Rehearsal
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+
+Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+
+ROBOTS = ("six-motor", "six-motor", "six-motor", "mindcuber", "cubotino")
+DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
+RATE = 0.01
+SOLVES = 25
+
+
+def solve(seed: int, rate: float) -> tuple[str, int]:
+    """How a solve ended, and how many violations the simulated robot saw."""
+    profile = load_profile(ROBOTS[seed % len(ROBOTS)])
+    damage = getattr(virtual, DAMAGES[seed // len(ROBOTS) % len(DAMAGES)])
+    with Rehearsal(profile, scrambled(profile.cube.size, seed), seed=seed) as rehearsal:
+        rehearsal.port.outwards.damage = damage(rate)
+        rehearsal.port.inwards.damage = damage(rate)
+        verdict = rehearsal.solve()
+        claimed = verdict.record.outcome
+        if (claimed == "solved") != verdict.solved:
+            claimed = f"{claimed}, but the robot says otherwise"
+        return claimed, len(verdict.violations)
+
+
+def main(emit: Emit) -> None:
+    """So many solves; how they ended."""
+    first = int(os.environ.get("CUBIST_FROM", "0"))
+    count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
+    rate = float(os.environ.get("CUBIST_RATE", RATE))
+    ends: Counter[str] = Counter()
+    violations = 0
+    for seed in range(first, first + count):
+        outcome, bad = solve(seed, rate)
+        ends[outcome] += 1
+        violations += bad
+    detail = {"rate": rate, "from": first, "violations": violations, **ends}
+    emit("firmware-bad-line-solved", ends["solved"], "solves", count, detail)
