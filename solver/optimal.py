@@ -136,17 +136,12 @@ def _bytes(request: Request, metric: str, kinds: int) -> tables.Bytes:
     name = f"optimal-{metric}-{kinds}"
     threads = os.cpu_count() or 1
 
-    def report(done: float) -> bool:
-        if request.progress is not None:
-            request.progress(Progress(f"making the table {name}", done=done))
-        return request.cancel is None or not request.cancel.is_set()
-
     return tables.load(
         name,
         TABLE_VERSION,
         _native.optimal_size(kinds),
         lambda data, progress: _native.make_optimal(metric, kinds, data, threads, progress),
-        progress=report,
+        progress=tables.reporter(name, request),
     )
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from solver import _native
 from solver.errors import SearchFailed
 from solver.home import NoHomeDirectory, home_directory
+from solver.solution import Progress, Request
 
 Bytes = NDArray[np.uint8]
 Make = Callable[[Bytes, Callable[[float], bool]], bool]
@@ -52,6 +53,17 @@ def cache_directory() -> Path:
             return Path(chosen.split(":")[0])
     home_cache = os.environ.get("XDG_CACHE_HOME") or home_directory("CUBIST_CACHE_DIR") / ".cache"
     return Path(home_cache) / "cubist"
+
+
+def reporter(name: str, request: Request) -> Callable[[float], bool]:
+    """What tells the request's listener how far a table is, and whether to go on making it."""
+
+    def report(done: float) -> bool:
+        if request.progress is not None:
+            request.progress(Progress(f"making the table {name}", done=done))
+        return request.cancel is None or not request.cancel.is_set()
+
+    return report
 
 
 def load(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from solver import _native, tables
 from solver.cost import CostModel, moves_of
@@ -33,7 +33,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     """The best solutions found; SearchFailed when the time was too short for any."""
     robot = None if request.cost is None else ready_for(request.cost)
     metric = request.metric if robot is None else robot.metric
-    two_phase = kernel(metric)
+    two_phase = kernel(metric, request)
     started = time.perf_counter()
 
     def solution(found: _native.Found, result: _native.TwoPhaseResult | None) -> Solution:
@@ -62,23 +62,39 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     return [solution(found, result) for found in result.solutions]
 
 
-@cache
-def kernel(metric: str) -> _native.TwoPhase:
-    """The kernel's search in ``metric`` with its tables, made or loaded when first asked for."""
+_kernels: dict[str, _native.TwoPhase] = {}
+
+
+def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
+    """The kernel's search in ``metric`` with its tables, made or loaded when first asked for.
+
+    ``request`` hears how far they are; SearchFailed when it is cancelled meanwhile.
+    """
+    if metric not in _kernels:
+        _kernels[metric] = _load(metric, request or Request())
+    return _kernels[metric]
+
+
+def _load(metric: str, request: Request) -> _native.TwoPhase:
     threads = os.cpu_count() or 1
-    phase1 = tables.load(
-        f"phase1-{metric}",
-        TABLE_VERSION,
-        _native.phase1_size(metric),
-        lambda data, progress: _native.make_phase1(metric, data, threads, progress),
+    phase1, phase2 = f"phase1-{metric}", f"phase2-{metric}"
+    return _native.TwoPhase(
+        metric,
+        tables.load(
+            phase1,
+            TABLE_VERSION,
+            _native.phase1_size(metric),
+            lambda data, progress: _native.make_phase1(metric, data, threads, progress),
+            progress=tables.reporter(phase1, request),
+        ),
+        tables.load(
+            phase2,
+            TABLE_VERSION,
+            _native.phase2_size(metric),
+            lambda data, progress: _native.make_phase2(metric, data, progress),
+            progress=tables.reporter(phase2, request),
+        ),
     )
-    phase2 = tables.load(
-        f"phase2-{metric}",
-        TABLE_VERSION,
-        _native.phase2_size(metric),
-        lambda data, progress: _native.make_phase2(metric, data, progress),
-    )
-    return _native.TwoPhase(metric, phase1, phase2)
 
 
 def table_bytes(metric: str) -> int:

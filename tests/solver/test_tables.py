@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import pwd
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -194,6 +196,22 @@ def test_leftovers_of_dead_processes_are_removed(directory: Path) -> None:
     (directory / "pattern.999999.tmp").write_bytes(b"half a table")
     load(Maker())
     assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
+
+
+@pytest.mark.parametrize("algorithm", ["two-phase", "optimal"])
+def test_an_interrupt_while_tables_are_made_leaves_no_file(directory: Path, algorithm: str) -> None:
+    """Ctrl-C as soon as the file is begun; nothing of it may be taken for a table later on."""
+    command = [sys.executable, "-m", "robot.cli.main", "solve", "--scramble", "R U F"]
+    process = subprocess.Popen(
+        [*command, "--algorithm", algorithm], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while process.poll() is None and not list(directory.glob("*.tmp")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (4, b"")
+    assert b"Traceback" not in err
+    assert list(directory.iterdir()) == []
 
 
 _LOADING = """
