@@ -62,6 +62,37 @@ class RunEvent(BaseModel):
     text: str
 
 
+class LinkRecord(BaseModel):
+    """What went over the serial line: messages, those sent again, those damaged on either side.
+
+    ``held``: pauses because the Pi was silent; ``underruns``, ``late``: turns that came too late.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    sent: int = 0
+    resent: int = 0
+    received: int = 0
+    damaged: int = 0
+    lost_bytes: int = 0
+    held: int = 0
+    underruns: int = 0
+    late: int = 0
+
+    def __add__(self, other: LinkRecord) -> LinkRecord:
+        """Both together."""
+        return self._each(other, 1)
+
+    def __sub__(self, other: LinkRecord) -> LinkRecord:
+        """What came after ``other``."""
+        return self._each(other, -1)
+
+    def _each(self, other: LinkRecord, sign: int) -> LinkRecord:
+        names = type(self).model_fields
+        sums = {name: getattr(self, name) + sign * getattr(other, name) for name in names}
+        return LinkRecord(**sums)
+
+
 class RunRecord(BaseModel):
     """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us."""
 
@@ -82,6 +113,8 @@ class RunRecord(BaseModel):
     reading: dict[str, Any] = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)
     faults: list[FaultRecord] = Field(default_factory=list)
+    link: LinkRecord = LinkRecord()
+    warnings: list[str] = Field(default_factory=list)
     events: list[RunEvent] = Field(default_factory=list)
 
     def summary(self) -> RunRecord:

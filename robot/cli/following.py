@@ -59,6 +59,8 @@ def tell(record: Mapping[str, Any]) -> None:
     else:
         complain(f"{line}: {record['reason']}")
         _tell_remedy(record)
+    for warning in record["warnings"]:
+        note(warning)
     if record.get("moves"):
         click.echo(record["moves"])
 

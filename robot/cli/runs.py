@@ -15,7 +15,7 @@ from robot.cli.output import ExitCode, emit, json_option
 from robot.cli.solution_text import timeline as timeline_table
 from robot.daemon.client import ControlClient, NoDaemon
 from robot.daemon.places import state_directory
-from robot.runs import EXPLANATION_NAME, RunRecord, RunStore
+from robot.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore
 
 _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
 
@@ -111,6 +111,10 @@ def _show(record: RunRecord) -> None:
     if record.moves:
         console.print(f"moves {record.moves}")
     console.print(_stage_line(record))
+    if record.link.sent:
+        console.print(_link_line(record.link))
+    for warning in record.warnings:
+        console.print(warning, style="yellow", markup=False)
     if record.photos:
         console.print(_picture_line(record), markup=False)
     for event in record.events:
@@ -127,6 +131,11 @@ def _picture_line(record: RunRecord) -> str:
     if EXPLANATION_NAME in record.photos:
         parts.append(f"how they were read: {folder / EXPLANATION_NAME}")
     return "seen  " + ", ".join(parts)
+
+
+def _link_line(link: LinkRecord) -> str:
+    again = f", {link.resent} sent again" if link.resent else ""
+    return f"line  {link.sent} messages, {link.received} answers, {link.damaged} damaged{again}"
 
 
 def _stage_line(record: RunRecord) -> str:

@@ -53,6 +53,8 @@ def tell_status(now: Mapping[str, Any]) -> None:
     if now["fault"]:
         click.echo(f"  {now['fault']['cause']}")
         click.echo(f"  What to do: {now['fault']['remedy'] or 'see the journal'}")
+    for warning in now["warnings"]:
+        click.echo(f"  {warning}")
     if now["last_run"]:
         last = now["last_run"]
         click.echo(f"  last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s")

@@ -15,6 +15,7 @@ from robot.daemon.journal import complaint, ending
 from robot.daemon.models import Event, JobStatus, StartRequest, Status
 from robot.daemon.ports import Mind, MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
+from robot.daemon.traffic import complaints
 from robot.runs import FaultRecord, Outcome, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.storage import StorageError
 from solver.errors import CubistError
@@ -71,6 +72,8 @@ class Conductor:
             job=self._job_status(),
             fault=self._fault,
             last_run=self._last,
+            link=self.robot.hands.traffic(),
+            warnings=list(complaints(self.robot.hands.traffic())),
             version=self._version,
             process=os.getpid(),
         )
@@ -89,7 +92,7 @@ class Conductor:
         self._starting = True
         try:
             perform = await asyncio.to_thread(_performer, request, self.robot.mind)
-            job = Job(await self._begin(request), self._report)
+            job = Job(await self._begin(request), self._report, self.robot.hands.traffic())
         finally:
             self._starting = False
         self._job, self._fault = job, None
@@ -208,6 +211,7 @@ class Conductor:
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
+        job.note_traffic(self.robot.hands.traffic())
         await job.save_explanation()
         await job.save()
         await asyncio.to_thread(self.store.prune)
@@ -292,6 +296,7 @@ _OUTCOMES: dict[str, Outcome] = {
     "face-covered": "face-covered",
     "cube-slipped": "slipped",
     "home-missing": "jammed",
+    "not-in-place": "jammed",
 }
 """How a job ends, by the code of what ended it; everything else is a ``fault``."""
 

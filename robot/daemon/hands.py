@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from robot.daemon.ports import BadOrder, MotionFault, RunStopped
+from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.firmware import matches
 from robot.link import (
@@ -20,6 +21,7 @@ from robot.link import (
 )
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.motion import servo_slew, stepper_move
+from robot.runs import LinkRecord
 from robot.schedule import MotionProfile, Schedule, TimedTurn
 from robot.settings.profile import RobotProfile
 from robot.setup import actuator_setups, homing_order
@@ -84,6 +86,7 @@ class LinkHands:
         self._ready = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
+        self._traffic = Traffic()
 
     def open(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.open`."""
@@ -114,7 +117,9 @@ class LinkHands:
 
         try:
             with self._explained():
-                return self._connected().run(schedule, note).executed_us
+                execution = self._connected().run(schedule, note)
+                self._traffic.noted(execution.events)
+                return execution.executed_us
         except MotionFault as fault:
             # A lost link is no such case: the firmware finishes its turn, then holds.
             self._moving = moving_at(schedule, reached) if fault.code in _AT_ONCE else ()
@@ -157,8 +162,13 @@ class LinkHands:
             with self._explained():
                 self._link.emergency_stop()
 
+    def traffic(self) -> LinkRecord:
+        """See :meth:`robot.daemon.ports.Hands.traffic`."""
+        return self._traffic.total
+
     def close(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.close`."""
+        self._traffic.closing()
         link, self._link = self._link, None
         self._ready = False
         if link is not None:
@@ -184,6 +194,7 @@ class LinkHands:
         if self._link is None:
             self._link = self._make_link()
             require_ours(self._link.open())
+            self._traffic.opened(self._link)
         if not self._ready:
             self._link.configure()
             self._ready = True
@@ -211,6 +222,7 @@ class LinkHands:
             raise motion_fault(fault) from fault
 
     def _disconnect(self) -> None:
+        self._traffic.closing()
         link, self._link = self._link, None
         if link is not None:
             link.close()

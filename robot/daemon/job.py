@@ -11,7 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from robot.daemon.ports import RunStopped
 from robot.daemon.states import State
-from robot.runs import EXPLANATION_NAME, RunEvent, RunRecord, RunWriter
+from robot.daemon.traffic import complaints
+from robot.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
 from robot.storage import StorageError
 
 log = logging.getLogger("cubistd")
@@ -25,12 +26,17 @@ Report = Callable[[State, str], None]
 class Job:
     """The job under way; ``report`` is told each state and step, in the event loop's thread.
 
-    ``cancel`` is set when the job is to stop: steps already in threads watch it themselves.
+    ``before``: what had gone over the line when the job began. ``cancel`` is set when the job is
+    to stop: steps already in threads watch it themselves.
     ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
     """
 
     def __init__(
-        self, writer: RunWriter, report: Report, clock: Callable[[], float] = time.monotonic
+        self,
+        writer: RunWriter,
+        report: Report,
+        before: LinkRecord,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.writer = writer
         self.cancel = threading.Event()
@@ -40,6 +46,7 @@ class Job:
         self._report = report
         self._clock = clock
         self._started = clock()
+        self._before = before
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -75,6 +82,13 @@ class Job:
         finally:
             timings = self.record.timings_s
             timings[timing] = round(timings.get(timing, 0.0) + self._clock() - begun, 6)
+
+    def note_traffic(self, now: LinkRecord) -> None:
+        """Put into the record how well the line worked since the start, and say what was wrong."""
+        self.record.link = now - self._before
+        self.record.warnings = list(complaints(self.record.link))
+        for text in self.record.warnings:
+            log.warning("run %s: %s", self.record.id, text)
 
     async def save(self) -> None:
         """Write the record as it stands."""

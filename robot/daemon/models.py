@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from robot.daemon.states import State
-from robot.runs import FaultRecord, JobKind, Outcome, RunRecord
+from robot.runs import FaultRecord, JobKind, LinkRecord, Outcome, RunRecord
 
 
 class Document(BaseModel):
@@ -48,6 +48,8 @@ class Status(Document):
     job: JobStatus | None = None
     fault: FaultRecord | None = None
     last_run: RunRecord | None = None
+    link: LinkRecord = LinkRecord()
+    warnings: list[str] = Field(default_factory=list)
     version: str
     process: int
 

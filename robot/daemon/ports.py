@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from robot.runs import FaultRecord
+from robot.runs import FaultRecord, LinkRecord
 from robot.schedule import Schedule
 from solver.errors import CubistError
 
@@ -110,6 +110,9 @@ class Hands(Protocol):
 
     def emergency_stop(self) -> None:
         """Outputs off at once; the robot is not homed afterwards."""
+
+    def traffic(self) -> LinkRecord:
+        """What went over the line since the start; from any thread."""
 
     def close(self) -> None:
         """Outputs safe, port given back. Idempotent."""

@@ -30,7 +30,7 @@ from robot.daemon.ports import (
     ViewPoint,
 )
 from robot.daemon.server import make_app, serving
-from robot.runs import RunStore
+from robot.runs import LinkRecord, RunStore
 from robot.schedule import Schedule
 from robot.settings import load_profile
 
@@ -53,6 +53,7 @@ class FakeHands:
     hold: threading.Event | None = None
     moving: threading.Event = field(default_factory=threading.Event)
     open_fault: Exception | None = None
+    line: LinkRecord = field(default_factory=LinkRecord)
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def open(self) -> None:
@@ -88,6 +89,9 @@ class FakeHands:
     def emergency_stop(self) -> None:
         self.done.append("emergency")
         self._stopped.set()
+
+    def traffic(self) -> LinkRecord:
+        return self.line
 
     def close(self) -> None:
         self.done.append("close")

@@ -13,7 +13,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.models import StartRequest
 from robot.daemon.ports import MotionFault, NotReadable, Policy
 from robot.daemon.states import Refused, State
-from robot.runs import RunRecord
+from robot.runs import LinkRecord, RunRecord
 
 SOLVE = StartRequest()
 Wait = Callable[[threading.Event], Any]
@@ -204,6 +204,22 @@ async def test_slipping_and_jamming_have_names_of_their_own(
     record = await run(conductor)
     assert (record.outcome, record.attempts) == (outcome, 2)
     assert record.faults[-1].remedy == "See to it"
+
+
+async def test_a_bad_cable_is_told(
+    conductor: Conductor, fake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.hands.line = LinkRecord(sent=1000, received=1000, damaged=1)
+    run_id = await conductor.start(SOLVE)
+    fake.hands.line = LinkRecord(sent=1300, received=1300, damaged=13, resent=9, held=1)
+    await conductor.finished()
+    record = await conductor.run_record(run_id)
+    assert record.link == LinkRecord(sent=300, received=300, damaged=12, resent=9, held=1)
+    cable, silence = record.warnings
+    assert "damaged 12 of 600 messages (2.0%)" in cable
+    assert "paused once because this computer fell silent" in silence
+    assert cable in caplog.text
+    assert conductor.status().warnings[0].startswith("the serial line damaged 13 of 2600")
 
 
 async def test_a_solved_cube_is_left_alone(conductor: Conductor, fake: Any) -> None:

@@ -9,10 +9,13 @@ import pytest
 from robot.daemon import hands
 from robot.daemon.hands import LinkHands, find_board, jog_profile, motion_fault, moving_at
 from robot.daemon.ports import BadOrder, MotionFault
+from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Capabilities, ServoSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.link.session import Statistics
 from robot.motion import servo_slew
+from robot.runs import LinkRecord
 from robot.schedule import Schedule, TimedTurn
 from robot.settings import load_profile
 from robot.setup import actuator_setups
@@ -85,6 +88,7 @@ class BoardOf:
     """A link to a board that runs this version of the firmware."""
 
     closed = 0
+    statistics = Statistics(0, 0, 0, 0, 0, 0)
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -115,3 +119,21 @@ def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.Mon
     assert old.closed == 1
     monkeypatch.setattr(hands, "LinkThread", BoardOf(FIRMWARE_VERSION))
     robot.open()
+
+
+def test_traffic_is_counted_over_all_links() -> None:
+    class Line:
+        statistics = Statistics(10, 1, 10, 5, 7, 0)
+
+    line, traffic = Line(), Traffic()
+    traffic.opened(line)  # type: ignore[arg-type]
+    assert traffic.total == LinkRecord()
+    line.statistics = Statistics(30, 2, 25, 6, 9, 0)
+    traffic.noted(("held", "late"))
+    seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
+    assert traffic.total == seen
+    traffic.closing()
+    line.statistics = Statistics(2, 0, 2, 0, 0, 0)
+    traffic.opened(line)  # type: ignore[arg-type]
+    line.statistics = Statistics(5, 0, 4, 0, 3, 0)
+    assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
