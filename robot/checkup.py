@@ -106,7 +106,7 @@ def camera_of_kind(kind: str, device: int | str, machine: Machine) -> Finding:
 def gpio(machine: Machine) -> Finding:
     """The library for button, light and buzzer."""
     if not machine.has_module("RPi"):
-        remedy = "pip install rpi-lgpio (or RPi.GPIO; not both). Without it only the CLI works."
+        remedy = "sudo apt install python3-rpi-lgpio. Without it only the command line works."
         return Finding("gpio", "warning", "RPi.GPIO is not installed", remedy)
     chips = sorted(machine.dev.glob("gpiochip*"))
     if chips and not any(machine.may_use(chip) for chip in chips):

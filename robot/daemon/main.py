@@ -22,6 +22,7 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.notify import Notifier
 from robot.daemon.options import Options, parse
 from robot.daemon.server import make_app, serving
+from robot.daemon.states import State
 from robot.panel.gpio import PanelFault
 from robot.runs import RunStore
 from robot.settings import RobotProfile, UnknownProfile, load_profile
@@ -74,7 +75,8 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(conductor, notifier))
         stack.callback(keeper.cancel)
-        log.info("%s: ready at %s", profile.title, options.socket_path)
+        ready = "ready" if conductor.state is State.IDLE else "not ready yet"
+        log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
         notifier.ready(_summary(conductor))
         await conductor.ended.wait()
         notifier.stopping("stopping")

@@ -117,6 +117,6 @@ def _import_rpi_gpio() -> ModuleType:
         return importlib.import_module("RPi.GPIO")
     except (ImportError, RuntimeError) as error:
         raise PanelFault(
-            f"RPi.GPIO cannot be used here: {error}. On a Raspberry Pi install rpi-lgpio "
-            "(`pip install cubist[pi]`) and join the group gpio; elsewhere use the simulated robot."
+            f"RPi.GPIO cannot be used here: {error}. On a Raspberry Pi `sudo apt install "
+            "python3-rpi-lgpio` and join the group gpio; elsewhere use the simulated robot."
         ) from error
