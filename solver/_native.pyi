@@ -253,3 +253,44 @@ class RankedArrangements:
         pieces: NDArray[np.int64],
         turns: NDArray[np.int64],
     ) -> None: ...
+
+# colours of a cube
+
+class ScanEstimator:
+    def __init__(
+        self,
+        priors: NDArray[np.float64],
+        light_precision: NDArray[np.float64],
+        values: NDArray[np.float64],
+        sensitivity: NDArray[np.float64],
+        fading: NDArray[np.float64],
+        clipped: NDArray[np.uint8],
+        weight: NDArray[np.float64],
+        places: NDArray[np.float64],
+        floor: float,
+    ) -> None: ...
+    def evidence(
+        self,
+        mean: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        faces: NDArray[np.float64],
+        falloff: float,
+        strict: bool,
+        cost: NDArray[np.float64],
+        inlier: NDArray[np.float64],
+    ) -> None: ...
+    def update(
+        self,
+        mean: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        faces: NDArray[np.float64],
+        falloff: float,
+        share: NDArray[np.float64],
+        new_mean: NDArray[np.float64],
+        new_covariance: NDArray[np.float64],
+        new_faces: NDArray[np.float64],
+    ) -> float: ...
+    def expected(self, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None: ...
+    def shift(
+        self, faces: NDArray[np.float64], falloff: float, out: NDArray[np.float64]
+    ) -> None: ...
