@@ -128,7 +128,7 @@ def in_huge_pages(table: Bytes) -> Bytes:
     if 2 * table.nbytes > free or not hasattr(mmap, "MADV_HUGEPAGE"):
         return table
     try:
-        pages = mmap.mmap(-1, table.nbytes)
+        pages = mmap.mmap(-1, table.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         pages.madvise(mmap.MADV_HUGEPAGE)
     except OSError:
         return table
