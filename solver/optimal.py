@@ -30,7 +30,7 @@ LONGEST = {"htm": 20, "qtm": 26}
 EASY = {"htm": 14, "qtm": 17}
 """Solutions up to this length are found within a second."""
 
-SHORT_SOLUTION_S = {"default": 6.0, "large": 3.0}
+SHORT_SOLUTION_S = {"default": 3.0, "large": 1.5}
 """Seconds that each thread looks for a short solution by two-phase."""
 
 
