@@ -7,7 +7,7 @@ import click
 from robot.cli.camera import camera
 from robot.cli.groups import Listing
 from robot.cli.interactive import interactively, position_options, set_or_ask
-from robot.cli.measuring import colours, gripper, timing
+from robot.cli.measuring import colours, gripper, timing, travel
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import maintenance
 from robot.cli.wizard import wizard
@@ -74,5 +74,5 @@ def stepper(
     return set_or_ask(key, target, save, profile, as_json)
 
 
-for _command in (camera, colours, timing, gripper, wizard):
+for _command in (camera, colours, timing, travel, gripper, wizard):
     calibrate.add_command(_command)

@@ -43,7 +43,10 @@ def diff(profile: str | None, as_json: bool) -> int:
     from robot.settings import load_profile
 
     found = Calibration.model_validate(ControlClient().call("GET", "/calibration"))
-    for key, before, after in differences(load_profile(profile or found.robot), found):
+    changed = list(differences(load_profile(profile or found.robot), found))
+    if not changed:
+        note(f"nothing differs: {found.robot} is as its profile says")
+    for key, before, after in changed:
         if as_json:
             emit({"key": key, "profile": before, "calibrated": after})
         else:

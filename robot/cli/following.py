@@ -74,6 +74,9 @@ def _tell_remedy(record: Mapping[str, Any]) -> None:
 
 def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:
     console = Console(stderr=True)
+    if not console.is_terminal:
+        _tell_steps(client, run_id, sleep)
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -82,13 +85,18 @@ def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=None)
-        told = ""
         while (job := client.status()["job"]) is not None and job["run"] == run_id:
             fraction = job["progress"]
             progress.update(
                 task, description=job["step"], completed=fraction or 0, total=fraction and 1.0
             )
-            if job["step"] != told and not console.is_terminal:
-                note(job["step"])
-            told = job["step"]
             sleep(POLL_S)
+
+
+def _tell_steps(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:
+    told = ""
+    while (job := client.status()["job"]) is not None and job["run"] == run_id:
+        if job["step"] != told:
+            note(job["step"])
+        told = job["step"]
+        sleep(POLL_S)

@@ -38,6 +38,27 @@ def timing(save: bool, as_json: bool) -> int:
 
 
 @click.command()
+@click.argument("actuator")
+@click.argument("start")
+@click.argument("end")
+@click.option("--save/--try", default=False, help="Keep the time measured, or only show it.")
+@json_option
+def travel(actuator: str, start: str, end: str, save: bool, as_json: bool) -> int:
+    """Watch with the camera how long servo ACTUATOR takes from position START to END.
+
+    It goes there as fast as it can: keep clear.
+    """
+    with maintenance() as client:
+        body = {"actuator": actuator, "between": [start, end]}
+        seen = client.call("POST", "/maintenance/travel", body)
+        kept = save and bool(seen["values"])
+        if kept:
+            client.call("PUT", "/calibration", {"values": seen["values"]})
+    tell_travel(seen | {"saved": kept}, as_json)
+    return ExitCode.DONE if seen["measured_us"] is not None else ExitCode.NO
+
+
+@click.command()
 @click.argument("site", type=click.Choice(list(FACES)), required=False)
 @click.argument("position", type=click.Choice(["open", "closed"]), required=False)
 @position_options
@@ -116,6 +137,20 @@ def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:
     """Linear light as a terminal shows it: sRGB, 0..255."""
     red, green, blue = (round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in linear_rgb)
     return red, green, blue
+
+
+def tell_travel(seen: dict[str, Any], as_json: bool) -> None:
+    """Say how long a servo took."""
+    if as_json:
+        emit(seen)
+        return
+    if seen["measured_us"] is None:
+        note("the camera does not see this motion from beginning to end: judge it by eye")
+        return
+    figures = (seen[key] / 1e3 for key in ("measured_us", "within_us", "planned_us"))
+    took, within, planned = figures
+    click.echo(f"took {took:.0f} ms (within {within:.0f} ms), planned {planned:.0f} ms")
+    note("kept" if seen["saved"] else "not saved")
 
 
 def tell_timing(found: dict[str, Any], as_json: bool) -> None:

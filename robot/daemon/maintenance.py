@@ -10,9 +10,10 @@ from typing import Any
 from robot.calibration import Calibration, CalibrationStore, apply
 from robot.daemon.conductor import Conductor
 from robot.daemon.measuring import measured_colours, measured_timing
-from robot.daemon.models import ColoursSeen, Timings
+from robot.daemon.models import ColoursSeen, Timings, Travel, TravelRequest
 from robot.daemon.ports import Robot
 from robot.daemon.states import Refused, State
+from robot.daemon.watching import measured_travel
 from robot.settings import RobotProfile
 
 MakeRobot = Callable[[RobotProfile], Robot]
@@ -87,6 +88,15 @@ class Maintenance:
             self._require()
             profile = apply(self._profile, await self.values())
             return await asyncio.to_thread(measured_timing, self._conductor.robot.hands, profile)
+
+    async def travel(self, request: TravelRequest) -> Travel:
+        """Watch a servo go from one named position to another."""
+        async with self._busy:
+            self._require()
+            profile = apply(self._profile, await self.values())
+            way = (request.between[0], request.between[1])
+            robot = self._conductor.robot
+            return await asyncio.to_thread(measured_travel, robot, profile, request.actuator, way)
 
     async def values(self) -> Calibration:
         """What is calibrated."""

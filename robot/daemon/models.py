@@ -151,6 +151,27 @@ class Timings(Document):
     values: dict[str, Any]
 
 
+class TravelRequest(Request):
+    """Which servo to watch, from one named position to another."""
+
+    actuator: str = Field(min_length=1, max_length=64)
+    between: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class Travel(Document):
+    """How long a servo took, known to ``within_us``; nothing where the camera cannot see it.
+
+    ``values`` are calibrated values with the measured time, and what it is known to on top.
+    """
+
+    actuator: str
+    between: tuple[str, str]
+    planned_us: int
+    measured_us: int | None = None
+    within_us: int | None = None
+    values: dict[str, Any] = Field(default_factory=dict)
+
+
 class Nothing(Document):
     """Done; there is nothing to tell."""
 

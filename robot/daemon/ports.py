@@ -127,6 +127,9 @@ class Eyes(Protocol):
     def look(self, view: ViewPoint) -> Look:
         """Take and measure one picture."""
 
+    def glance(self) -> tuple[int, Any]:
+        """What the first camera sees now, small and grey: us of its clock, float32[H, W]."""
+
     def picture(self, camera: str | None) -> bytes:
         """What a camera (None: the first) sees now, as JPEG."""
 

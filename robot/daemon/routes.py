@@ -28,6 +28,8 @@ from robot.daemon.models import (
     Stopped,
     StopRequest,
     Timings,
+    Travel,
+    TravelRequest,
 )
 from robot.runs import RunRecord
 
@@ -88,6 +90,10 @@ async def _maintenance_colours(call: Call) -> BaseModel:
 
 async def _maintenance_timing(call: Call) -> BaseModel:
     return await call.maintenance.timing()
+
+
+async def _maintenance_travel(call: Call) -> BaseModel:
+    return await call.maintenance.travel(call.body)
 
 
 async def _calibration(call: Call) -> BaseModel:
@@ -181,6 +187,15 @@ ROUTES = (
         "Perform and time every operation",
         Timings,
         _maintenance_timing,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/travel",
+        "Watch how long a servo takes",
+        Travel,
+        _maintenance_travel,
+        body=TravelRequest,
         errors=(409, 503),
     ),
     Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),

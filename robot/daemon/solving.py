@@ -46,6 +46,7 @@ async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
     await _home(job, robot)
     job.enter(State.SOLVING, "planning the scramble")
     plan = await job.do("plan", robot.mind.scramble, cube, None)
+    note(job, [plan])
     await perform(job, robot, plan)
     return "done"
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import cv2
 import numpy as np
@@ -253,6 +253,10 @@ class TruthfulEyes:
         grid = FaceGrid.of_corners(square, self._size)
         colours = as_cube_face(seen, planned, self._size)
         return Look(planned.face, planned.camera, NO_PICTURE, colours, grid)
+
+    def glance(self) -> tuple[int, Any]:
+        """See :meth:`robot.daemon.ports.Eyes.glance`: nothing is watched here."""
+        return 0, np.zeros((60, 80), np.float32)
 
     def picture(self, camera: str | None) -> bytes:
         """See :meth:`robot.daemon.ports.Eyes.picture`."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.calibration import CalibrationStore
@@ -109,6 +110,9 @@ class FakeEyes:
     def look(self, view: ViewPoint) -> Look:
         self.seen.append(view.face)
         return Look(view.face, "top", b"jpeg", None, None)
+
+    def glance(self) -> tuple[int, Any]:
+        return 0, np.zeros((6, 8), np.float32)
 
     def picture(self, camera: str | None) -> bytes:
         return b"jpeg"
