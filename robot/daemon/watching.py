@@ -36,6 +36,10 @@ LEAST_CHANGE = 0.25
 Grey = NDArray[np.float32]
 Glance = Callable[[], tuple[int, Grey]]
 
+FEWEST_CHANGES = 4
+LONGEST_GAP = 2
+"""Pictures from one change to the next while something moves in full view."""
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -80,14 +84,17 @@ def measured_travel(robot: Robot, profile: RobotProfile, name: str, way: tuple[s
 def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES) -> Motion | None:
     """What moved in a series of pictures, the first ``still`` of which show it at rest.
 
-    None where nothing moves, or where it still does at the end.
+    None where nothing moves, where it still does at the end, or where it was out of sight on the
+    way: a part of a motion must not be taken for all of it.
     """
     changes = [
         float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
     ]
     threshold = max(LEAST_CHANGE, NOISE_FACTOR * max(changes[: still - 1], default=0.0))
     moved = [number for number, change in enumerate(changes) if change > threshold]
-    if len(moved) < 2 or moved[-1] == len(changes) - 1:
+    if len(moved) < FEWEST_CHANGES or moved[-1] == len(changes) - 1:
+        return None
+    if any(later - sooner > LONGEST_GAP for sooner, later in pairwise(moved)):
         return None
     times = [time for time, _ in pictures]
     first, last = moved[0], moved[-1]

@@ -33,7 +33,14 @@ def test_a_motion_is_found_between_its_pictures() -> None:
 
 
 @pytest.mark.parametrize(
-    "positions", [[20.0] * 40, [20.0] * 10 + [20.0 + step for step in range(30)]]
+    "positions",
+    [
+        [20.0] * 40,
+        [20.0] * 10 + [20.0 + step for step in range(30)],
+        [20.0] * 10 + [60.0] + [20.0] * 20,
+        [20.0] * 10 + [21.0, 22.0, 23.0] + [23.0] * 9 + [24.0, 25.0, 26.0] + [26.0] * 10,
+    ],
+    ids=["still", "no end", "a glimpse", "out of sight on the way"],
 )
-def test_no_motion_and_one_without_an_end(positions: list[float]) -> None:
+def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float]) -> None:
     assert motion_in(pictures(positions)) is None

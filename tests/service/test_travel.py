@@ -25,8 +25,10 @@ async def measured(bench: Any, *way: str) -> tuple[int, dict[str, Any]]:
     return process.returncode, json.loads(out)
 
 
-async def test_travel_is_seen_where_the_camera_can(make_bench: MakeBench) -> None:
-    async with make_bench(speed=1) as bench, bench.firmware(), bench.daemon():
+@pytest.mark.long
+async def test_travel_is_seen(make_bench: MakeBench) -> None:
+    # Slower than real: however busy the computer is, there are pictures of the motion.
+    async with make_bench(speed=0.2) as bench, bench.firmware(), bench.daemon():
         code, seen = await measured(bench, "holder", "home", "cw")
         servo = bench.profile.actuators["holder"]
         distance_us = servo.positions_us["cw"] - servo.positions_us["home"]
@@ -36,6 +38,4 @@ async def test_travel_is_seen_where_the_camera_can(make_bench: MakeBench) -> Non
         rows = {tuple(row["between"]): row for row in seen["values"]["actuators.holder.travel"]}
         kept_us = 1e3 * rows["home", "cw"]["ms"]
         assert kept_us == pytest.approx(seen["measured_us"] + seen["within_us"], abs=100)
-        code, seen = await measured(bench, "lid", "close", "flip")
-        assert (code, seen["measured_us"], seen["saved"]) == (1, None, False)
         assert bench.robot.violations == []
