@@ -31,6 +31,10 @@ typedef uint16_t board_port;
 #define BOARD_RATE_ONE 60000
 #define BOARD_RATE_TWO 32000
 #define BOARD_RATE_SIX 12000
+#define BOARD_WAY_IN 7       /* ticks from a moment to the first instruction of its event */
+#define BOARD_EDGE_DELAY 36  /* ... to an edge of a servo's pulse: no event begins later than that */
+#define BOARD_EVENT_TICKS 40 /* ticks to serve an event, at most, ... */
+#define BOARD_MOTOR_TICKS 12 /* ... and for each motor running */
 
 struct board_pin {
     board_port port; /* address of its PORT register; PIN lies two below it, DDR one */
@@ -80,6 +84,24 @@ static inline uint16_t board_timer_elapsed(void)
 static inline void board_timer_set(uint16_t wait)
 {
     OCR1A = board_event_count + wait - 1;
+}
+
+/* Counter value of the event being served; the counter does not restart meanwhile. */
+extern uint16_t board_event_served;
+
+/* Ticks that serving an event may take with so many motors running. */
+static inline uint16_t board_guard(uint8_t motors)
+{
+    return motors ? BOARD_EVENT_TICKS + BOARD_MOTOR_TICKS * motors : 0;
+}
+
+/* In the timer event: waits until so many ticks, and as many more for every edge, after the moment
+ * it is for. */
+static inline void board_wait(uint16_t ahead)
+{
+    uint16_t until = board_event_served + ahead + BOARD_EDGE_DELAY;
+    while ((int16_t)(TCNT1 - until) < 0) {
+    }
 }
 
 /* Motors or servos came or went: the next event is looked at as a whole. With interrupts off. */

@@ -18,7 +18,6 @@
 #include "timer.c"
 
 #define PRESCALER_8 _BV(CS11)
-#define WAY_IN 7        /* counts from the match to the first instruction of our own */
 #define WAY_OUT 12      /* counts: leaving the interrupt takes less */
 #define SHORT_WAY_OUT 3 /* counts: setting the compare register takes less */
 #define TOO_LATE 200    /* counts behind its time at which the interrupt gives up */
@@ -30,6 +29,7 @@
 #define SHORT_CUT_MAX TIMER_IDLE
 
 uint16_t board_event_count;
+uint16_t board_event_served;
 
 void timer1_start(void)
 {
@@ -61,6 +61,7 @@ void __vector_any_event(void)
     uint8_t in_a_row = 0;
     bool alone;
     for (;;) {
+        board_event_served = event;
         uint16_t next = event + timer_event();
         alone = one_motor_alone();
         if (TCNT1 + (alone ? SHORT_WAY_OUT : WAY_OUT) < next) {
@@ -70,7 +71,7 @@ void __vector_any_event(void)
         if ((int16_t)(TCNT1 - next) > TOO_LATE || ++in_a_row == TOO_MANY) {
             safety_stop(FAULT_OVERLOAD);
         }
-        while (TCNT1 < next + WAY_IN) { /* as late as every other event */
+        while (TCNT1 < next + BOARD_WAY_IN) { /* as late as every other event */
         }
         event = next;
     }

@@ -4,9 +4,13 @@
  * a slot the main loop is asked for the pulse of the next one; should it ever miss that, the servo
  * holds its last pulse. The pulse is the position due at the end of its frame: the last pulse of a
  * slew is out no later than the slew's end.
+ *
+ * An edge that would come while steps due now are worked out is waited for before them: the servo
+ * would show its lateness, a motor does not show that of a step.
  */
 #include "servo.h"
 
+#include "stepper.h"
 #include "timer.h"
 
 #define SLOT (PROTOCOL_SERVO_FRAME / PROTOCOL_MAX_ACTUATORS)
@@ -29,13 +33,14 @@ static void ask_for(uint8_t coming)
     asked_at = timer_last_event();
 }
 
-static void start_slot(void)
+static void start_slot(uint16_t ahead)
 {
     slot = (slot + 1) % PROTOCOL_MAX_ACTUATORS;
     ask_for((slot + 1) % PROTOCOL_MAX_ACTUATORS);
     struct servo *servo = slots[slot];
     edge_wait = SLOT;
     if (servo && servo->pulse) {
+        board_wait(ahead);
         board_high(servo->pin);
         high = true;
         high_pin = servo->pin;
@@ -45,9 +50,10 @@ static void start_slot(void)
     }
 }
 
-static __attribute__((noinline)) void edge(void)
+static __attribute__((noinline)) void edge(uint16_t ahead)
 {
     if (high) {
+        board_wait(ahead);
         board_low(high_pin);
         high = false;
         edge_wait = rest;
@@ -55,7 +61,7 @@ static __attribute__((noinline)) void edge(void)
             return;
         }
     }
-    start_slot();
+    start_slot(ahead);
 }
 
 uint16_t servo_event(uint16_t elapsed, uint16_t next)
@@ -64,8 +70,10 @@ uint16_t servo_event(uint16_t elapsed, uint16_t next)
         return next;
     }
     edge_wait -= elapsed;
-    if (edge_wait == 0) {
-        edge();
+    if (edge_wait <= board_guard(stepper_count())) {
+        uint16_t ahead = edge_wait;
+        edge(ahead);
+        edge_wait += ahead;
     }
     return edge_wait < next ? edge_wait : next;
 }

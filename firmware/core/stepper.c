@@ -186,6 +186,11 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
     return met;
 }
 
+uint8_t stepper_count(void)
+{
+    return running_count;
+}
+
 bool stepper_has_begun(const struct stepper *motor)
 {
     board_lock_t lock = board_lock();

@@ -39,6 +39,9 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
 /* Whether a motion under way has made its first step. */
 bool stepper_has_begun(const struct stepper *motor);
 
+/* How many motors run. */
+uint8_t stepper_count(void);
+
 /* Ends the motion of one motor at once. */
 void stepper_halt(struct stepper *motor);
 

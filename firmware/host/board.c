@@ -180,6 +180,17 @@ void board_unlock(board_lock_t lock)
     (void)lock;
 }
 
+uint16_t board_guard(uint8_t motors)
+{
+    (void)motors;
+    return 0; /* serving an event takes no time */
+}
+
+void board_wait(uint16_t ahead)
+{
+    (void)ahead;
+}
+
 void board_events_changed(void)
 {
     /* for boards that treat frequent events in a short cut */

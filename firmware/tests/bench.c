@@ -20,6 +20,7 @@ uint32_t silent_ms;
 void (*on_edge)(uint8_t pin, bool level);
 struct frame sent[MAX_SENT];
 unsigned sent_count;
+bool bench_check_turns;
 
 static uint64_t now;
 static uint64_t next_event = TIMER_IDLE;
@@ -108,6 +109,17 @@ uint8_t board_reset_cause(void)
 
 void board_uart_kick(void)
 {
+}
+
+uint16_t board_guard(uint8_t motors)
+{
+    (void)motors;
+    return 0; /* serving an event takes no time */
+}
+
+void board_wait(uint16_t ahead)
+{
+    (void)ahead;
 }
 
 void board_events_changed(void)
@@ -235,6 +247,7 @@ static struct config_actuator stepper_setup(bool with_sensor)
                                     .home_travel = 500};
     if (with_sensor) {
         setup.flags |= ACTUATOR_FLAG_HOME_SENSOR | ACTUATOR_FLAG_SAFE_OFF;
+        setup.check_period = bench_check_turns ? UINT16_MAX : 0;
     }
     return setup;
 }

@@ -80,6 +80,36 @@ static void abort_ends_it(void)
     CHECK(where == there && bench_status().homed == 0 && bench_status().state == STATE_IDLE);
 }
 
+/* Forth and back from the home position: the sensor is active there, and nowhere else at rest. */
+static struct status turn(bool jammed, bool lossy)
+{
+    static const struct step_segment run[] = {{2000, 40, 0}};
+    const uint8_t turns[] = {0, 1, 0, 1 | TURN_BIT_REVERSE};
+    home_from(0);
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, run, 1, 100000);
+    on_edge = jammed ? 0 : follow;
+    bench_play(turns, 4, 2);
+    bench_run_ms(60);
+    where += lossy ? 30 : 0;
+    bench_run_ms(200);
+    on_edge = follow;
+    return bench_status();
+}
+
+static void the_sensor_is_looked_at_after_turns(void)
+{
+    bench_check_turns = true;
+    struct status status = turn(false, false);
+    CHECK(status.fault == FAULT_NONE && status.turns_done == 2);
+    status = turn(true, false);
+    CHECK(status.fault == FAULT_NOT_IN_PLACE && status.fault_detail == 1);
+    CHECK(status.turns_done == 0 && !(status.homed & 1 << 1));
+    status = turn(false, true);
+    CHECK(status.fault == FAULT_NOT_IN_PLACE && status.turns_done == 1);
+    bench_check_turns = false;
+}
+
 int main(void)
 {
     on_edge = follow;
@@ -88,5 +118,6 @@ int main(void)
     a_missing_end_stop_is_a_fault();
     a_stuck_end_stop_is_another();
     abort_ends_it();
+    the_sensor_is_looked_at_after_turns();
     return bench_result();
 }

@@ -45,15 +45,22 @@ class Capabilities:
             rate_six=welcome.rate_six,
         )
 
-    def rate(self, axes: int) -> float:
-        """Steps/s each of so many axes can make at a time; time per step grows evenly."""
+    def rate(self, axes: int, beside_servos: bool = False) -> float:
+        """Steps/s each of so many axes can make at a time; time per step grows evenly.
+
+        Where servos are connected every step is looked at for whether it would delay a pulse.
+        """
+        if beside_servos:
+            return self.rate(max(axes, 2)) / 2
         if axes <= 1:
             return self.rate_one
         slope = (1 / self.rate_six - 1 / self.rate_two) / 4
         return 1 / (1 / self.rate_two + max(slope, 0.0) * (axes - 2))
 
 
-def check_plan(schedule: Schedule, plan: WirePlan, capabilities: Capabilities) -> None:
+def check_plan(
+    schedule: Schedule, plan: WirePlan, capabilities: Capabilities, *, beside_servos: bool = False
+) -> None:
     """Raise :class:`RobotFault` (``BEYOND_BOARD``) with the reason if the board cannot do it."""
     units = sum(shape.units for shape in plan.shapes)
     if units > capabilities.profile_units:
@@ -62,11 +69,13 @@ def check_plan(schedule: Schedule, plan: WirePlan, capabilities: Capabilities) -
             f"profiles take {units} units of memory, this board has {capabilities.profile_units}",
         )
     for axes, rate, start_us in _crowded_moments(schedule):
-        if rate > capabilities.rate(axes):
+        possible = capabilities.rate(axes, beside_servos)
+        if rate > possible:
+            where = " beside servos" if beside_servos else ""
             raise RobotFault(
                 Fault.BEYOND_BOARD,
                 f"{axes} motors at up to {rate:.0f} steps/s {start_us / 1e6:.3f} s into the plan, "
-                f"this board makes {capabilities.rate(axes):.0f} steps/s each",
+                f"this board makes {possible:.0f} steps/s each{where}",
             )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from robot.faults import Fault, RobotFault, Stopped
-from robot.link.actuators import ActuatorSetup, StepperSetup, configuration
+from robot.link.actuators import ActuatorSetup, ServoSetup, StepperSetup, configuration
 from robot.link.capability import Capabilities, check_plan
 from robot.link.encoding import Shape, WirePlan, encode_schedule
 from robot.link.protocol import (
@@ -123,7 +123,8 @@ class Link:
             return Execution(0, 0, ())
         self._stopping = False
         plan = encode_schedule(schedule, tuple(self._numbers))
-        check_plan(schedule, plan, self.capabilities)
+        servos = any(isinstance(setup, ServoSetup) for setup in self.actuators)
+        check_plan(schedule, plan, self.capabilities, beside_servos=servos)
         self._check_positions(schedule)
         before = await self._open_session.fresh_status()
         self._raise_fault(before)

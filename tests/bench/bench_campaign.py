@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -17,16 +18,16 @@ from robot.twin.cube import scrambled
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 
-ROBOTS = ("six-motor", "six-motor", "six-motor", "mindcuber", "cubotino")
+ROBOTS = ("mindcuber", *["six-motor"] * 9, "cubotino", *["six-motor"] * 9)
 DAMAGES = ("drop", "repeat", "insert", "flip", "reorder")
 RATE = 0.01
-SOLVES = 25
+SOLVES = 20
 
 
 def solve(seed: int, rate: float) -> tuple[str, int]:
     """How a solve ended, and how many violations the simulated robot saw."""
     profile = load_profile(ROBOTS[seed % len(ROBOTS)])
-    damage = getattr(virtual, DAMAGES[seed // len(ROBOTS) % len(DAMAGES)])
+    damage = getattr(virtual, DAMAGES[(seed + seed // len(ROBOTS)) % len(DAMAGES)])
     with Rehearsal(profile, scrambled(profile.cube.size, seed), seed=seed) as rehearsal:
         rehearsal.port.outwards.damage = damage(rate)
         rehearsal.port.inwards.damage = damage(rate)
@@ -34,6 +35,8 @@ def solve(seed: int, rate: float) -> tuple[str, int]:
         claimed = verdict.record.outcome
         if (claimed == "solved") != verdict.solved:
             claimed = f"{claimed}, but the robot says otherwise"
+        if claimed != "solved" or verdict.violations:
+            print(seed, profile.name, verdict.record.reason, verdict.violations, file=sys.stderr)
         return claimed, len(verdict.violations)
 
 

@@ -28,6 +28,8 @@ CYCLES_PER_TICK = 8
 TICKS_PER_S = 2_000_000
 PATIENT_MS = 2000
 RATES = {1: 60_000, 2: 32_000, 6: 12_000}
+BESIDE = ((1, 4_000.0), (1, 12_000.0), (4, 7_000.0))
+"""Motors that run beside servos."""
 
 
 def steppers(count: int, speed: float) -> list[ActuatorSetup]:
@@ -117,19 +119,31 @@ def servos() -> list[ActuatorSetup]:
     ]
 
 
-def measure_servo_jitter() -> dict[str, Any]:
-    """Widths of pulses that should all be alike, while the line is flooded."""
-    still = together(servo_slew(setup.name, 1500, 1500, 3_000_000) for setup in servos())
+def measure_servo_jitter(axes: int = 0, speed: float = 0.0) -> dict[str, Any]:
+    """Widths of pulses that should all be alike, beside so many motors, the line being flooded."""
+    motors = steppers(axes, speed) if axes else []
+    moves = [
+        stepper_move(motor.name, 0, int(3 * speed), StepperLimits(speed, speed, 1e6))
+        for motor in motors
+    ]
+    still = together([*(servo_slew(s.name, 1500, 1500, 3_000_000) for s in servos()), *moves])
     with avr_board("uno", 1.0, "--cycles") as board:
-        asyncio.run(play(board, servos(), still, saturated=True))
+        asyncio.run(play(board, [*servos(), *motors], still, saturated=True))
         widths = []
         for pin in SERVO_PINS:
             rises, falls = board.pins.edges(pin), board.pins.edges(pin, 0)
             falls = falls[falls > rises[0]]
-            widths.append(falls - rises[: len(falls)])
+            pulses = min(len(rises), len(falls))  # the board still runs
+            widths.append(falls[:pulses] - rises[:pulses])
     errors = np.abs(np.concatenate(widths) - 1500 / US_PER_CYCLE) * US_PER_CYCLE
     spread = np.ptp(np.concatenate(widths)) * US_PER_CYCLE
-    return {"pulses": len(errors), "spread_us": float(spread), "error_max_us": float(errors.max())}
+    return {
+        "axes": axes,
+        "steps_per_s": speed,
+        "pulses": len(errors),
+        "spread_us": float(spread),
+        "error_max_us": float(errors.max()),
+    }
 
 
 async def stop_in_full_motion(board: AvrBoard, setups: list[ActuatorSetup], steps: int) -> None:
@@ -175,8 +189,9 @@ def main(emit: Emit) -> None:
     for axes, speed in RATES.items():
         rate = measure_rate(axes, speed)
         emit("firmware-step-error-p999", rate["error_p999_us"], "us", rate["steps"], rate)
-    jitter = measure_servo_jitter()
-    emit("firmware-servo-spread", jitter["spread_us"], "us", jitter["pulses"], jitter)
+    for axes, speed in ((0, 0.0), *BESIDE):
+        jitter = measure_servo_jitter(axes, speed)
+        emit("firmware-servo-spread", jitter["spread_us"], "us", jitter["pulses"], jitter)
     stopping = measure_stopping()
     emit("firmware-emergency-stop", stopping["stop_us"], "us", 1, stopping)
     emit("firmware-go-to-first-step", stopping["go_ms"], "ms", 1, stopping)

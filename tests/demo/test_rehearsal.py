@@ -18,6 +18,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 
 QUARTER = 200
+PLAY = 30
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
 STOPPED_DEAD = frozenset({"lost-steps"})
 """What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
@@ -220,3 +221,26 @@ def test_an_emergency_stop_on_the_chip() -> None:
     with rehearsal("sensors", mishap, firmware="avr") as r:
         assert r.solve().fault == "emergency-stop"
         assert_solved(r.solve(), STOPPED_DEAD)
+
+
+def with_play(made_up_for: bool) -> RobotProfile:
+    """The six-motor robot with worn couplings, and whether its profile knows."""
+    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    for motor in document["actuators"].values():
+        motor["backlash_steps"] = PLAY if made_up_for else 0
+        motor["overshoot_steps"] = 6
+    document["simulation"] = {
+        "actuators": {name: {"play_steps": PLAY} for name in document["actuators"]}
+    }
+    return RobotProfile.model_validate(document)
+
+
+def test_play_that_is_made_up_for_does_no_harm() -> None:
+    with Rehearsal(with_play(made_up_for=True), scrambled(3, 1)) as r:
+        assert_solved(r.solve())
+
+
+def test_play_that_nobody_knows_of_leaves_layers_askew() -> None:
+    with Rehearsal(with_play(made_up_for=False), scrambled(3, 1)) as r:
+        verdict = r.solve()
+    assert "layers-collide" in {violation.kind for violation in verdict.violations}

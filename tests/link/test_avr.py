@@ -154,7 +154,7 @@ async def test_more_steps_than_the_chip_can_make_are_a_fault(
     uno: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check of the host is left out: the chip has to defend itself."""
-    monkeypatch.setattr("robot.link.link.check_plan", lambda *_: None)
+    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     fast = StepperLimits(start_speed=60_000, max_speed=60_000, acceleration=1e6)
     setups = tuple(
         StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=8, limits=fast)

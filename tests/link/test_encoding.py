@@ -135,6 +135,20 @@ def test_step_rates_beyond_the_board_are_refused(axes: int, speed: float, possib
     assert caught.value.fault == Fault.BEYOND_BOARD
 
 
+@pytest.mark.parametrize(
+    ("axes", "speed", "possible"), [(1, 15_873, True), (1, 20_000, False), (6, 5_988, True)]
+)
+def test_servos_take_their_share_of_the_board(axes: int, speed: float, possible: bool) -> None:
+    schedule = fast_schedule(axes, speed)
+    plan = encode_schedule(schedule, tuple("abcdef"))
+    check_plan(schedule, plan, capabilities())
+    if possible:
+        check_plan(schedule, plan, capabilities(), beside_servos=True)
+        return
+    with pytest.raises(RobotFault, match="beside servos"):
+        check_plan(schedule, plan, capabilities(), beside_servos=True)
+
+
 def test_too_many_shapes_are_refused() -> None:
     schedule = fast_schedule(1, 5000)
     with pytest.raises(RobotFault, match="memory"):

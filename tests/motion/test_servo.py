@@ -52,3 +52,14 @@ def test_impossible_paths_are_refused(path: list[tuple[int, int]]) -> None:
 def test_easing_longer_than_the_travel_is_refused() -> None:
     with pytest.raises(MotionError, match="lid"):
         servo_slew("lid", 1000, 2000, 100_000, ease_us=60_000)
+
+
+def test_a_slew_may_go_beyond_its_end_and_back() -> None:
+    profile = servo_slew("holder", 1500, 600, 400_000, 50_000, overshoot=(40, 80_000))
+    pulses = [
+        (segment.pulse_us, segment.duration_us)
+        for segment in profile.segments
+        if isinstance(segment, ServoSegment)
+    ]
+    assert pulses == [(560, 400_000), (600, 80_000), (600, 50_000)]
+    assert (profile.end, profile.duration_us) == (600, 530_000)

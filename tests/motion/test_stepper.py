@@ -108,3 +108,37 @@ def test_impossible_limits_are_refused(values: tuple[float, ...]) -> None:
 def test_a_move_of_no_steps_is_refused() -> None:
     with pytest.raises(MotionError, match="turner"):
         stepper_move("turner", 0, 0, StepperLimits(500, 4000, 40_000))
+
+
+def ends(profile: MotionProfile) -> list[int]:
+    """Where the motor turns round, and where it ends."""
+    forward = 1 if profile.end >= profile.start else -1
+    places: list[int] = []
+    at, went = profile.start, True
+    for run in profile.segments:
+        assert isinstance(run, StepSegment)
+        same_way = bool(places) and (run.count > 0) == went
+        at, went = at + forward * run.count, run.count > 0
+        places[-1 if same_way else len(places) :] = [at]
+    return places
+
+
+@pytest.mark.parametrize(
+    ("steps", "overshoot", "backlash", "expected"),
+    [
+        (100, 0, 0, [100]),
+        (100, 7, 0, [107, 100]),
+        (100, 0, 5, [100]),
+        (-100, 0, 5, [-105, -100]),
+        (100, 7, 5, [107, 95, 100]),
+        (-100, 7, 5, [-112, -100]),
+    ],
+)
+def test_play_is_taken_up_so_that_every_motion_ends_forwards(
+    steps: int, overshoot: int, backlash: int, expected: list[int]
+) -> None:
+    limits = StepperLimits(start_speed=500, max_speed=2000, acceleration=20_000)
+    profile = stepper_move(
+        "table", 0, steps, limits, overshoot_steps=overshoot, backlash_steps=backlash
+    )
+    assert ends(profile) == expected and profile.end == steps
