@@ -48,7 +48,7 @@ static inline bool suits_short_cut(uint16_t interval)
 static inline bool one_motor_alone(void)
 {
     const struct stepper *motor = running[0];
-    return motor && !running[1] && !attached && motor->sense == SENSE_NOTHING && motor->left > 1 &&
+    return motor && !running[1] && !busy && motor->sense == SENSE_NOTHING && motor->left > 1 &&
            motor->wait == planned && suits_short_cut(planned);
 }
 

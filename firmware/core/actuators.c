@@ -67,7 +67,8 @@ static bool stepper_is_possible(const struct config_actuator *setup)
 static bool is_possible(const struct config_actuator *setup)
 {
     if (setup->kind > KIND_STEPPER || !board_has_pin(setup->pin) ||
-        !optional_pin(setup->enable_pin) || !optional_pin(setup->sensor_pin)) {
+        !optional_pin(setup->direction_pin) || !optional_pin(setup->enable_pin) ||
+        !optional_pin(setup->sensor_pin)) {
         return false;
     }
     if (setup->minimum > setup->maximum || setup->home_position < setup->minimum ||

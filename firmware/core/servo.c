@@ -18,10 +18,11 @@
 
 static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
 static uint8_t attached;
+static bool busy; /* servos are attached, or a pulse of one that was is under way */
 static uint8_t slot;
 static uint16_t edge_wait; /* ticks to the next edge */
 static uint16_t rest;      /* of the slot, after the falling edge */
-static volatile bool high; /* a pulse is under way */
+static bool high;          /* a pulse is under way */
 static board_pin high_pin; /* ... there; its servo may be forgotten meanwhile */
 static uint8_t high_number;
 static volatile uint8_t asked = NOBODY; /* slot whose pulse is to be worked out */
@@ -57,6 +58,7 @@ static __attribute__((noinline)) void edge(uint16_t ahead)
         board_low(high_pin);
         high = false;
         edge_wait = rest;
+        busy = attached;
         if (edge_wait) {
             return;
         }
@@ -66,7 +68,7 @@ static __attribute__((noinline)) void edge(uint16_t ahead)
 
 uint16_t servo_event(uint16_t elapsed, uint16_t next)
 {
-    if (!attached && !high) {
+    if (!busy) {
         return next;
     }
     edge_wait -= elapsed;
@@ -85,7 +87,9 @@ void servo_attach(uint8_t index, struct servo *servo)
     servo->count = 0;
     slots[index] = servo;
     board_events_changed();
-    if (!attached++ && !high) {
+    attached++;
+    if (!busy) {
+        busy = true;
         slot = PROTOCOL_MAX_ACTUATORS - 1;
         edge_wait = SLOT;
     }
@@ -94,7 +98,10 @@ void servo_attach(uint8_t index, struct servo *servo)
 
 bool servo_is_high(uint8_t number)
 {
-    return high && high_number == number;
+    board_lock_t lock = board_lock();
+    bool is = high && high_number == number;
+    board_unlock(lock);
+    return is;
 }
 
 /* A pulse under way ends in its time: one cut short would be another position. */
@@ -105,6 +112,7 @@ void servo_detach_all(void)
         slots[i] = 0;
     }
     attached = 0;
+    busy = high;
     asked = NOBODY;
     board_unlock(lock);
 }

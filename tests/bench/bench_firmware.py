@@ -49,10 +49,14 @@ def together(profiles: Iterable[MotionProfile]) -> Schedule:
 
 
 async def saturate(transport: SerialTransport) -> None:
-    """Keep the line to the microcontroller full with frames of another session."""
+    """Keep the line to the microcontroller full with frames of another session.
+
+    No more waits here than the port takes: the heartbeat must not queue up behind it.
+    """
     noise = Frame(254, 0, 0, Ping.TYPE).encode() * 20
     while True:
-        transport.write(noise)
+        if not transport._unsent:
+            transport.write(noise)
         await asyncio.sleep(0.004)
 
 
