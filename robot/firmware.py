@@ -126,7 +126,9 @@ def flash(built: Built, port: str) -> None:
     _need("avrdude", "avrdude")
     done = subprocess.run(flash_command(built, port), capture_output=True, text=True, check=False)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["avrdude gave no reason"])[-1]
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        reasons = [line for line in said if not line.startswith("avrdude done")]
+        last = (reasons or ["avrdude gave no reason"])[-1]
         raise FirmwareTrouble(
             f"flashing {built.board.title} at {port} failed: {last}. Is it the right board and "
             "port, and is cubistd stopped (systemctl stop cubistd)?"
