@@ -82,7 +82,8 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_failed_flash_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "avrdude"
     script.write_text(
-        "#!/bin/sh\necho 'stk500_recv(): programmer is not responding' >&2\necho 'avrdude done.  Thank you.' >&2\nexit 1\n"
+        "#!/bin/sh\necho 'stk500_recv(): programmer is not responding' >&2\n"
+        "echo 'avrdude done.  Thank you.' >&2\nexit 1\n"
     )
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
