@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -29,7 +30,7 @@ def why_not() -> str | None:
     """Why a container cannot run here; None when it can."""
     if os.geteuid() != 0:
         return "only root may boot a container"
-    for program in ("systemd-nspawn", "unshare"):
+    for program in ("systemd-nspawn", "unshare", "setpriv"):
         if shutil.which(program) is None:
             return f"{program} is not installed"
     for path, what in (("/lib/systemd/systemd", "systemd"), (SIMULATOR, "the simulated robot")):
@@ -100,7 +101,10 @@ def run_scenario(containers: None) -> RunScenario:
     def run(share: Path, base: Path = Path("/")) -> Mapping[str, str]:
         folder = share.with_name(share.name + "-container")
         folder.mkdir()
-        _boot(folder, share, base)
+        with (Path(tempfile.gettempdir()) / "cubist-container.lock").open("w") as turn:
+            # Containers of two test runs at once would share their control groups.
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            _boot(folder, share, base)
         log = share / "log"
         if not log.exists():
             console = (folder / "console").read_text(errors="replace").strip()
@@ -116,7 +120,9 @@ def run_scenario(containers: None) -> RunScenario:
 
 def _boot(folder: Path, share: Path, base: Path) -> None:
     """Run the container to its end; its mounts go with its namespace."""
-    command = ["unshare", "--mount", "--propagation", "private", str(HERE / "boot")]
+    # It does not outlive us, however we end.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
+    command.append(str(HERE / "boot"))
     with (folder / "console").open("wb") as console:
         container = subprocess.Popen(
             [*command, str(folder), str(share), str(CHECKOUT), str(base)],

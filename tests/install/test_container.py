@@ -23,7 +23,8 @@ def facts(
     """What the scenario found, by name."""
     share = tmp_path_factory.mktemp("owner")
     shutil.copy(HERE / "scenario", share / "scenario")
-    shutil.copy(HERE / "simulated_robot.py", share)
+    for name in ("simulated_robot.py", "broken_wheel.py"):
+        shutil.copy(HERE / name, share)
     shutil.copytree(wheels, share / "wheels")
     facts = run_scenario(share)
     return {**facts, **{name: (share / name).read_text() for name in ("journal", "warnings")}}
@@ -84,6 +85,11 @@ def test_only_the_group_may_talk_to_it(facts: Mapping[str, str]) -> None:
 def test_a_failed_upgrade_leaves_the_old_version_running(facts: Mapping[str, str]) -> None:
     assert facts["failed_upgrade"] == facts["old_version_stays"] == "yes"
     assert facts["still_active"] == "active"
+
+
+def test_a_version_that_does_not_start_gives_way_to_the_old_one(facts: Mapping[str, str]) -> None:
+    assert facts["broken_upgrade"] == facts["back_again"] == "yes"
+    assert facts["back_active"] == "active"
 
 
 def test_an_upgrade_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
