@@ -11,6 +11,7 @@ from robot.daemon.ports import BadOrder, MotionFault, RunStopped
 from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.firmware import matches
+from robot.homing import Home, homing_steps
 from robot.link import (
     ActuatorSetup,
     Capabilities,
@@ -18,6 +19,7 @@ from robot.link import (
     SerialTransport,
     ServoSetup,
     StepperSetup,
+    Whereabouts,
 )
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.motion import servo_slew, stepper_move
@@ -71,6 +73,7 @@ class LinkHands:
         silence_hold_ms: int = SILENCE_HOLD_MS,
         make_link: Callable[[], LinkThread] | None = None,
     ) -> None:
+        self._profile = profile
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
         self._setups = actuator_setups(profile)
@@ -83,6 +86,7 @@ class LinkHands:
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
         self._link: LinkThread | None = None
+        self._left: Whereabouts | None = None
         self._ready = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
@@ -99,7 +103,13 @@ class LinkHands:
         with self._explained():
             link = self._connected()
             try:
-                link.home(self._homing_order(link))
+                for step in homing_steps(
+                    self._profile, self._setups, self._homing_order(link), link.places
+                ):
+                    if isinstance(step, Home):
+                        link.home([step.actuator])
+                    else:
+                        self._go(link, step.actuator, step.position)
             except RobotFault as fault:
                 self._moving = (fault.detail, *self._moving)
                 raise
@@ -127,24 +137,34 @@ class LinkHands:
             if isinstance(cause, RobotFault) and cause.fault is Fault.NOT_IN_PLACE:
                 self._moving = (cause.detail,)
             if lost := [name for name in self._moving if name in self._unsensed]:
+                self._forget_whereabouts()
                 raise position_lost(fault, lost) from cause
             raise
 
     def jog(self, actuator: str, target: int) -> int:
         """See :meth:`robot.daemon.ports.Hands.jog`."""
-        setup = next((setup for setup in self._setups if setup.name == actuator), None)
-        if setup is None:
-            known = ", ".join(setup.name for setup in self._setups)
+        if actuator not in (names := [setup.name for setup in self._setups]):
+            known = ", ".join(names)
             raise BadOrder(f"actuator: there is no {actuator!r}; there is {known}")
         with self._explained():
-            link = self._connected()
-            start = link.position(actuator)
-            if start is None:
-                raise RobotFault(Fault.NOT_HOMED, actuator)
-            move = jog_profile(setup, start, target)
-            if move is not None:
-                link.run(Schedule((move,), (TimedTurn(0, 0),), move.duration_us))
+            self._go(self._connected(), actuator, target)
         return target
+
+    def _forget_whereabouts(self) -> None:
+        """Whoever squares the robot sets everything to its start."""
+        self._left = None
+        if self._link is not None:
+            self._link.forget_places()
+
+    def _go(self, link: LinkThread, actuator: str, target: int) -> None:
+        """Slowly to a position."""
+        setup = next(setup for setup in self._setups if setup.name == actuator)
+        start = link.position(actuator)
+        if start is None:
+            raise RobotFault(Fault.NOT_HOMED, actuator)
+        move = jog_profile(setup, start, target)
+        if move is not None:
+            link.run(Schedule((move,), (TimedTurn(0, 0),), move.duration_us))
 
     def stop(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.stop`."""
@@ -196,7 +216,8 @@ class LinkHands:
             require_ours(self._link.open())
             self._traffic.opened(self._link)
         if not self._ready:
-            self._link.configure()
+            self._link.configure(self._link.whereabouts or self._left)
+            self._left = None
             self._ready = True
         return self._link
 
@@ -225,6 +246,7 @@ class LinkHands:
         self._traffic.closing()
         link, self._link = self._link, None
         if link is not None:
+            self._left = link.whereabouts or self._left
             link.close()
 
 

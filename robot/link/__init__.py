@@ -6,6 +6,7 @@ from robot.link.link import Execution, Link
 from robot.link.session import Statistics
 from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
+from robot.link.whereabouts import Whereabouts
 
 __all__ = [
     "ActuatorSetup",
@@ -20,4 +21,5 @@ __all__ = [
     "StepperSetup",
     "Transport",
     "TurnCheck",
+    "Whereabouts",
 ]

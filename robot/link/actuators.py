@@ -114,6 +114,7 @@ class StepperSetup:
     end stop it moves to ``start_steps``, within ``limits``. Positions that differ by a multiple of
     ``period_steps`` are the same: what turns for ever and looks the same again after that. Homing
     ends with steps forwards, as every motion of one with play (``backlash_steps``) does.
+    ``rests_at`` is where one without ``homing`` was left instead, by a motion that broke off.
     """
 
     name: str
@@ -132,6 +133,7 @@ class StepperSetup:
     enable_high: bool = False
     safe_off: bool = True
     must_home: bool = True
+    rests_at: int | None = None
 
     @property
     def start(self) -> int:
@@ -143,8 +145,13 @@ class StepperSetup:
         """Position at which the microcontroller has homed it; backwards, the motor is ahead of what
         it drives by the play."""
         if self.homing is None:
-            return self.start_steps
+            return self.start_steps if self.rests_at is None else self.rests_at
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
+
+    def way_to_start(self, at: int) -> int:
+        """Steps from ``at`` to the nearest place that is the start, or looks the same."""
+        way, period = self.start_steps - at, self.period_steps
+        return way if period is None else (way + period // 2) % period - period // 2
 
     def is_askew(self, sensed: bool) -> bool:
         """Whether its sensor says that it stands between the places at which it may rest."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from robot.faults import Fault, RobotFault, Stopped
 from robot.link.actuators import ActuatorSetup, ServoSetup, StepperSetup, configuration
@@ -27,6 +27,7 @@ from robot.link.protocol import (
 )
 from robot.link.session import Clock, Draw, Session, Statistics
 from robot.link.transport import Transport
+from robot.link.whereabouts import Whereabouts, after_turns
 from robot.motion import stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
 
@@ -71,6 +72,8 @@ class Link:
         self._stopping = False
         self._uploaded: tuple[Shape, ...] = ()
         self._positions: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._under_way: Schedule | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
@@ -92,26 +95,43 @@ class Link:
             await self._session.close()
             self._session = None
 
-    async def configure(self) -> None:
-        """Tell the firmware its actuators, outputs off, and clear any old fault."""
+    async def configure(self, left: Whereabouts | None = None) -> None:
+        """Tell the firmware its actuators, outputs off, and clear any old fault.
+
+        ``left``: what was known when motion broke off. Steppers without an end stop are taken to
+        stand there, not at their start.
+        """
         self._uploaded = ()
-        self._positions = {}
         await self._command(Abort())
-        await self._at_rest()
+        status = await self._at_rest()
+        places = left.now(self.capabilities.boot_id, status) if left else {}
+        self.actuators = tuple(_resting(setup, places) for setup in self.actuators)
         await self._command(Clear(), *configuration(self.actuators, self._silence_hold_ms))
+        self._places, self._positions, self._under_way = places, {}, None
 
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start."""
         for name in self._numbers if names is None else names:
-            index = self._number(name)
-            await self._command(Home(1 << index))
-            status = await self._at_rest()
-            self._raise_fault(status)
-            if not status.homed >> index & 1:
-                raise RobotFault(Fault.NOT_HOMED, f"{name}: homing was interrupted")
-            setup = self.actuators[index]
-            self._positions[name] = setup.homed_at
+            setup = self.actuators[self._number(name)]
+            if not await self._knows_its_place(setup):
+                await self._find_home(setup)
             await self._go_to_start(setup)
+
+    async def _knows_its_place(self, setup: ActuatorSetup) -> bool:
+        """Whether the firmware knows where a stepper stands that has nothing to be homed by."""
+        if not isinstance(setup, StepperSetup) or setup.homing is not None:
+            return False
+        homed = (await self.status()).homed >> self._number(setup.name) & 1
+        return bool(homed) and setup.name in self._positions
+
+    async def _find_home(self, setup: ActuatorSetup) -> None:
+        index = self._number(setup.name)
+        await self._command(Home(1 << index))
+        status = await self._at_rest()
+        self._raise_fault(status)
+        if not status.homed >> index & 1:
+            raise RobotFault(Fault.NOT_HOMED, f"{setup.name}: homing was interrupted")
+        self._positions[setup.name] = setup.homed_at
 
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Upload a schedule, play it and wait for its end.
@@ -129,8 +149,9 @@ class Link:
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
         self._start(plan)
+        self._under_way = schedule
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
-        self._note_positions(schedule)
+        self._note_positions(status.turns_done)
         return Execution(
             executed_us=status.executed // TICKS_PER_US,
             turns_done=status.turns_done,
@@ -147,8 +168,8 @@ class Link:
 
     async def emergency_stop(self) -> None:
         """Stop all motion now; the robot has to be cleared and homed afterwards."""
+        self.forget_places()
         await self._open_session.emergency_stop(STOP_PATIENCE_S)
-        self._positions = {}
 
     async def clear(self) -> None:
         """Forget a latched fault whose cause is gone."""
@@ -156,8 +177,12 @@ class Link:
 
     async def release(self) -> None:
         """Motors without power, servos without pulses; nothing is homed afterwards."""
+        self.forget_places()
         await self._command(Release())
-        self._positions = {}
+
+    def forget_places(self) -> None:
+        """What has no end stop to be homed by is taken to stand at its start again."""
+        self._positions, self._places, self._under_way = {}, {}, None
 
     async def status(self) -> Status:
         """The firmware's state now."""
@@ -166,6 +191,19 @@ class Link:
     def position(self, name: str) -> int | None:
         """Steps or microseconds of pulse where an actuator rests; None while not homed."""
         return self._positions.get(name)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Where actuators rest that are homed, or were before motion broke off, by name."""
+        return self._places | self._positions
+
+    @property
+    def whereabouts(self) -> Whereabouts | None:
+        """What the next configuration may know; None while nothing is known."""
+        if self._session is None or self._session.capabilities is None or not self.places:
+            return None
+        boot_id = self._session.capabilities.boot_id
+        return Whereabouts(boot_id, self.places, self._plan_number, self._under_way)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -222,9 +260,10 @@ class Link:
     async def _go_to_start(self, setup: ActuatorSetup) -> None:
         if not isinstance(setup, StepperSetup):
             return
-        at, play = setup.homed_at, setup.backlash_steps
+        at, play = self._positions[setup.name], setup.backlash_steps
+        goal = at + setup.way_to_start(at)
         # With play, back as far as it goes and then forwards: the load ends where the motor does.
-        for target in (setup.start - play, setup.start) if play else (setup.start,):
+        for target in (goal - play, goal) if play and goal != at else (goal,):
             if target != at:
                 await self.run(single(stepper_move(setup.name, at, target - at, setup.limits)))
                 at = target
@@ -248,10 +287,10 @@ class Link:
         period = setup.period_steps if isinstance(setup, StepperSetup) else None
         return one == other if period is None else (one - other) % period == 0
 
-    def _note_positions(self, schedule: Schedule) -> None:
-        for turn in schedule.turns:
-            profile = schedule.profiles[turn.profile]
-            self._positions[profile.actuator] = profile.end
+    def _note_positions(self, turns_done: int) -> None:
+        if self._under_way is not None:
+            self._positions = after_turns(self._positions, self._under_way, turns_done)
+        self._under_way = None
 
     def _start(self, plan: WirePlan) -> None:
         """Queue everything: the window and the credits decide when it leaves."""
@@ -278,7 +317,7 @@ class Link:
             if status.state == State.IDLE and status.turns_done == turns:
                 return status
             if self._stopping and status.state == State.IDLE:
-                self._positions = {}
+                self._note_positions(status.turns_done)
                 raise Stopped(f"after {status.turns_done} of {turns} turns")
             if status.state == State.HELD and not self._stopping and session.all_delivered:
                 session.put([Go()])
@@ -295,6 +334,12 @@ ACTUATOR_FAULTS = {
     Fault.NOT_IN_PLACE,
 }
 """Faults whose detail is the number of an actuator."""
+
+
+def _resting(setup: ActuatorSetup, places: Mapping[str, int]) -> ActuatorSetup:
+    if isinstance(setup, StepperSetup):
+        return replace(setup, rests_at=places.get(setup.name))
+    return setup
 
 
 def single(profile: MotionProfile) -> Schedule:

@@ -13,6 +13,7 @@ from robot.link.link import Execution, Link, Progress
 from robot.link.protocol import SILENCE_HOLD_MS, Status
 from robot.link.session import Statistics
 from robot.link.transport import Transport
+from robot.link.whereabouts import Whereabouts
 from robot.schedule import Schedule
 
 T = TypeVar("T")
@@ -39,9 +40,9 @@ class LinkThread:
         """See :meth:`Link.open`."""
         return self._wait(self._link.open())
 
-    def configure(self) -> None:
+    def configure(self, left: Whereabouts | None = None) -> None:
         """See :meth:`Link.configure`."""
-        self._wait(self._link.configure())
+        self._wait(self._link.configure(left))
 
     def home(self, names: Sequence[str] | None = None) -> None:
         """See :meth:`Link.home`."""
@@ -67,6 +68,10 @@ class LinkThread:
         """See :meth:`Link.release`."""
         self._wait(self._link.release())
 
+    def forget_places(self) -> None:
+        """See :meth:`Link.forget_places`."""
+        self._link.forget_places()
+
     def status(self) -> Status:
         """See :meth:`Link.status`."""
         return self._wait(self._link.status())
@@ -74,6 +79,16 @@ class LinkThread:
     def position(self, name: str) -> int | None:
         """See :meth:`Link.position`."""
         return self._link.position(name)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """See :attr:`Link.places`."""
+        return self._link.places
+
+    @property
+    def whereabouts(self) -> Whereabouts | None:
+        """See :attr:`Link.whereabouts`."""
+        return self._link.whereabouts
 
     @property
     def statistics(self) -> Statistics:

@@ -89,6 +89,7 @@ class BoardOf:
 
     closed = 0
     statistics = Statistics(0, 0, 0, 0, 0, 0)
+    whereabouts = None
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -101,7 +102,7 @@ class BoardOf:
             Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
         )
 
-    def configure(self) -> None:
+    def configure(self, left: None) -> None:
         pass
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ says what is wrong, and after the remedy the same cube is solved by looking at i
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -125,6 +125,22 @@ def test_the_same_cube_is_solved_in_the_same_job(
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ([named] if named else [])
+
+
+def moments() -> Iterator[Any]:
+    """Times into the turns of gripper robots; most are for the long campaigns."""
+    for profile, everyday, step_s in (("four-arm", 3, 0.4), ("two-arm", 1, 1.3)):
+        for number in range(1, 13):
+            marks = [pytest.mark.long] if number > everyday else []
+            yield pytest.param(profile, round(number * step_s, 2), marks=marks)
+
+
+@pytest.mark.parametrize(("profile", "after_s"), moments())
+def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: float) -> None:
+    with rehearsal(profile, Mishap(unplug, State.TURNING, after_s)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == ["link-lost"]
 
 
 @pytest.mark.parametrize("profile", ["cubotino", "sensors"])
