@@ -5,7 +5,7 @@ says what is wrong, and after the remedy the same cube is solved by looking at i
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,12 +127,15 @@ def test_the_same_cube_is_solved_in_the_same_job(
     assert verdict.faults == ([named] if named else [])
 
 
-def moments() -> Iterator[Any]:
+def moments() -> list[Any]:
     """Times into the turns of gripper robots; most are for the long campaigns."""
-    for profile, everyday, step_s in (("four-arm", 3, 0.4), ("two-arm", 1, 1.3)):
-        for number in range(1, 13):
-            marks = [pytest.mark.long] if number > everyday else []
-            yield pytest.param(profile, round(number * step_s, 2), marks=marks)
+    return [
+        pytest.param(
+            profile, round(number * step_s, 2), marks=[pytest.mark.long] * (number > everyday)
+        )
+        for profile, everyday, step_s in (("four-arm", 3, 0.4), ("two-arm", 1, 1.3))
+        for number in range(1, 13)
+    ]
 
 
 @pytest.mark.parametrize(("profile", "after_s"), moments())
