@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from robot.daemon.interruption import Clock, Course, position_lost
 from robot.daemon.ports import BadOrder, MotionFault, RunStopped
 from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
@@ -35,9 +37,6 @@ BY_ID = Path("/dev/serial/by-id")
 
 _AT_ONCE = frozenset({"reset", "brown-out", "hung", "emergency-stop", "overload"})
 """Faults that end a motion in its middle."""
-
-PROGRESS_AGE_US = 100_000
-"""Two heartbeats."""
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""
@@ -72,6 +71,7 @@ class LinkHands:
         port: str | None = None,
         silence_hold_ms: int = SILENCE_HOLD_MS,
         make_link: Callable[[], LinkThread] | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._profile = profile
         self._port = port or profile.link.port
@@ -90,6 +90,9 @@ class LinkHands:
         self._ready = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
+        self._moving_unheard: tuple[str, ...] = ()
+        self._reset_unheard = False
+        self._clock = clock
         self._traffic = Traffic()
 
     def open(self) -> None:
@@ -102,6 +105,7 @@ class LinkHands:
         self._stopping.clear()
         with self._explained():
             link = self._connected()
+            self._require_squared()
             try:
                 for step in homing_steps(
                     self._profile, self._setups, self._homing_order(link), link.places
@@ -118,11 +122,10 @@ class LinkHands:
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """See :meth:`robot.daemon.ports.Hands.perform`."""
         self._stopping.clear()
-        reached = 0.0
+        course = Course(schedule, self._clock)
 
         def note(fraction: float) -> None:
-            nonlocal reached
-            reached = fraction
+            course.heard(fraction)
             progress(fraction)
 
         try:
@@ -131,15 +134,21 @@ class LinkHands:
                 self._traffic.noted(execution.events)
                 return execution.executed_us
         except MotionFault as fault:
-            # A lost link is no such case: the firmware finishes its turn, then holds.
-            self._moving = moving_at(schedule, reached) if fault.code in _AT_ONCE else ()
             cause = fault.__cause__
+            self._moving = course.caught() if fault.code in _AT_ONCE else ()
+            if isinstance(cause, LinkFault):
+                # The firmware finishes its turn, unless it turns out to have been reset.
+                self._moving_unheard = course.caught_now(self._silence_hold_ms / 1e3)
             if isinstance(cause, RobotFault) and cause.fault is Fault.NOT_IN_PLACE:
                 self._moving = (cause.detail,)
-            if lost := [name for name in self._moving if name in self._unsensed]:
-                self._forget_whereabouts()
-                raise position_lost(fault, lost) from cause
+            self._require_sensed(fault)
             raise
+
+    def _require_sensed(self, fault: MotionFault) -> None:
+        """Raise what a person has to do about motors that nobody else can find the place of."""
+        if lost := [name for name in self._moving if name in self._unsensed]:
+            self._forget_whereabouts()
+            raise position_lost(fault, lost) from fault.__cause__
 
     def jog(self, actuator: str, target: int) -> int:
         """See :meth:`robot.daemon.ports.Hands.jog`."""
@@ -213,13 +222,28 @@ class LinkHands:
         """The link, greeted and configured; made anew after whatever made it doubtful."""
         if self._link is None:
             self._link = self._make_link()
-            require_ours(self._link.open())
+            board = self._link.open()
+            require_ours(board)
             self._traffic.opened(self._link)
+            self._note_boot(board.boot_id)
         if not self._ready:
             self._link.configure(self._link.whereabouts or self._left)
             self._left = None
             self._ready = True
         return self._link
+
+    def _note_boot(self, boot_id: int) -> None:
+        """A board that was reset while nobody heard it has left its turns unfinished."""
+        caught, self._moving_unheard = self._moving_unheard, ()
+        if self._left is not None and self._left.boot_id != boot_id:
+            self._left, self._moving = None, caught
+            self._reset_unheard = True
+
+    def _require_squared(self) -> None:
+        """Raise, once, what a reset that nobody heard of leaves a person to do."""
+        if self._reset_unheard:
+            self._reset_unheard = False
+            self._require_sensed(motion_fault(RobotFault(Fault.RESET)))
 
     def _serial_link(self) -> LinkThread:
         port = self._port if self._port != "auto" else find_board()
@@ -271,31 +295,6 @@ def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile 
 def _require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
     if not low <= target <= high:
         raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
-
-
-def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
-    """Motors without end stops were caught in motion: only a person knows where they are."""
-    which = ", ".join(names)
-    return MotionFault(
-        fault.code,
-        f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
-        f"Set {which} and the cube square by hand, then start again",
-        recoverable=False,
-    )
-
-
-def moving_at(schedule: Schedule, fraction: float) -> tuple[str, ...]:
-    """Actuators that move when this part (0..1) of a schedule's time is over, or soon after: what
-    is known of the firmware's progress is that old when a fault is noticed."""
-    time_us = fraction * schedule.duration_us
-    timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
-    return tuple(
-        dict.fromkeys(
-            profile.actuator
-            for start_us, profile in timed
-            if start_us <= time_us + PROGRESS_AGE_US and time_us < start_us + profile.duration_us
-        )
-    )
 
 
 def motion_fault(fault: RobotFault) -> MotionFault:

@@ -171,7 +171,7 @@ class RehearsingHands(LinkHands):
     """The daemon's own hands on the virtual port; mishaps begin with their motions."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
-        super().__init__(rehearsal.profile, make_link=self._virtual_link)
+        super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
         self._rehearsal = rehearsal
 
     def home(self) -> None:

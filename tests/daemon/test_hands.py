@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from robot.daemon import hands
-from robot.daemon.hands import LinkHands, find_board, jog_profile, motion_fault, moving_at
+from robot.daemon.hands import LinkHands, find_board, jog_profile, motion_fault
+from robot.daemon.interruption import Course
 from robot.daemon.ports import BadOrder, MotionFault
 from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault
@@ -39,7 +40,29 @@ def two_turns() -> Schedule:
     ],
 )
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
-    assert moving_at(two_turns(), fraction) == moving
+    course = Course(two_turns(), lambda: 0.0)
+    course.heard(fraction)
+    assert course.caught() == moving
+
+
+@pytest.mark.parametrize(
+    ("heard", "after_s", "moving"),
+    [
+        ([], 0.3, ("holder",)),
+        ([(0.1, 0.1)], 0.35, ()),
+        ([(0.1, 0.1)], 0.6, ("lid",)),
+        ([(0.1, 0.1), (0.2, 0.4)], 0.05, ("lid",)),
+        ([(0.1, 0.1)], 9.0, ("lid",)),
+    ],
+)
+def test_what_is_moving_by_the_time_a_link_is_found_lost(
+    heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
+) -> None:
+    clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
+    course = Course(two_turns(), lambda: next(clock))
+    for _, fraction in heard:
+        course.heard(fraction)
+    assert course.caught_now(longest_s=0.7) == moving
 
 
 def lid() -> ServoSetup:

@@ -67,6 +67,12 @@ def unplug(r: Rehearsal) -> None:
     r.port.unplug(attempts=2)
 
 
+def cut_the_power_of_the_board(r: Rehearsal) -> None:
+    """Its USB adapter goes with it, and both come back."""
+    r.port.unplug(attempts=2)
+    r.board.reset()
+
+
 def stop_the_host(r: Rehearsal) -> None:
     r.loop.pass_time(2.0)
 
@@ -144,6 +150,30 @@ def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: fl
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
+
+
+@pytest.mark.parametrize(
+    "after_s",
+    [
+        pytest.param(round(0.4 * number, 1), marks=[pytest.mark.long] * (number != 9))
+        for number in range(1, 60)
+    ],
+)
+def test_a_layer_that_a_power_cut_caught_half_turned_is_squared_first(after_s: float) -> None:
+    with rehearsal("cubotino", Mishap(cut_the_power_of_the_board, State.TURNING, after_s)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == ["link-lost"]
+
+
+def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
+    with rehearsal("six-motor", Mishap(cut_the_power_of_the_board, after_s=0.35)) as r:
+        verdict = r.solve()
+        assert (verdict.violations, verdict.state) == ((), State.FAULT)
+        assert verdict.faults == ["link-lost", "reset"]
+        assert "square by hand" in verdict.record.reason
+        r.robot.set_square()
+        assert_solved(r.solve())
 
 
 @pytest.mark.parametrize("profile", ["cubotino", "sensors"])
