@@ -1,7 +1,7 @@
 /*
  * UART 0 at 500 kbaud, which 16 MHz makes exactly. The receive interrupt gives way to the step
- * interrupt: it masks itself and enables interrupts again within a microsecond and a half. Sending
- * is left to the main loop.
+ * interrupt: it masks itself and enables interrupts again within a microsecond and a half, and keeps
+ * them off for half a one at its end. Sending is left to the main loop.
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -24,8 +24,7 @@ void uart_start(void)
     UCSR0B = RECEIVING | _BV(RXCIE0);
 }
 
-/* With interrupts on; its own is masked until the end. Should a byte come while the registers
- * are restored, a second one starts on top of the first: bytes are too slow for a third. */
+/* What came, with interrupts on. */
 void __attribute__((signal, used)) __vector_receive_bytes(void);
 void __vector_receive_bytes(void)
 {
@@ -35,9 +34,11 @@ void __vector_receive_bytes(void)
         }
         link_receive(UDR0);
     }
-    UCSR0B = RECEIVING | _BV(RXCIE0);
 }
 
+/* Enabled again only when nothing of it is left on the stack, with interrupts off: where steps leave
+ * it no more than an instruction at a time, the next byte would start it on top of itself, and so
+ * on down through the variables. */
 ISR(USART_RX_vect, ISR_NAKED)
 {
     __asm__ volatile("push r24\n\t"
@@ -45,9 +46,16 @@ ISR(USART_RX_vect, ISR_NAKED)
                      "sts %[control], r24\n\t"
                      "pop r24\n\t"
                      "sei\n\t"
-                     "%~jmp __vector_receive_bytes\n\t"
+                     "%~call __vector_receive_bytes\n\t"
+                     "push r24\n\t"
+                     "ldi r24, %[enabled]\n\t"
+                     "cli\n\t"
+                     "sts %[control], r24\n\t"
+                     "pop r24\n\t"
+                     "reti\n\t"
                      :
-                     : [masked] "M"(RECEIVING), [control] "n"(_SFR_MEM_ADDR(UCSR0B)));
+                     : [masked] "M"(RECEIVING), [enabled] "M"(RECEIVING | _BV(RXCIE0)),
+                       [control] "n"(_SFR_MEM_ADDR(UCSR0B)));
 }
 
 void uart_poll(void)

@@ -293,6 +293,12 @@ bool actuator_has_begun(const struct actuator *actuator, uint32_t now)
     return stepper_has_begun(&actuator->motor.stepper);
 }
 
+void actuator_lose_place(struct actuator *actuator)
+{
+    actuator->homed = false;
+    actuator->placed = false;
+}
+
 void actuator_finish(struct actuator *actuator)
 {
     actuator->turning = false;
@@ -309,7 +315,9 @@ void actuator_halt(struct actuator *actuator, uint32_t now)
     } else {
         stepper_halt(&actuator->motor.stepper);
     }
-    actuator->homed = actuator->homed && !moving;
+    if (moving) {
+        actuator_lose_place(actuator);
+    }
     actuator->turning = false;
     actuator->homing = 0;
     actuator->unmoved = false;
@@ -341,6 +349,11 @@ bool actuator_is_moving(const struct actuator *actuator)
 bool actuator_is_homed(const struct actuator *actuator)
 {
     return actuator->homed;
+}
+
+bool actuator_is_placed(const struct actuator *actuator)
+{
+    return actuator->placed;
 }
 
 bool actuator_senses(const struct actuator *actuator)

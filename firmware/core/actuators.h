@@ -22,6 +22,7 @@ struct actuator {
     bool homed : 1;
     bool powered : 1;
     bool unmoved : 1; /* as far as its sensor tells, which must change on the way */
+    bool placed : 1;  /* `position` is true, whether it may turn or not */
     uint8_t homing;   /* enum homing_phase */
     union {
         struct stepper stepper;
@@ -49,6 +50,9 @@ uint8_t actuator_check(const struct actuator *actuator, const struct profile *pr
 bool actuator_start(struct actuator *actuator, const struct profile *profile, bool reverse,
                     uint32_t start);
 
+/* Nothing is known any more of where it stands. */
+void actuator_lose_place(struct actuator *actuator);
+
 /* Looks at the sensor of an actuator that turns from one mark to another, now and then. */
 void actuator_watch(struct actuator *actuator);
 
@@ -72,6 +76,7 @@ void actuator_make_safe(struct actuator *actuator);
 uint8_t actuators_mask(bool (*test)(const struct actuator *));
 bool actuator_is_moving(const struct actuator *actuator);
 bool actuator_is_homed(const struct actuator *actuator);
+bool actuator_is_placed(const struct actuator *actuator);
 bool actuator_senses(const struct actuator *actuator);
 
 #endif

@@ -285,6 +285,16 @@ void commands_status(struct status *status)
     status->sensors = actuators_mask(actuator_senses);
 }
 
+uint8_t commands_whereabouts(struct whereabouts *whereabouts)
+{
+    whereabouts->head.config_crc = configured ? config_crc : 0;
+    whereabouts->head.known = actuators_mask(actuator_is_placed);
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        whereabouts->each[i] = actuators[i].position;
+    }
+    return (uint8_t)(sizeof whereabouts->head + actuator_count * sizeof whereabouts->each[0]);
+}
+
 bool commands_state_changed(void)
 {
     uint8_t now = state();

@@ -17,6 +17,15 @@ void commands_new_session(void);
 void commands_welcome(struct welcome *welcome);
 void commands_status(struct status *status);
 
+/* Where the actuators stand, all there are: Positions and its tail. */
+struct __attribute__((packed)) whereabouts {
+    struct positions head;
+    int32_t each[PROTOCOL_MAX_ACTUATORS];
+};
+
+/* Returns the length of what there is to tell. */
+uint8_t commands_whereabouts(struct whereabouts *whereabouts);
+
 /* True once after the state or the fault has changed. */
 bool commands_state_changed(void);
 

@@ -2,7 +2,7 @@
  * A stepper seeks its end stop fast, backs off, and approaches it again slowly; the edge found then
  * is its home position. Each of these is one motion at constant speed, which the step interrupt
  * ends when the end stop answers. A servo slews to its home position; a stepper without an end stop
- * is taken to stand there.
+ * stands where it is known to stand, if it ever was homed, or else is taken to stand there.
  */
 #include "homing.h"
 
@@ -52,8 +52,11 @@ static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps
 static void finish(struct actuator *actuator)
 {
     actuator_finish(actuator);
-    actuator->position = actuator->setup.home_position;
+    if (!actuator->placed) {
+        actuator->position = actuator->setup.home_position;
+    }
     actuator->homing = HOMING_NOT;
+    actuator->placed = true;
     actuator->homed = true;
 }
 
@@ -73,12 +76,14 @@ static void start_one(uint8_t index)
 {
     struct actuator *actuator = &actuators[index];
     const struct config_actuator *setup = &actuator->setup;
-    actuator->homed = false;
     actuator_power(actuator, true);
+    if (setup->kind == KIND_STEPPER && !(setup->flags & ACTUATOR_FLAG_HOME_SENSOR)) {
+        finish(actuator);
+        return;
+    }
+    actuator_lose_place(actuator);
     if (setup->kind == KIND_SERVO) {
         start_servo(index);
-    } else if (!(setup->flags & ACTUATOR_FLAG_HOME_SENSOR)) {
-        finish(actuator);
     } else if (actuator_senses(actuator)) {
         move(index, HOMING_LEAVE, setup->home_interval, 4ul * setup->home_backoff);
     } else {

@@ -17,7 +17,7 @@
 #define COBS_EXTRA 2
 #define BYTES_A_ROUND 16 /* a flooded line must not keep the main loop from everything else */
 #define RX_MASK (BOARD_RX_BYTES - 1)
-#define REPLY_MAX (FRAME_HEADER + sizeof(struct welcome) + FRAME_CRC)
+#define REPLY_MAX (FRAME_HEADER + sizeof(struct whereabouts) + FRAME_CRC)
 
 static const uint8_t stop_pattern[] = PROTOCOL_STOP_PATTERN;
 
@@ -45,6 +45,7 @@ static uint8_t expected; /* sequence number */
 static bool ack_due;
 static bool status_due;
 static bool welcome_due;
+static bool whereabouts_due;
 
 static void match_stop(uint8_t byte)
 {
@@ -105,6 +106,11 @@ static void send_due(void)
         welcome.nonce = nonce;
         welcome_due = false;
         send(MESSAGE_WELCOME, &welcome, sizeof welcome);
+    } else if (whereabouts_due) {
+        struct whereabouts whereabouts;
+        uint8_t length = commands_whereabouts(&whereabouts);
+        whereabouts_due = false;
+        send(MESSAGE_POSITIONS, &whereabouts, length);
     } else if (status_due) {
         struct status status;
         commands_status(&status);
@@ -149,7 +155,7 @@ static void handle_frame(const struct frame *frame, uint8_t length)
     }
     safety_heard();
     if (frame->type < FIRST_SEQUENCED) {
-        status_due = true;
+        *(frame->type == MESSAGE_LOCATE ? &whereabouts_due : &status_due) = true;
         return;
     }
     if (frame->seq == expected && commands_handle(frame->type, frame->payload, length)) {

@@ -68,7 +68,7 @@ void player_end(void)
  * is, what moves comes to rest. */
 static void miss(uint8_t index, uint32_t now)
 {
-    actuators[index].homed = false;
+    actuator_lose_place(&actuators[index]);
     for (uint8_t i = 0; i < actuator_count; i++) {
         if (actuators[i].turning && !actuator_has_begun(&actuators[i], now)) {
             actuator_halt(&actuators[i], now);

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 2 /* version of this protocol; both sides must have the same */
-#define PROTOCOL_FIRMWARE_VERSION "0.2.0" /* version of the firmware built from this tree */
+#define PROTOCOL_VERSION 3 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_FIRMWARE_VERSION "0.3.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
 #define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
@@ -24,7 +24,7 @@
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
 #define PROTOCOL_FIRMWARE_MAJOR 0
-#define PROTOCOL_FIRMWARE_MINOR 2
+#define PROTOCOL_FIRMWARE_MINOR 3
 #define PROTOCOL_FIRMWARE_PATCH 0
 /* The frame of an emergency stop as it travels, without the final 00. */
 #define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
@@ -56,7 +56,7 @@ enum actuator_flag {
     ACTUATOR_FLAG_ENABLE_HIGH = 2, /* the enable pin is active high */
     ACTUATOR_FLAG_SENSOR_HIGH = 4, /* its sensor is active high */
     ACTUATOR_FLAG_HOME_POSITIVE = 8, /* the end stop lies in the direction of positive steps */
-    ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; otherwise HOME only declares the position */
+    ACTUATOR_FLAG_HOME_SENSOR = 16, /* homes against an end stop; otherwise a stepper stands where it is known to stand, or else at its home position */
     ACTUATOR_FLAG_MUST_HOME = 32, /* makes no turn before it is homed */
     ACTUATOR_FLAG_SAFE_OFF = 64, /* when the host is lost or the emergency stop is hit: no pulses, driver disabled; otherwise it keeps its position with power, as a gripper that holds the cube */
 };
@@ -115,6 +115,7 @@ struct __attribute__((packed)) servo_segment {
 enum message {
     MESSAGE_HELLO = 0x01, /* opens a session; answered by Welcome. A new session finishes the turns in progress and drops the rest. */
     MESSAGE_PING = 0x02, /* heartbeat; answered by Status */
+    MESSAGE_LOCATE = 0x03, /* answered by Positions */
     MESSAGE_CONFIG_BEGIN = 0x10, /* forgets all actuators; only at rest */
     MESSAGE_CONFIG_ACTUATOR = 0x11, /* one actuator, in the order of their numbers */
     MESSAGE_CONFIG_END = 0x12, /* the configuration is complete */
@@ -133,6 +134,7 @@ enum message {
     MESSAGE_WELCOME = 0x81, /* what the microcontroller is */
     MESSAGE_STATUS = 0x82, /* answers Ping; also sent when the state changes */
     MESSAGE_ACK = 0x83, /* cumulative acknowledgement (in the header) with credit */
+    MESSAGE_POSITIONS = 0x84, /* where the actuators stand, those in motion at the end of their turn */
 };
 
 struct __attribute__((packed)) hello {
@@ -155,7 +157,7 @@ struct __attribute__((packed)) config_actuator {
     int32_t minimum; /* lowest position: steps, or ticks of pulse */
     int32_t maximum; /* highest position */
     uint16_t min_interval; /* ticks: its fastest step */
-    int32_t home_position; /* position at the edge of the end stop, or of a homed servo */
+    int32_t home_position; /* position at the edge of the end stop, of a homed servo, or of a stepper without end stop of which none is known */
     uint16_t home_interval; /* stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its home position */
     uint16_t home_slow_interval; /* ticks per step while approaching it a second time */
     uint16_t home_backoff; /* steps away from the end stop before that */
@@ -221,6 +223,11 @@ struct __attribute__((packed)) status {
 
 struct __attribute__((packed)) ack {
     uint16_t free; /* free bytes of the turn queue */
+};
+
+struct __attribute__((packed)) positions {
+    uint16_t config_crc; /* of the configuration it has, 0 for none */
+    uint8_t known; /* bit mask of the actuators of which it is known */
 };
 
 #endif

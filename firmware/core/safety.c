@@ -48,7 +48,7 @@ void safety_stop(uint8_t cause)
 }
 
 /* Steppers lose their place when stopped dead; nothing is known of where the cube's layers
- * stand. */
+ * stand, so nothing turns before it is homed. What was at rest is still where it was. */
 static void stop_everything(void)
 {
     uint32_t now = timer_now();
@@ -117,6 +117,9 @@ void safety_poll(void)
         fault_raise(stopped, 0);
         stopped = FAULT_NONE;
         make_safe();
+        for (uint8_t i = 0; i < actuator_count; i++) {
+            actuator_lose_place(&actuators[i]); /* somebody will set the robot square */
+        }
     }
     if (watching) {
         watch_host();

@@ -8,8 +8,18 @@
 #define PINS 70
 #define PIN_NONE 0xffff
 
-/* PIN_BYTE: a byte began to arrive at the UART; its value is in `level`, only for measurements. */
-enum pin_record_kind { PIN_OUTPUT, PIN_TIME, PIN_RESET, PIN_READ, PIN_BYTE, PIN_GRANT, PIN_HANG };
+/* Only for measurements: PIN_BYTE, a byte began to arrive at the UART, its value is in `level`;
+ * PIN_STACK, fewer bytes than ever are left between stack and variables: `pin` of them. */
+enum pin_record_kind {
+    PIN_OUTPUT,
+    PIN_TIME,
+    PIN_RESET,
+    PIN_READ,
+    PIN_BYTE,
+    PIN_GRANT,
+    PIN_HANG,
+    PIN_STACK
+};
 
 /* Sends records to an open stream socket; -1 for nobody. */
 void pins_open(int fd);

@@ -21,6 +21,8 @@
 #define PORTS 12
 #define TIME_RECORD_TICKS 10000
 #define RJMP_TO_ITSELF 0xcfff
+#define DATA_ADDRESSES 0x800000 /* where the linker places them */
+#define SETTLED 3 /* instructions: the two halves of the stack pointer are written apart */
 
 /* Port letters as numbers; the order of their registers in memory. */
 enum port { A, B, C, D, E, F, G, H, J, K, L };
@@ -48,11 +50,13 @@ const char machine_usage[] =
     "  --elf FILE        program, from `cubist firmware build`\n"
     "  --board B         uno (default) or mega\n"
     "  --cycles          stamp records in cycles of 16 MHz, record bytes received\n"
-    "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n";
+    "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n"
+    "  --stack           tell with the pins how many bytes the stack has left at least\n";
 const struct option machine_options[] = {{"board", required_argument, 0, 'b'},
                                          {"elf", required_argument, 0, 'e'},
                                          {"hang-at", required_argument, 0, 'a'},
                                          {"cycles", no_argument, 0, 'c'},
+                                         {"stack", no_argument, 0, 'k'},
                                          {0, 0, 0, 0}};
 
 static const char *board = "uno";
@@ -72,6 +76,9 @@ static struct line from_avr;
 static uint64_t next_byte; /* cycle */
 static uint32_t hung_at;
 static uint16_t hung_instruction;
+static bool tells_stack;
+static uint16_t variables_end; /* address */
+static uint16_t lowest_stack = UINT16_MAX;
 
 static unsigned filled(const struct line *line)
 {
@@ -239,6 +246,9 @@ bool machine_option(int letter, const char *value)
     case 'a':
         hang_at = (uint32_t)strtoul(value, 0, 0);
         return true;
+    case 'k':
+        tells_stack = true;
+        return true;
     default:
         cycles_a_stamp = 1;
         return true;
@@ -249,6 +259,15 @@ static bool complain(const char *text, const char *about)
 {
     fprintf(stderr, "%s: %s%s\n", machine_name, text, about);
     return false;
+}
+
+static void find_variables_end(const elf_firmware_t *program)
+{
+    for (uint32_t i = 0; i < program->symbolcount; i++) {
+        if (strcmp(program->symbol[i]->symbol, "_end") == 0) {
+            variables_end = (uint16_t)(program->symbol[i]->addr - DATA_ADDRESSES);
+        }
+    }
 }
 
 bool machine_start(void)
@@ -273,6 +292,7 @@ bool machine_start(void)
     avr->log = LOG_NONE;
     program.frequency = FREQUENCY;
     avr_load_firmware(avr, &program);
+    find_variables_end(&program);
     number_pins(uno ? uno_places : mega_places,
                 (unsigned)(uno ? sizeof uno_places : sizeof mega_places) / sizeof uno_places[0]);
     connect_uart();
@@ -300,11 +320,32 @@ static void feed_uart(void)
     avr_raise_irq(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), byte);
 }
 
+/* False when the stack has run into the variables. */
+static bool watch_stack(void)
+{
+    static uint16_t before;
+    static unsigned lasted;
+    uint16_t pointer = (uint16_t)(avr->data[R_SPL] | avr->data[R_SPH] << 8);
+    lasted = pointer == before ? lasted + 1 : 0;
+    before = pointer;
+    if (lasted < SETTLED || pointer >= lowest_stack) {
+        return true;
+    }
+    lowest_stack = pointer;
+    if (pointer < variables_end) {
+        return complain("the stack ran into the variables of ", elf);
+    }
+    if (tells_stack) {
+        pins_record(stamp(), pointer + 1 - variables_end, 0, PIN_STACK);
+    }
+    return true;
+}
+
 bool machine_run(uint64_t until)
 {
     while (machine_now() < until) {
         int state = avr_run(avr);
-        if (state == cpu_Done || state == cpu_Crashed) {
+        if (state == cpu_Done || state == cpu_Crashed || !watch_stack()) {
             return false;
         }
         feed_uart();

@@ -233,7 +233,8 @@ class Conductor:
             MotionFault(
                 "emergency-stop",
                 "emergency stop",
-                "Make sure that nothing is jammed, then start again: the robot homes first.",
+                "Make sure that nothing is jammed and that cube and motors stand square, then "
+                "start again: the robot homes first.",
                 recoverable=False,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -78,20 +78,21 @@ class LinkHands:
         self._baud = profile.firmware.baud
         self._setups = actuator_setups(profile)
         self._order = homing_order(profile)
-        self._unsensed = {
-            setup.name
+        self._unsensed = [
+            setup
             for setup in self._setups
             if isinstance(setup, StepperSetup) and setup.homing is None
-        }
+        ]
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
         self._link: LinkThread | None = None
-        self._left: Whereabouts | None = None
+        self._left = Whereabouts({})
+        self._broken: MotionFault | None = None
+        self._boot_id: int | None = None
         self._ready = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
         self._moving_unheard: tuple[str, ...] = ()
-        self._reset_unheard = False
         self._clock = clock
         self._traffic = Traffic()
 
@@ -105,7 +106,7 @@ class LinkHands:
         self._stopping.clear()
         with self._explained():
             link = self._connected()
-            self._require_squared()
+            self._require_known_places(link)
             try:
                 for step in homing_steps(
                     self._profile, self._setups, self._homing_order(link), link.places
@@ -141,14 +142,24 @@ class LinkHands:
                 self._moving_unheard = course.caught_now(self._silence_hold_ms / 1e3)
             if isinstance(cause, RobotFault) and cause.fault is Fault.NOT_IN_PLACE:
                 self._moving = (cause.detail,)
-            self._require_sensed(fault)
+            if fault.code in _AT_ONCE:
+                self._require_none_lost(self._unsensed)
             raise
 
-    def _require_sensed(self, fault: MotionFault) -> None:
-        """Raise what a person has to do about motors that nobody else can find the place of."""
-        if lost := [name for name in self._moving if name in self._unsensed]:
-            self._forget_whereabouts()
-            raise position_lost(fault, lost) from fault.__cause__
+    def _require_known_places(self, link: LinkThread) -> None:
+        """The board may have lost what only it knew: it was reset while its cable was out."""
+        known = link.places
+        self._require_none_lost([setup for setup in self._unsensed if setup.name not in known])
+
+    def _require_none_lost(self, unknown: Sequence[StepperSetup]) -> None:
+        """Raise what broke the last motion, for a person, if one of these motors without end stop
+        was moving then or did not stand at its start. Whoever squares the robot sets everything to
+        its start."""
+        left, self._left = self._left, Whereabouts({})
+        moving = {*left.moving, *self._moving}
+        lost = [setup.name for setup in unknown if setup.name in moving or _is_astray(setup, left)]
+        if lost and self._broken is not None:
+            raise position_lost(self._broken, lost) from self._broken.__cause__
 
     def jog(self, actuator: str, target: int) -> int:
         """See :meth:`robot.daemon.ports.Hands.jog`."""
@@ -158,12 +169,6 @@ class LinkHands:
         with self._explained():
             self._go(self._connected(), actuator, target)
         return target
-
-    def _forget_whereabouts(self) -> None:
-        """Whoever squares the robot sets everything to its start."""
-        self._left = None
-        if self._link is not None:
-            self._link.forget_places()
 
     def _go(self, link: LinkThread, actuator: str, target: int) -> None:
         """Slowly to a position."""
@@ -227,23 +232,16 @@ class LinkHands:
             self._traffic.opened(self._link)
             self._note_boot(board.boot_id)
         if not self._ready:
-            self._link.configure(self._link.whereabouts or self._left)
-            self._left = None
+            self._link.configure()
             self._ready = True
         return self._link
 
     def _note_boot(self, boot_id: int) -> None:
         """A board that was reset while nobody heard it has left its turns unfinished."""
         caught, self._moving_unheard = self._moving_unheard, ()
-        if self._left is not None and self._left.boot_id != boot_id:
-            self._left, self._moving = None, caught
-            self._reset_unheard = True
-
-    def _require_squared(self) -> None:
-        """Raise, once, what a reset that nobody heard of leaves a person to do."""
-        if self._reset_unheard:
-            self._reset_unheard = False
-            self._require_sensed(motion_fault(RobotFault(Fault.RESET)))
+        if self._boot_id not in (None, boot_id):
+            self._moving, self._broken = caught, motion_fault(RobotFault(Fault.RESET))
+        self._boot_id = boot_id
 
     def _serial_link(self) -> LinkThread:
         port = self._port if self._port != "auto" else find_board()
@@ -260,17 +258,19 @@ class LinkHands:
             raise RunStopped from None
         except RobotFault as fault:
             self._ready = False
+            if self._link is not None:
+                self._left = self._link.whereabouts or self._left
             if isinstance(fault, LinkFault):
                 self._disconnect()
             if self._stopping.is_set() and fault.fault is Fault.NOT_HOMED:
                 raise RunStopped from None
-            raise motion_fault(fault) from fault
+            self._broken = motion_fault(fault)
+            raise self._broken from fault
 
     def _disconnect(self) -> None:
         self._traffic.closing()
         link, self._link = self._link, None
         if link is not None:
-            self._left = link.whereabouts or self._left
             link.close()
 
 
@@ -295,6 +295,11 @@ def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile 
 def _require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
     if not low <= target <= high:
         raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
+
+
+def _is_astray(setup: StepperSetup, left: Whereabouts) -> bool:
+    place = left.places.get(setup.name)
+    return place is not None and setup.way_to_start(place) != 0
 
 
 def motion_fault(fault: RobotFault) -> MotionFault:

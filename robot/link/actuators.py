@@ -110,11 +110,11 @@ class ServoSetup:
 class StepperSetup:
     """A stepper; positions in steps.
 
-    Without ``homing`` it is taken to stand at ``start_steps`` when homed. After homing against an
-    end stop it moves to ``start_steps``, within ``limits``. Positions that differ by a multiple of
-    ``period_steps`` are the same: what turns for ever and looks the same again after that. Homing
-    ends with steps forwards, as every motion of one with play (``backlash_steps``) does.
-    ``rests_at`` is where one without ``homing`` was left instead, by a motion that broke off.
+    Without ``homing`` it is taken to stand at ``start_steps`` when homed, unless the
+    microcontroller knows where it stands. After homing it moves to ``start_steps``, within
+    ``limits``. Positions that differ by a multiple of ``period_steps`` are the same: what turns
+    for ever and looks the same again after that. Homing ends with steps forwards, as every motion
+    of one with play (``backlash_steps``) does.
     """
 
     name: str
@@ -133,7 +133,6 @@ class StepperSetup:
     enable_high: bool = False
     safe_off: bool = True
     must_home: bool = True
-    rests_at: int | None = None
 
     @property
     def start(self) -> int:
@@ -145,7 +144,7 @@ class StepperSetup:
         """Position at which the microcontroller has homed it; backwards, the motor is ahead of what
         it drives by the play."""
         if self.homing is None:
-            return self.start_steps if self.rests_at is None else self.rests_at
+            return self.start_steps
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
 
     def way_to_start(self, at: int) -> int:
@@ -207,8 +206,13 @@ def configuration(
     """The messages that tell the microcontroller its actuators, numbered in their order."""
     messages: list[Message] = [ConfigBegin(silence_hold_ms, silence_safe_ms)]
     messages += [setup.message() for setup in setups]
-    crc = crc16(b"".join(message.payload() for message in messages))
-    return [*messages, ConfigEnd(crc)]
+    return [*messages, ConfigEnd(configuration_crc(messages))]
+
+
+def configuration_crc(messages: Sequence[Message]) -> int:
+    """By which a microcontroller and its host tell that they mean the same."""
+    described = [message for message in messages if not isinstance(message, ConfigEnd)]
+    return crc16(b"".join(message.payload() for message in described))
 
 
 def _flags(chosen: Mapping[ActuatorFlag, bool]) -> ActuatorFlag:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from robot.faults import Fault, RobotFault, Stopped
-from robot.link.actuators import ActuatorSetup, ServoSetup, StepperSetup, configuration
+from robot.link.actuators import (
+    ActuatorSetup,
+    ServoSetup,
+    StepperSetup,
+    configuration,
+    configuration_crc,
+)
 from robot.link.capability import Capabilities, check_plan
 from robot.link.encoding import Shape, WirePlan, encode_schedule
 from robot.link.protocol import (
@@ -27,7 +33,7 @@ from robot.link.protocol import (
 )
 from robot.link.session import Clock, Draw, Session, Statistics
 from robot.link.transport import Transport
-from robot.link.whereabouts import Whereabouts, after_turns
+from robot.link.whereabouts import Whereabouts, after_turns, broken_off, told_places
 from robot.motion import stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
 
@@ -95,34 +101,28 @@ class Link:
             await self._session.close()
             self._session = None
 
-    async def configure(self, left: Whereabouts | None = None) -> None:
-        """Tell the firmware its actuators, outputs off, and clear any old fault.
+    async def configure(self) -> None:
+        """End what the firmware is doing, clear any old fault, and tell it its actuators.
 
-        ``left``: what was known when motion broke off. Steppers without an end stop are taken to
-        stand there, not at their start.
+        One that knows them already, from this program or from one that was killed, goes on where
+        it is: it also knows where they stand. Else its outputs are off afterwards.
         """
         self._uploaded = ()
         await self._command(Abort())
-        status = await self._at_rest()
-        places = left.now(self.capabilities.boot_id, status) if left else {}
-        self.actuators = tuple(_resting(setup, places) for setup in self.actuators)
-        await self._command(Clear(), *configuration(self.actuators, self._silence_hold_ms))
-        self._places, self._positions, self._under_way = places, {}, None
+        await self._at_rest()
+        wanted = configuration(self.actuators, self._silence_hold_ms)
+        told = await self._open_session.positions()
+        known = told.config_crc == configuration_crc(wanted)
+        await self._command(Clear(), *([] if known else wanted))
+        self._places = told_places(told, self.actuators) if known else {}
+        self._positions, self._under_way = {}, None
 
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start."""
         for name in self._numbers if names is None else names:
             setup = self.actuators[self._number(name)]
-            if not await self._knows_its_place(setup):
-                await self._find_home(setup)
+            await self._find_home(setup)
             await self._go_to_start(setup)
-
-    async def _knows_its_place(self, setup: ActuatorSetup) -> bool:
-        """Whether the firmware knows where a stepper stands that has nothing to be homed by."""
-        if not isinstance(setup, StepperSetup) or setup.homing is not None:
-            return False
-        homed = (await self.status()).homed >> self._number(setup.name) & 1
-        return bool(homed) and setup.name in self._positions
 
     async def _find_home(self, setup: ActuatorSetup) -> None:
         index = self._number(setup.name)
@@ -131,7 +131,8 @@ class Link:
         self._raise_fault(status)
         if not status.homed >> index & 1:
             raise RobotFault(Fault.NOT_HOMED, f"{setup.name}: homing was interrupted")
-        self._positions[setup.name] = setup.homed_at
+        told = told_places(await self._open_session.positions(), self.actuators)
+        self._positions[setup.name] = told[setup.name]
 
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Upload a schedule, play it and wait for its end.
@@ -148,6 +149,8 @@ class Link:
         self._check_positions(schedule)
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
+        if self._stopping:
+            raise Stopped("before it began")
         self._start(plan)
         self._under_way = schedule
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
@@ -167,8 +170,7 @@ class Link:
         self._raise_fault(await self._at_rest())
 
     async def emergency_stop(self) -> None:
-        """Stop all motion now; the robot has to be cleared and homed afterwards."""
-        self.forget_places()
+        """Stop all motion now; the robot has to be set square, cleared and homed afterwards."""
         await self._open_session.emergency_stop(STOP_PATIENCE_S)
 
     async def clear(self) -> None:
@@ -177,12 +179,7 @@ class Link:
 
     async def release(self) -> None:
         """Motors without power, servos without pulses; nothing is homed afterwards."""
-        self.forget_places()
         await self._command(Release())
-
-    def forget_places(self) -> None:
-        """What has no end stop to be homed by is taken to stand at its start again."""
-        self._positions, self._places, self._under_way = {}, {}, None
 
     async def status(self) -> Status:
         """The firmware's state now."""
@@ -199,11 +196,15 @@ class Link:
 
     @property
     def whereabouts(self) -> Whereabouts | None:
-        """What the next configuration may know; None while nothing is known."""
-        if self._session is None or self._session.capabilities is None or not self.places:
+        """What is known without asking; None while nothing is."""
+        if self._session is None or not self.places:
             return None
-        boot_id = self._session.capabilities.boot_id
-        return Whereabouts(boot_id, self.places, self._plan_number, self._under_way)
+        if self._under_way is None:
+            return Whereabouts(self.places)
+        status = self._session.status
+        ours = status is not None and status.plan == self._plan_number
+        done_us = status.executed // TICKS_PER_US if status and ours else 0
+        return broken_off(self.places, self._under_way, done_us)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -334,12 +335,6 @@ ACTUATOR_FAULTS = {
     Fault.NOT_IN_PLACE,
 }
 """Faults whose detail is the number of an actuator."""
-
-
-def _resting(setup: ActuatorSetup, places: Mapping[str, int]) -> ActuatorSetup:
-    if isinstance(setup, StepperSetup):
-        return replace(setup, rests_at=places.get(setup.name))
-    return setup
 
 
 def single(profile: MotionProfile) -> Schedule:

@@ -11,9 +11,9 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 2
+VERSION = 3
 """Version of this protocol; both sides must have the same."""
-FIRMWARE_VERSION = "0.2.0"
+FIRMWARE_VERSION = "0.3.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
 """The clock of motion."""
@@ -130,7 +130,8 @@ class ActuatorFlag(IntFlag):
     HOME_POSITIVE = 8
     """The end stop lies in the direction of positive steps."""
     HOME_SENSOR = 16
-    """Homes against an end stop; otherwise HOME only declares the position."""
+    """Homes against an end stop; otherwise a stepper stands where it is known to stand, or else
+    at its home position."""
     MUST_HOME = 32
     """Makes no turn before it is homed."""
     SAFE_OFF = 64
@@ -209,6 +210,17 @@ class Ping(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Locate(Message):
+    """Answered by Positions."""
+
+    TYPE: ClassVar[int] = 0x03
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigBegin(Message):
     """Forgets all actuators; only at rest."""
 
@@ -269,7 +281,8 @@ class ConfigActuator(Message):
     min_interval: int
     """Ticks: its fastest step."""
     home_position: int
-    """Position at the edge of the end stop, or of a homed servo."""
+    """Position at the edge of the end stop, of a homed servo, or of a stepper without end stop of
+    which none is known."""
     home_interval: int
     """Stepper: ticks per step while seeking the end stop; servo: milliseconds of the slew to its
     home position."""
@@ -580,11 +593,30 @@ class Ack(Message):
     """Free bytes of the turn queue."""
 
 
+@dataclass(frozen=True, slots=True)
+class Positions(Message):
+    """Where the actuators stand, those in motion at the end of their turn."""
+
+    TYPE: ClassVar[int] = 0x84
+    SEQUENCED: ClassVar[bool] = False
+    LAYOUT: ClassVar[Struct] = Struct("<HB")
+    TAIL: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[str, ...]] = ("config_crc", "known", "positions")
+
+    config_crc: int
+    """Of the configuration it has, 0 for none."""
+    known: int
+    """Bit mask of the actuators of which it is known."""
+
+    positions: bytes
+
+
 MESSAGES: Mapping[int, type[Message]] = {
     m.TYPE: m
     for m in (
         Hello,
         Ping,
+        Locate,
         ConfigBegin,
         ConfigActuator,
         ConfigEnd,
@@ -603,6 +635,7 @@ MESSAGES: Mapping[int, type[Message]] = {
         Welcome,
         Status,
         Ack,
+        Positions,
     )
 }
 """Every message by its type on the wire."""

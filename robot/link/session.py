@@ -18,8 +18,10 @@ from robot.link.protocol import (
     VERSION,
     Ack,
     Hello,
+    Locate,
     Message,
     Ping,
+    Positions,
     ResetCause,
     Status,
     Welcome,
@@ -78,6 +80,7 @@ class Session:
         self._pinged_at = 0.0
         self._beat_at = 0.0
         self.status_count = 0
+        self._told: Positions | None = None
         self._failure: RobotFault | None = None
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -168,6 +171,15 @@ class Session:
         assert self.status is not None
         return self.status
 
+    async def positions(self) -> Positions:
+        """Where the actuators stand after all that was delivered; while none moves."""
+        self._told = None
+        while self._told is None:
+            self._raise_failure()
+            self._send(Locate(), 0)
+            await self._wait(ASK_AGAIN_S)
+        return self._told
+
     async def emergency_stop(self, patience_s: float) -> None:
         """Repeat the emergency stop until the microcontroller confirms it."""
         self._window.discard()
@@ -257,6 +269,8 @@ class Session:
             self.status = Status.parse(frame.payload)
             self.status_count += 1
             self._acknowledge(frame, self.status.free)
+        elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
+            self._told = Positions.parse(frame.payload)
 
     def _acknowledge(self, frame: Frame, free: int) -> None:
         self._window.acknowledge(frame.ack, self._clock(), free)

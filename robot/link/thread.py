@@ -40,9 +40,9 @@ class LinkThread:
         """See :meth:`Link.open`."""
         return self._wait(self._link.open())
 
-    def configure(self, left: Whereabouts | None = None) -> None:
+    def configure(self) -> None:
         """See :meth:`Link.configure`."""
-        self._wait(self._link.configure(left))
+        self._wait(self._link.configure())
 
     def home(self, names: Sequence[str] | None = None) -> None:
         """See :meth:`Link.home`."""
@@ -67,10 +67,6 @@ class LinkThread:
     def release(self) -> None:
         """See :meth:`Link.release`."""
         self._wait(self._link.release())
-
-    def forget_places(self) -> None:
-        """See :meth:`Link.forget_places`."""
-        self._link.forget_places()
 
     def status(self) -> Status:
         """See :meth:`Link.status`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import termios
 from typing import TYPE_CHECKING, Protocol
 
 from robot.faults import Fault, LinkFault
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from serial import Serial
 
 READ_SIZE = 4096
+CONTROL_FLAGS = 2
+"""Their place in what ``tcgetattr`` tells."""
 
 
 class Transport(Protocol):
@@ -57,7 +60,9 @@ class SerialTransport:
         import serial
 
         try:
-            return serial.Serial(self.port, self._baud, timeout=0, write_timeout=0, exclusive=True)
+            port = serial.Serial(self.port, self._baud, timeout=0, write_timeout=0, exclusive=True)
+            _keep_open_line(port.fileno())
+            return port
         except (OSError, ValueError) as error:
             number = getattr(error, "errno", None)
             missing = isinstance(error, FileNotFoundError) or number == 2
@@ -129,3 +134,12 @@ class SerialTransport:
         loop.remove_reader(self._fd)
         loop.remove_writer(self._fd)
         self._received.put_nowait(LinkFault(Fault.LINK_LOST, self.port))
+
+
+def _keep_open_line(descriptor: int) -> None:
+    """Leave DTR on when the port is closed: Arduinos are reset when it is switched on, and the
+    successor of a killed program must not stop the motors dead by asking how they are.
+    """
+    attributes = termios.tcgetattr(descriptor)
+    attributes[CONTROL_FLAGS] &= ~termios.HUPCL
+    termios.tcsetattr(descriptor, termios.TCSANOW, attributes)

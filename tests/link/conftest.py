@@ -23,6 +23,8 @@ from robot.twin.pins import Kind
 from robot.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
+STACK = 7
+"""Kind of record that only tests ask for."""
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
 PUSHER_STEP, PUSHER_DIRECTION = 6, 7
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
@@ -61,6 +63,8 @@ class Witness:
     pressed: Callable[[int], bool] = lambda steps: steps <= 0
     """Whether the end stop is, with the turner there."""
     resets: int = 0
+    stack_left: int = 1 << 16
+    """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
 
     def __post_init__(self) -> None:
         self._levels: dict[int, int] = {}
@@ -78,6 +82,8 @@ class Witness:
             self._levels[pin] = level
             if pin == STEP and level:
                 self.turner_steps += 1 if self._levels.get(DIRECTION) else -1
+        elif kind == STACK:
+            self.stack_left = min(self.stack_left, pin)
         elif kind == Kind.RESET:
             self._levels.clear()
             self.resets += 1
@@ -197,6 +203,6 @@ def avr_program() -> Built:
 def uno(avr_program: Built) -> Iterator[Rig]:
     """An Uno under simavr, whose main loop can be made to hang."""
     main_loop = address(avr_program.elf, "firmware_poll")
-    options = ("--elf", avr_program.elf, "--hang-at", hex(main_loop))
+    options = ("--elf", avr_program.elf, "--stack", "--hang-at", hex(main_loop))
     with rig_of(program("cubist-firmware-avr"), *options) as rig:
         yield rig

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,13 +11,18 @@ import pytest
 from robot import virtual
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, StepperSetup
-from robot.link.protocol import Go, PlanBegin, State, TurnBit, Turns
+from robot.link.framing import Frame
+from robot.link.protocol import Go, Ping, PlanBegin, State, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.schedule import Schedule, TimedTurn
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 STEP_PIN = 6
+BYTES_PER_S = 50_000
+STACK_LEFT = 256
+STARVING = 2_000_000 / 120
+"""Steps/s of six motors that leave the main loop an instruction now and then."""
 FORTH_AND_BACK = bytes([0, 3, 0, 3 | TurnBit.REVERSE])
 """The pusher's only shape of motion, in both directions, without a plan's help."""
 
@@ -150,22 +156,53 @@ async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Rig) -> 
     assert status.state == State.IDLE and len(uno.pins.rises(STEP_PIN)) == 600
 
 
-async def test_more_steps_than_the_chip_can_make_are_a_fault(
-    uno: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The check of the host is left out: the chip has to defend itself."""
-    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
-    fast = StepperLimits(start_speed=60_000, max_speed=60_000, acceleration=1e6)
-    setups = tuple(
-        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=8, limits=fast)
-        for pin in range(2, 8)
+def fast_motors(count: int, speed: float) -> tuple[StepperSetup, ...]:
+    """Motors that run at one speed from the first step to the last."""
+    limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
+    return tuple(
+        StepperSetup(f"motor{pin}", step_pin=pin, direction_pin=8, limits=limits)
+        for pin in range(2, 2 + count)
     )
-    link = uno.link(setups)
+
+
+async def run_unchecked(link: Link, monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """All its motors at once; the check of the host is left out."""
+    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     await link.open()
     await link.configure()
     await link.home()
-    moves = tuple(stepper_move(setup.name, 0, 20_000, fast) for setup in setups)
-    plan = Schedule(moves, tuple(TimedTurn(0, n) for n in range(6)), moves[0].duration_us)
+    motors = [setup for setup in link.actuators if isinstance(setup, StepperSetup)]
+    moves = tuple(stepper_move(motor.name, 0, steps, motor.limits) for motor in motors)
+    turns = tuple(TimedTurn(0, number) for number in range(len(moves)))
+    await link.run(Schedule(moves, turns, moves[0].duration_us))
+
+
+async def flood(board: Rig) -> None:
+    """Keep the line to the microcontroller full with frames of another session."""
+    noise = Frame(254, 0, 0, Ping.TYPE).encode() * 100
+    while True:
+        board.port.write(noise)
+        await asyncio.sleep(len(noise) / BYTES_PER_S)
+
+
+async def test_more_steps_than_the_chip_can_make_are_a_fault(
+    uno: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chip has to defend itself."""
+    link = uno.link(fast_motors(6, 60_000))
     with pytest.raises(RobotFault) as caught:
-        await link.run(plan)
+        await run_unchecked(link, monkeypatch, 20_000)
     assert caught.value.fault in (Fault.OVERLOAD, Fault.HUNG)
+
+
+async def test_a_full_line_beside_steps_that_leave_no_time_takes_no_more_stack(
+    uno: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the step interrupt lets single instructions pass, bytes come quicker than the receive
+    interrupt ends."""
+    link = uno.link(fast_motors(6, STARVING))
+    flooding = asyncio.create_task(flood(uno))
+    with contextlib.suppress(RobotFault):
+        await run_unchecked(link, monkeypatch, 2_000)
+    flooding.cancel()
+    assert uno.pins.stack_left >= STACK_LEFT

@@ -102,6 +102,15 @@ async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
     assert len(rig.pins.rises(STEP_PIN)) == 100 * status.turns_done
 
 
+async def test_a_stop_before_the_plan_begins_is_obeyed(link: Link, rig: Rig) -> None:
+    run = asyncio.create_task(link.run(to_and_fro(200)))
+    await asyncio.sleep(0)
+    await link.stop()
+    with pytest.raises(Stopped):
+        await run
+    assert rig.pins.rises(STEP_PIN) == []
+
+
 async def test_emergency_stop_is_immediate_and_latched(link: Link, rig: Rig) -> None:
     run = await running(link, to_and_fro(200))
     await link.emergency_stop()
@@ -170,8 +179,9 @@ async def test_a_host_that_slept_too_long_is_told_so(link: Link, rig: Rig) -> No
     assert steps % 100 == 0
     await link.clear()
     await link.home()
+    assert len(rig.pins.rises(STEP_PIN)) == steps + steps % 200
     await link.run(to_and_fro(1))
-    assert len(rig.pins.rises(STEP_PIN)) == steps + 200
+    assert len(rig.pins.rises(STEP_PIN)) == steps + steps % 200 + 200
 
 
 async def test_a_plan_from_elsewhere_is_refused(link: Link, rig: Rig) -> None:

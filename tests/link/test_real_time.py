@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -120,6 +121,25 @@ def test_a_missing_port_and_a_taken_port_are_told_apart(
         first.close()
 
     asyncio.run(run())
+
+
+def test_closing_the_port_resets_no_board(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    _, port = start(1.0)
+    onlooker = os.open(port, os.O_RDWR | os.O_NOCTTY)
+    attributes = termios.tcgetattr(onlooker)
+    attributes[2] |= termios.HUPCL
+    termios.tcsetattr(onlooker, termios.TCSANOW, attributes)
+
+    async def run() -> None:
+        transport = SerialTransport(str(port))
+        await transport.open()
+        transport.close()
+
+    asyncio.run(run())
+    assert not termios.tcgetattr(onlooker)[2] & termios.HUPCL
+    os.close(onlooker)
 
 
 def test_nothing_is_left_behind(

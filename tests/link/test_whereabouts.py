@@ -1,0 +1,147 @@
+"""Where actuators stand when motion broke off, and what the next host of a board learns of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from robot.faults import Fault, RobotFault, Stopped
+from robot.link import Link
+from robot.link.protocol import Home, State
+from robot.link.whereabouts import broken_off
+from robot.motion import StepperLimits, servo_slew, stepper_move
+from robot.schedule import Schedule, TimedTurn
+
+Rig = Any
+LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
+AWAY = 70
+STEP_PIN = 6
+
+
+def two_turns() -> Schedule:
+    """The table from 0 to 400 ms, then the lid from 500 to 1000 ms."""
+    table = servo_slew("holder", 1500, 2400, 400_000)
+    lid = servo_slew("lid", 1200, 1500, 500_000)
+    return Schedule((table, lid), (TimedTurn(0, 0), TimedTurn(500_000, 1)), 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("done_us", "moving", "holder"),
+    [(0, ("holder",), 1500), (400_000, ("lid",), 2400), (1_000_000, (), 2400)],
+)
+def test_what_a_fault_catches_in_motion(done_us: int, moving: tuple[str, ...], holder: int) -> None:
+    left = broken_off({"holder": 1500, "lid": 1200}, two_turns(), done_us)
+    assert (left.moving, left.places["holder"]) == (moving, holder)
+
+
+def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None:
+    long, short = servo_slew("holder", 1500, 2400, 400_000), servo_slew("lid", 1200, 1500, 300_000)
+    overlapping = Schedule((long, short), (TimedTurn(0, 0), TimedTurn(300_000, 1)), 600_000)
+    assert broken_off({}, overlapping, 0).moving == ("holder", "lid")
+
+
+async def go_away(link: Link) -> None:
+    """Leave the pusher, which has no end stop, and the lid where they are not at home."""
+    push = stepper_move("pusher", 0, AWAY, LIMITS)
+    lift = servo_slew("lid", 1500, 1900, 100_000)
+    turns = (TimedTurn(0, 0), TimedTurn(push.duration_us, 1))
+    await link.run(Schedule((push, lift), turns, push.duration_us + lift.duration_us))
+
+
+async def successor(rig: Rig) -> Link:
+    """The link of another process, after the first was killed."""
+    link: Link = rig.link()
+    await link.open()
+    await link.configure()
+    return link
+
+
+@pytest.mark.parametrize("silent_s", [0.5, 5.0])
+async def test_a_successor_learns_where_everything_stands(
+    link: Link, rig: Rig, silent_s: float
+) -> None:
+    await go_away(link)
+    await link.close()
+    rig.loop.pass_time(silent_s)
+    heir = await successor(rig)
+    assert (heir.places["pusher"], heir.places["lid"]) == (AWAY, 1900)
+    before = len(rig.pins.rises(STEP_PIN))
+    await heir.home()
+    assert heir.position("pusher") == 0
+    assert len(rig.pins.rises(STEP_PIN)) == before + AWAY
+    assert (await heir.status()).homed == 0b1111
+
+
+async def test_what_was_released_still_stands_there(link: Link, rig: Rig) -> None:
+    await go_away(link)
+    await link.release()
+    await link.close()
+    assert (await successor(rig)).places["pusher"] == AWAY
+
+
+async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> None:
+    await go_away(link)
+    await link.close()
+    fewer = rig.link(link.actuators[1:])
+    await fewer.open()
+    await fewer.configure()
+    assert fewer.places == {}
+    assert (await fewer.status()).homed == 0
+
+
+async def test_a_reset_board_knows_of_nothing(link: Link, rig: Rig) -> None:
+    await go_away(link)
+    rig.board.reset()
+    assert (await successor(rig)).places == {}
+
+
+async def test_after_an_emergency_stop_nobody_knows(link: Link, rig: Rig) -> None:
+    await go_away(link)
+    await link.emergency_stop()
+    await link.configure()
+    assert link.places == {}
+
+
+async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> None:
+    """The silence ends a homing in its middle; turns in a plan would end by themselves."""
+    rig.pins.turner_steps = 900
+    session = link._session
+    assert session is not None
+    session.put([Home(0b0100)])
+    while (await link.status()).state != State.HOMING:
+        pass
+    await link.close()
+    rig.loop.pass_time(1.0)
+    heir = await successor(rig)
+    assert sorted(heir.places) == ["holder", "lid", "pusher"]
+
+
+async def test_a_stop_leaves_places_known(link: Link, rig: Rig) -> None:
+    push = stepper_move("pusher", 0, AWAY, LIMITS)
+    back = stepper_move("pusher", AWAY, -AWAY, LIMITS)
+    each = push.duration_us
+    turns = tuple(TimedTurn(number * each, number % 2) for number in range(100))
+    run = asyncio.create_task(link.run(Schedule((push, back), turns, 100 * each)))
+    while (await link.status()).state != State.RUNNING:
+        pass
+    await link.stop()
+    with pytest.raises(Stopped):
+        await run
+    done = (await link.status()).turns_done
+    await link.close()
+    assert (await successor(rig)).places["pusher"] == (AWAY if done % 2 else 0)
+
+
+async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig) -> None:
+    with pytest.raises(RobotFault) as caught:
+        await link.run(
+            Schedule(
+                (p := servo_slew("lid", 1500, 2600, 100_000),), (TimedTurn(0, 0),), p.duration_us
+            )
+        )
+    assert caught.value.fault == Fault.OUT_OF_RANGE
+    await link.close()
+    heir = await successor(rig)
+    assert (await heir.status()).state == State.IDLE
