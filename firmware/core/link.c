@@ -133,7 +133,8 @@ static void handle_hello(const struct frame *frame, uint8_t length)
         return;
     }
     memcpy(&hello, frame->payload, sizeof hello);
-    if (frame->session != session) {
+    /* Another host may have drawn the same number; one that repeats itself repeats its nonce. */
+    if (frame->session != session || hello.nonce != nonce) {
         session = frame->session;
         expected = 0;
         commands_new_session();

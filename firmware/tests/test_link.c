@@ -7,11 +7,16 @@
 
 static const struct step_segment slow[] = {{20000, 100, 0}};
 
-static void open_session(uint8_t session)
+static void greet(uint8_t session, uint16_t nonce)
 {
-    struct hello hello = {.version = PROTOCOL_VERSION, .nonce = 0x4321};
+    struct hello hello = {.version = PROTOCOL_VERSION, .nonce = nonce};
     bench_clear_sent();
     bench_send(session, 0, MESSAGE_HELLO, &hello, sizeof hello);
+}
+
+static void open_session(uint8_t session)
+{
+    greet(session, 0x4321);
 }
 
 static const struct frame *last_sent(void)
@@ -56,6 +61,14 @@ static void a_repeated_hello_keeps_the_session(void)
     CHECK(last_sent()->ack == (uint8_t)599);
     open_session(SESSION + 1);
     CHECK(last_sent()->ack == 255);
+}
+
+static void another_host_with_the_same_number_begins_anew(void)
+{
+    CHECK(ack_after(SESSION + 1, 0) == 0);
+    greet(SESSION + 1, 0x1234);
+    CHECK(last_sent()->ack == 255);
+    CHECK(ack_after(SESSION + 1, 0) == 0);
 }
 
 static void run_with_heartbeat(uint8_t session, unsigned ms)
@@ -160,6 +173,7 @@ int main(void)
     hello_is_answered();
     frames_are_taken_in_order_only();
     a_repeated_hello_keeps_the_session();
+    another_host_with_the_same_number_begins_anew();
     emergency_stop_ends_all_steps();
     almost_an_emergency_stop_is_none();
     silence_holds_and_then_makes_safe();

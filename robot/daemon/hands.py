@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from robot.daemon.interruption import Clock, Course, position_lost
@@ -73,23 +74,16 @@ class LinkHands:
         make_link: Callable[[], LinkThread] | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        self._profile = profile
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
-        self._setups = actuator_setups(profile)
-        self._order = homing_order(profile)
-        self._unsensed = [
-            setup
-            for setup in self._setups
-            if isinstance(setup, StepperSetup) and setup.homing is None
-        ]
+        self._set_up(profile, {})
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
         self._link: LinkThread | None = None
         self._left = Whereabouts({})
         self._broken: MotionFault | None = None
         self._boot_id: int | None = None
-        self._ready = False
+        self._ready = self._anew = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
         self._moving_unheard: tuple[str, ...] = ()
@@ -101,9 +95,10 @@ class LinkHands:
         with self._explained():
             self._connected()
 
-    def home(self) -> None:
+    def home(self, first: Sequence[str] = ()) -> None:
         """See :meth:`robot.daemon.ports.Hands.home`."""
         self._stopping.clear()
+        self._moving = (*first, *self._moving)
         with self._explained():
             link = self._connected()
             self._require_known_places(link)
@@ -170,6 +165,10 @@ class LinkHands:
             self._go(self._connected(), actuator, target)
         return target
 
+    def forget_places(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.forget_places`."""
+        self._left, self._ready, self._anew = Whereabouts({}), False, True
+
     def _go(self, link: LinkThread, actuator: str, target: int) -> None:
         """Slowly to a position."""
         setup = next(setup for setup in self._setups if setup.name == actuator)
@@ -179,6 +178,36 @@ class LinkHands:
         move = jog_profile(setup, start, target)
         if move is not None:
             link.run(Schedule((move,), (TimedTurn(0, 0),), move.duration_us))
+
+    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        """See :meth:`robot.daemon.ports.Hands.adopt`."""
+        before = self._setups
+        self._set_up(profile, fastest)
+        if self._setups != before:
+            self._ready = False
+            if self._link is not None:
+                self._link.adopt(self._setups)
+
+    def sensed(self, actuator: str) -> bool:
+        """See :meth:`robot.daemon.ports.Hands.sensed`."""
+        number = [setup.name for setup in self._setups].index(actuator)
+        with self._explained():
+            return bool(self._connected().status().sensors >> number & 1)
+
+    def _set_up(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        self._profile = profile
+        self._order = homing_order(profile)
+        self._setups = tuple(
+            replace(setup, fastest=fastest[setup.name])
+            if isinstance(setup, StepperSetup) and setup.name in fastest
+            else setup
+            for setup in actuator_setups(profile)
+        )
+        self._unsensed = [
+            setup
+            for setup in self._setups
+            if isinstance(setup, StepperSetup) and setup.homing is None
+        ]
 
     def stop(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.stop`."""
@@ -232,8 +261,8 @@ class LinkHands:
             self._traffic.opened(self._link)
             self._note_boot(board.boot_id)
         if not self._ready:
-            self._link.configure()
-            self._ready = True
+            self._link.configure(anew=self._anew)
+            self._ready, self._anew = True, False
         return self._link
 
     def _note_boot(self, boot_id: int) -> None:

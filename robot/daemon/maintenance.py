@@ -5,17 +5,32 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from robot.calibration import Calibration, CalibrationStore, apply
 from robot.daemon.conductor import Conductor
 from robot.daemon.measuring import measured_colours, measured_timing
-from robot.daemon.models import ColoursSeen, Timings, Travel, TravelRequest
+from robot.daemon.models import (
+    ColoursSeen,
+    Play,
+    SpeedRequest,
+    SpeedTried,
+    StepperRequest,
+    StepsRequest,
+    StepsTried,
+    Timings,
+    Travel,
+    TravelRequest,
+    TurnRequest,
+    TurnTried,
+)
 from robot.daemon.ports import Robot
 from robot.daemon.states import Refused, State
+from robot.daemon.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.daemon.watching import measured_travel
 from robot.settings import RobotProfile
 
+Tried = TypeVar("Tried")
 MakeRobot = Callable[[RobotProfile], Robot]
 
 
@@ -84,19 +99,35 @@ class Maintenance:
 
     async def timing(self) -> Timings:
         """Perform every operation and time it; the cube ends as it was."""
-        async with self._busy:
-            self._require()
-            profile = apply(self._profile, await self.values())
-            return await asyncio.to_thread(measured_timing, self._conductor.robot.hands, profile)
+        return await self._tried(_timed)
 
     async def travel(self, request: TravelRequest) -> Travel:
         """Watch a servo go from one named position to another."""
+        way = (request.between[0], request.between[1])
+        return await self._tried(measured_travel, request.actuator, way)
+
+    async def turn(self, request: TurnRequest) -> TurnTried:
+        """Turn a stepper by a quarter and back."""
+        return await self._tried(tried_turn, request.actuator, request.inverted)
+
+    async def steps(self, request: StepsRequest) -> StepsTried:
+        """Turn a stepper by whole turns and back."""
+        return await self._tried(tried_steps, request.actuator, request.turns)
+
+    async def speed(self, request: SpeedRequest) -> SpeedTried:
+        """Try how fast a stepper can be."""
+        return await self._tried(tried_speed, request)
+
+    async def play(self, request: StepperRequest) -> Play:
+        """Measure the play between a stepper and what it drives."""
+        return await self._tried(measured_play, request.actuator)
+
+    async def _tried(self, trial: Callable[..., Tried], *what: Any) -> Tried:
+        """A trial with what is calibrated by now."""
         async with self._busy:
             self._require()
             profile = apply(self._profile, await self.values())
-            way = (request.between[0], request.between[1])
-            robot = self._conductor.robot
-            return await asyncio.to_thread(measured_travel, robot, profile, request.actuator, way)
+            return await asyncio.to_thread(trial, self._conductor.robot, profile, *what)
 
     async def values(self) -> Calibration:
         """What is calibrated."""
@@ -125,3 +156,7 @@ class Maintenance:
         self._conductor.check_estop()
         if self._conductor.state is not State.MAINTENANCE:
             raise Refused("the robot is not in maintenance mode (`cubist calibrate` enters it)")
+
+
+def _timed(robot: Robot, profile: RobotProfile) -> Timings:
+    return measured_timing(robot.hands, profile)

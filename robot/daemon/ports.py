@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from robot.runs import FaultRecord, LinkRecord
 from robot.schedule import Schedule
+from robot.settings.profile import RobotProfile
 from solver.errors import CubistError
 
 
@@ -96,14 +97,26 @@ class Hands(Protocol):
     def open(self) -> None:
         """Connect and configure; like all motion, raises :class:`MotionFault`."""
 
-    def home(self) -> None:
-        """Find the positions of all actuators and go to the start positions."""
+    def home(self, first: Sequence[str] = ()) -> None:
+        """Find the positions of all actuators, these first, and go to the start positions."""
+
+    def forget_places(self) -> None:
+        """Everything has been set to its start: what has no sensor to be homed by is there."""
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
 
     def jog(self, actuator: str, target: int) -> int:
         """Move one homed actuator slowly (pulse in us, or steps); where it is then."""
+
+    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        """Go on with other values for the same actuators: home before anything moves.
+
+        ``fastest``: steps/s that some motors may be driven at, beyond what the profile allows.
+        """
+
+    def sensed(self, actuator: str) -> bool:
+        """Whether the actuator's end stop or index sensor is active."""
 
     def stop(self) -> None:
         """Finish the motion under way and hold; what is performed ends with ``RunStopped``."""

@@ -20,16 +20,24 @@ from robot.daemon.models import (
     MoveRequest,
     Nothing,
     Picture,
+    Play,
     RunList,
     ShutdownRequest,
+    SpeedRequest,
+    SpeedTried,
     Started,
     StartRequest,
     Status,
+    StepperRequest,
+    StepsRequest,
+    StepsTried,
     Stopped,
     StopRequest,
     Timings,
     Travel,
     TravelRequest,
+    TurnRequest,
+    TurnTried,
 )
 from robot.runs import RunRecord
 
@@ -94,6 +102,22 @@ async def _maintenance_timing(call: Call) -> BaseModel:
 
 async def _maintenance_travel(call: Call) -> BaseModel:
     return await call.maintenance.travel(call.body)
+
+
+async def _maintenance_turn(call: Call) -> BaseModel:
+    return await call.maintenance.turn(call.body)
+
+
+async def _maintenance_steps(call: Call) -> BaseModel:
+    return await call.maintenance.steps(call.body)
+
+
+async def _maintenance_speed(call: Call) -> BaseModel:
+    return await call.maintenance.speed(call.body)
+
+
+async def _maintenance_play(call: Call) -> BaseModel:
+    return await call.maintenance.play(call.body)
 
 
 async def _calibration(call: Call) -> BaseModel:
@@ -196,6 +220,42 @@ ROUTES = (
         Travel,
         _maintenance_travel,
         body=TravelRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/turn",
+        "Turn a stepper by a quarter and back",
+        TurnTried,
+        _maintenance_turn,
+        body=TurnRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/steps",
+        "Turn a stepper by whole turns and back",
+        StepsTried,
+        _maintenance_steps,
+        body=StepsRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/speed",
+        "Try how fast a stepper can be",
+        SpeedTried,
+        _maintenance_speed,
+        body=SpeedRequest,
+        errors=(409, 503),
+    ),
+    Route(
+        "POST",
+        "/maintenance/play",
+        "Measure the play behind a stepper",
+        Play,
+        _maintenance_play,
+        body=StepperRequest,
         errors=(409, 503),
     ),
     Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),

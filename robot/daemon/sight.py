@@ -61,9 +61,7 @@ class Sight:
         """See :meth:`robot.daemon.ports.Eyes.glance`."""
         with _explained():
             frame = next(iter(self._cameras.values())).capture()
-        grey = cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY)
-        small = cv2.resize(grey, GLANCE_SIZE, interpolation=cv2.INTER_AREA)
-        return frame.time_us, small.astype(np.float32)
+        return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
         """See :meth:`robot.daemon.ports.Eyes.picture`."""
@@ -122,6 +120,12 @@ def _order(look: PlannedLook, size: int) -> NDArray[np.intp]:
     site = SITES.index(look.site)
     place = site_facelets(look.orientation, size)[site * count : (site + 1) * count] % count
     return np.argsort(place)
+
+
+def small_and_grey(image: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """uint8[H, W, 3] RGB as a picture to compare with others: float32[60, 80], 0..255."""
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    return cv2.resize(grey, GLANCE_SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
 def encoded(frame: Frame) -> bytes:

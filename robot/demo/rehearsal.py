@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import cv2
 import numpy as np
@@ -24,7 +24,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.hands import LinkHands
 from robot.daemon.models import StartRequest
 from robot.daemon.ports import Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
-from robot.daemon.sight import as_cube_face
+from robot.daemon.sight import as_cube_face, small_and_grey
 from robot.daemon.states import State
 from robot.daemon.thought import Thought, motion_plan
 from robot.demo.firmware import firmware_command
@@ -38,6 +38,7 @@ from robot.twin.cube import SITES, CubeBody
 from robot.twin.incidents import Violation
 from robot.twin.pins import PinStream
 from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
 from robot.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from solver.cube import Cube
 from solver.pocket import PocketCube
@@ -59,6 +60,7 @@ SEARCH_S = 60.0
 """Far more than it takes to find a first solution."""
 NO_PICTURE = cv2.imencode(".jpg", np.zeros((8, 8, 3), dtype=np.uint8))[1].tobytes()
 
+T = TypeVar("T")
 Deed = Callable[["Rehearsal"], None]
 
 
@@ -136,22 +138,34 @@ class Rehearsal:
         with _quiet():
             return asyncio.run(self._solve())
 
+    def calibrate(self, work: Callable[[Robot, RobotProfile], T]) -> T:
+        """Do something with the robot of a daemon in maintenance; what came of it."""
+        hands = RehearsingHands(self)
+        try:
+            return work(self._parts(hands), self.profile)
+        finally:
+            hands.vanish()
+
     def due(self) -> list[Mishap]:
         """What is to happen in the motion that begins now; not to be asked for again."""
         due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
         self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
         return due
 
-    async def _solve(self) -> Verdict:
-        hands = RehearsingHands(self)
-        parts = Robot(
+    def _parts(self, hands: LinkHands) -> Robot:
+        return Robot(
             self.profile.name,
             hands,
             TruthfulEyes(self.robot),
             self._mind,
             Policy(solve_retries=self.profile.policy.solve_retries),
         )
-        conductor = Conductor(parts, RunStore(Path(self._folder.name)), version="rehearsal")
+
+    async def _solve(self) -> Verdict:
+        hands = RehearsingHands(self)
+        conductor = Conductor(
+            self._parts(hands), RunStore(Path(self._folder.name)), version="rehearsal"
+        )
         self.state = lambda: conductor.state
         await conductor.open()
         try:
@@ -174,10 +188,10 @@ class RehearsingHands(LinkHands):
         super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
         self._rehearsal = rehearsal
 
-    def home(self) -> None:
+    def home(self, first: Sequence[str] = ()) -> None:
         """See :meth:`robot.daemon.ports.Hands.home`."""
         self._expect_mishaps()
-        super().home()
+        super().home(first)
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """See :meth:`robot.daemon.ports.Hands.perform`."""
@@ -231,6 +245,7 @@ class TruthfulEyes:
     def __init__(self, robot: SimulatedRobot) -> None:
         self._robot = robot
         self._size = robot.body.size
+        self._studio = Studio(robot)
 
     def settle(self) -> None:
         """See :meth:`robot.daemon.ports.Eyes.settle`."""
@@ -255,8 +270,8 @@ class TruthfulEyes:
         return Look(planned.face, planned.camera, NO_PICTURE, colours, grid)
 
     def glance(self) -> tuple[int, Any]:
-        """See :meth:`robot.daemon.ports.Eyes.glance`: nothing is watched here."""
-        return 0, np.zeros((60, 80), np.float32)
+        """See :meth:`robot.daemon.ports.Eyes.glance`: this one is a picture."""
+        return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
 
     def picture(self, camera: str | None) -> bytes:
         """See :meth:`robot.daemon.ports.Eyes.picture`."""

@@ -114,7 +114,8 @@ class StepperSetup:
     microcontroller knows where it stands. After homing it moves to ``start_steps``, within
     ``limits``. Positions that differ by a multiple of ``period_steps`` are the same: what turns
     for ever and looks the same again after that. Homing ends with steps forwards, as every motion
-    of one with play (``backlash_steps``) does.
+    of one with play (``backlash_steps``) does. ``fastest`` steps/s are allowed where calibration
+    tries more than ``limits``.
     """
 
     name: str
@@ -133,6 +134,7 @@ class StepperSetup:
     enable_high: bool = False
     safe_off: bool = True
     must_home: bool = True
+    fastest: float = 0.0
 
     @property
     def start(self) -> int:
@@ -161,6 +163,7 @@ class StepperSetup:
         """As it is sent."""
         homing, check = self.homing, self.check
         sensor = homing or check
+        fastest = max(self.limits.max_speed, self.fastest)
         return ConfigActuator(
             kind=Kind.STEPPER,
             flags=self._flags(),
@@ -170,7 +173,7 @@ class StepperSetup:
             sensor_pin=sensor.pin if sensor else NO_PIN,
             minimum=self.minimum_steps,
             maximum=self.maximum_steps,
-            min_interval=max(MIN_INTERVAL, int(TICKS_PER_S / self.limits.max_speed * 0.9)),
+            min_interval=max(MIN_INTERVAL, int(TICKS_PER_S / fastest * 0.9)),
             home_position=self.homed_at,
             home_interval=_interval(homing.speed) if homing else 0,
             home_slow_interval=_interval(homing.slow_speed) if homing else 0,

@@ -101,21 +101,26 @@ class Link:
             await self._session.close()
             self._session = None
 
-    async def configure(self) -> None:
+    async def configure(self, anew: bool = False) -> None:
         """End what the firmware is doing, clear any old fault, and tell it its actuators.
 
         One that knows them already, from this program or from one that was killed, goes on where
-        it is: it also knows where they stand. Else its outputs are off afterwards.
+        it is: it also knows where they stand. Else, or if it is to begin ``anew``, its outputs are
+        off afterwards.
         """
         self._uploaded = ()
         await self._command(Abort())
         await self._at_rest()
         wanted = configuration(self.actuators, self._silence_hold_ms)
         told = await self._open_session.positions()
-        known = told.config_crc == configuration_crc(wanted)
+        known = not anew and told.config_crc == configuration_crc(wanted)
         await self._command(Clear(), *([] if known else wanted))
         self._places = told_places(told, self.actuators) if known else {}
         self._positions, self._under_way = {}, None
+
+    def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
+        """The same actuators set up otherwise, from the next :meth:`configure` on."""
+        self.actuators = tuple(actuators)
 
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start."""

@@ -40,9 +40,13 @@ class LinkThread:
         """See :meth:`Link.open`."""
         return self._wait(self._link.open())
 
-    def configure(self) -> None:
+    def configure(self, anew: bool = False) -> None:
         """See :meth:`Link.configure`."""
-        self._wait(self._link.configure())
+        self._wait(self._link.configure(anew))
+
+    def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
+        """See :meth:`Link.adopt`."""
+        self._link.adopt(actuators)
 
     def home(self, names: Sequence[str] | None = None) -> None:
         """See :meth:`Link.home`."""

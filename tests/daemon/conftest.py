@@ -6,7 +6,7 @@ import asyncio
 import json
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from robot.daemon.ports import (
 from robot.daemon.server import make_app, serving
 from robot.runs import LinkRecord, RunStore
 from robot.schedule import Schedule
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -62,7 +62,7 @@ class FakeHands:
         if self.open_fault:
             raise self.open_fault
 
-    def home(self) -> None:
+    def home(self, first: Sequence[str] = ()) -> None:
         self._stopped.clear()
         self.done.append("home")
 
@@ -82,6 +82,15 @@ class FakeHands:
     def jog(self, actuator: str, target: int) -> int:
         self.done.append(f"jog {actuator} {target}")
         return target
+
+    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        self.done.append("adopt")
+
+    def sensed(self, actuator: str) -> bool:
+        return False
+
+    def forget_places(self) -> None:
+        self.done.append("forget")
 
     def stop(self) -> None:
         self.done.append("stop")

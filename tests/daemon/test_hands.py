@@ -125,7 +125,7 @@ class BoardOf:
             Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
         )
 
-    def configure(self) -> None:
+    def configure(self, anew: bool) -> None:
         pass
 
     def close(self) -> None:

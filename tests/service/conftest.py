@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -59,7 +60,8 @@ class Bench:
     async def daemon(self) -> AsyncIterator[tuple[Child, DaemonView]]:
         """A daemon that answers."""
         command = [
-            *(sys.executable, "-m", "robot.daemon.main", "--profile", self.profile.name),
+            *(sys.executable, "-X", "faulthandler", "-m", "robot.daemon.main"),
+            *("--profile", self.profile.name),
             *("--runtime-dir", str(self.folder), "--state-dir", str(self.state_dir)),
             *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
         ]
@@ -67,6 +69,9 @@ class Bench:
             try:
                 await view.ready()
             except DemoFault:
+                if child.process.returncode is None:
+                    child.process.send_signal(signal.SIGABRT)  # where is it?
+                    await child.process.wait()
                 pytest.fail(f"{child.process.returncode}: {child.log.read_text()}")
             yield child, view
 

@@ -108,7 +108,7 @@ async def test_nothing_is_found_in_maintenance(bench: Bench) -> None:
                 *("--max-examples", "40", "--seed", "1"),
                 *(
                     "--include-path-regex",
-                    "^/(calibration|maintenance/(home|move|picture))",
+                    "^/(calibration|maintenance/(home|move|picture|turn|steps|speed|play))",
                 ),
             )
         await assert_well(bench, view)
