@@ -10,6 +10,7 @@ from robot.cli.interactive import interactively, position_options, set_or_ask
 from robot.cli.measuring import colours, gripper, timing, travel
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import maintenance
+from robot.cli.stepping import stepper
 from robot.cli.wizard import wizard
 
 
@@ -55,24 +56,5 @@ def servo(
     return set_or_ask(key, target, save, profile, as_json)
 
 
-@calibrate.command()
-@click.argument("actuator", required=False)
-@click.argument("position", required=False)
-@position_options
-def stepper(
-    actuator: str | None,
-    position: str | None,
-    target: int | None,
-    save: bool,
-    profile: str | None,
-    as_json: bool,
-) -> int:
-    """Set the named POSITION of stepper ACTUATOR, in steps from home; asks what is not given."""
-    if actuator is None or position is None:
-        return interactively("stepper", profile, as_json)
-    key = f"actuators.{actuator}.positions_steps.{position}"
-    return set_or_ask(key, target, save, profile, as_json)
-
-
-for _command in (camera, colours, timing, travel, gripper, wizard):
+for _command in (stepper, camera, colours, timing, travel, gripper, wizard):
     calibrate.add_command(_command)

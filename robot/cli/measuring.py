@@ -9,7 +9,7 @@ import click
 
 from robot.cli.interactive import interactively, position_options, set_or_ask
 from robot.cli.output import ExitCode, emit, json_option, note
-from robot.cli.positions import TABLES, NoSuchActuator, maintenance
+from robot.cli.positions import TABLES, NoSuchActuator, keep, maintenance
 from robot.daemon.client import ControlClient
 
 FACES = "URFDLB"
@@ -51,9 +51,7 @@ def travel(actuator: str, start: str, end: str, save: bool, as_json: bool) -> in
     with maintenance() as client:
         body = {"actuator": actuator, "between": [start, end]}
         seen = client.call("POST", "/maintenance/travel", body)
-        kept = save and bool(seen["values"])
-        if kept:
-            client.call("PUT", "/calibration", {"values": seen["values"]})
+        kept = keep(client, seen["values"], save)
     tell_travel(seen | {"saved": kept}, as_json)
     return ExitCode.DONE if seen["measured_us"] is not None else ExitCode.NO
 
@@ -99,18 +97,15 @@ def measure_colours(solved: bool, facelets: str | None, save: bool) -> dict[str,
         if solved:
             facelets = _solved(client)
         seen = client.call("POST", "/maintenance/colours", {"facelets": facelets})
-        if save:
-            client.call("PUT", "/calibration", {"values": seen["values"]})
-    return seen | {"saved": save}
+        kept = keep(client, seen["values"], save)
+    return seen | {"saved": kept}
 
 
 def measure_timing(save: bool) -> dict[str, Any]:
     """Have the robot perform its operations; what they took, and whether corrections were kept."""
     with maintenance() as client:
         found = client.call("POST", "/maintenance/timing", {})
-        kept = save and bool(found["values"])
-        if kept:
-            client.call("PUT", "/calibration", {"values": found["values"]})
+        kept = keep(client, found["values"], save)
     return found | {"saved": kept}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from robot.cli.output import emit, note
@@ -39,10 +39,16 @@ def set_position(key: str, target: int, save: bool, profile: str | None) -> dict
         now = present(client, key, profile)
         client.call("POST", "/maintenance/home", {})
         client.call("POST", "/maintenance/move", {"actuator": actuator, "to": target})
-        kept = save and target != now
-        if kept:
-            client.call("PUT", "/calibration", {"values": {key: target}})
+        kept = keep(client, {key: target}, save and target != now)
     return {"key": key, "before": now, "after": target, "saved": kept}
+
+
+def keep(client: ControlClient, values: Mapping[str, Any], save: bool = True) -> bool:
+    """Keep values, if there are any and that is wanted; whether they were."""
+    kept = save and bool(values)
+    if kept:
+        client.call("PUT", "/calibration", {"values": dict(values)})
+    return kept
 
 
 def tell(done: dict[str, Any], as_json: bool) -> None:
@@ -69,7 +75,7 @@ def present(client: ControlClient, key: str, profile: str | None) -> int:
     document: Any = load_profile(profile or calibrated["robot"]).model_dump(mode="json")
     for part in key.split("."):
         if not isinstance(document, dict) or part not in document:
-            known = ", ".join(document) if isinstance(document, dict) else "none"
+            known = ", ".join(document) if isinstance(document, dict) and document else "none"
             raise NoSuchActuator(f"{key}: there is no {part}; there is {known}")
         document = document[part]
     return int(document)

@@ -13,11 +13,15 @@ from robot.cli.camera import LookedAt
 from robot.cli.interactive import require_terminal, show_screens
 from robot.cli.measuring import measure_colours, measure_timing, tell_colours, tell_timing
 from robot.cli.output import ExitCode, emit, json_option, note
-from robot.cli.positions import TABLES, maintenance, present, set_position, tell
+from robot.cli.positions import TABLES, keep, maintenance, present, set_position, tell
+from robot.cli.ramp import stepper_of, steppers_of
 from robot.daemon.client import ControlClient, NoDaemon
 from robot.settings import RobotProfile, load_profile
 
-STEPS = ("home", "positions", "camera", "colours", "timing")
+STEPS = ("home", "steppers", "positions", "travel", "camera", "colours", "timing")
+
+FOR_EYES = frozenset({"travel"})
+"""Steps that need somebody who watches: left out when nobody is asked."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +59,20 @@ def wizard(
     as_json: bool,
 ) -> int:
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
+    from robot.cli.guide.app import steps_of
+
     robot = load_profile(profile)
     answers = Answers(profile, as_json, _given(robot, settings))
-    steps = [step for step in STEPS if step not in skip]
+    needed = steps_of(robot)
+    steps = [step for step in STEPS if step in needed and step not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
     with _robot_to_calibrate(robot, simulated):
         if not yes:
             return show_screens(robot, steps, as_json)
-        for number, step in enumerate(steps):
-            note(f"step {number + 1} of {len(steps)}: {step}")
+        unasked = [step for step in steps if step not in FOR_EYES]
+        for number, step in enumerate(unasked):
+            note(f"step {number + 1} of {len(unasked)}: {step}")
             _PERFORM[step](robot, answers)
     note("all steps are done; `cubist calibration diff` shows what was kept")
     return ExitCode.DONE
@@ -104,6 +112,24 @@ def _home(_: RobotProfile, answers: Answers) -> None:
     _say({"step": "home", "homed": True}, answers.as_json, "everything is at its start position")
 
 
+def _steppers(robot: RobotProfile, answers: Answers) -> None:
+    """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
+    fast a motor may be is found out with somebody there."""
+    with maintenance() as client:
+        for name in steppers_of(robot):
+            rotary = stepper_of(robot, name).steps_per_turn is not None
+            for what in ("steps", "play") if rotary else ("play",):
+                found = client.call("POST", f"/maintenance/{what}", {"actuator": name})
+                kept = keep(client, found["values"])
+                document = {"step": "steppers", "what": what} | found | {"saved": kept}
+                _say(document, answers.as_json, f"{name}, {what}: {_seen(found)}")
+
+
+def _seen(found: dict[str, Any]) -> str:
+    value = found.get("found_steps", found.get("play_steps"))
+    return "nothing sees it" if value is None else f"{value} steps"
+
+
 def _positions(robot: RobotProfile, answers: Answers) -> None:
     """Every named position of every actuator; those not told are moved to, as they are."""
     for key in _keys_of(robot):
@@ -134,6 +160,7 @@ def _timing(_: RobotProfile, answers: Answers) -> None:
 
 _PERFORM: dict[str, Callable[[RobotProfile, Answers], None]] = {
     "home": _home,
+    "steppers": _steppers,
     "positions": _positions,
     "camera": _camera,
     "colours": _colours,

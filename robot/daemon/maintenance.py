@@ -112,7 +112,7 @@ class Maintenance:
 
     async def steps(self, request: StepsRequest) -> StepsTried:
         """Turn a stepper by whole turns and back."""
-        return await self._tried(tried_steps, request.actuator, request.turns)
+        return await self._tried(tried_steps, request)
 
     async def speed(self, request: SpeedRequest) -> SpeedTried:
         """Try how fast a stepper can be."""

@@ -194,7 +194,11 @@ class TurnTried(Document):
 
 
 class StepsRequest(StepperRequest):
-    """So many turns and back."""
+    """So many turns of so many steps (None: as calibrated) and back."""
+
+    turn_steps: Annotated[int, BeforeValidator(_whole)] | None = Field(
+        default=None, ge=4, le=1_000_000, multiple_of=4
+    )
 
     turns: Annotated[int, BeforeValidator(_whole)] = Field(default=1, ge=1, le=20)
 

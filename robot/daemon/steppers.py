@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from robot.daemon.models import Play, SpeedRequest, SpeedTried, StepsTried, TurnTried
+from robot.daemon.models import Play, SpeedRequest, SpeedTried, StepsRequest, StepsTried, TurnTried
 from robot.daemon.ports import BadOrder, MotionFault, Robot
 from robot.daemon.stillness import Stillness
 from robot.link import StepperSetup
@@ -177,20 +177,24 @@ def tried_turn(robot: Robot, profile: RobotProfile, name: str, inverted: bool) -
     return TurnTried(actuator=name, steps=way, inverted=inverted, values=values)
 
 
-def tried_steps(robot: Robot, profile: RobotProfile, name: str, turns: int) -> StepsTried:
+def tried_steps(robot: Robot, profile: RobotProfile, request: StepsRequest) -> StepsTried:
     """So many whole turns and back; whether the camera says that they were whole.
 
     If not it looks for a turn among those that a wrong microstep switch makes. Raises
     ``MotionFault``, and ``BadOrder`` for a motor that does not turn round.
     """
-    if _stepper(profile, name).steps_per_turn is None:
+    name = request.actuator
+    kept = _stepper(profile, name).steps_per_turn
+    if kept is None:
         raise BadOrder(f"actuator: {name} only goes to and fro: set its positions instead")
-    with _trying(robot, profile, name, {}) as motor:
-        way, turn = motor.way(turns * motor.turn_steps), motor.turn_steps
+    otherwise = {"steps_per_turn": request.turn_steps or kept, "turn_check": None}
+    with _trying(robot, profile, name, otherwise) as motor:
+        turn = motor.turn_steps
+        way = motor.way(request.turns * turn)
         motor.go(motor.start + way)
         motor.go(motor.start)
-        found = _turn_seen(motor) if way == turns * turn else None
-    values = {f"actuators.{name}.steps_per_turn": found} if found not in {None, turn} else {}
+        found = _turn_seen(motor) if way == request.turns * turn else None
+    values = {f"actuators.{name}.steps_per_turn": found} if found not in {None, kept} else {}
     return StepsTried(actuator=name, steps=way, turn_steps=turn, found_steps=found, values=values)
 
 
@@ -365,7 +369,7 @@ def _trying(
         _home_as_usual(robot, blind="homing" in otherwise)
         robot.hands.adopt(trial, {name: fastest} if fastest else {})
         robot.hands.home()
-        yield _Motor(robot, settings, setup)
+        yield _Motor(robot, gentle, setup)
         robot.hands.home()
     finally:
         robot.hands.adopt(profile, {})

@@ -33,6 +33,8 @@ class FakeClient:
         self.values: dict[str, Any] = {}
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
+        self.trials: dict[str, dict[str, Any]] = {}
+        self.robot = "cubotino"
         self._jpeg = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
 
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -43,7 +45,7 @@ class FakeClient:
             merged = self.values | body["values"]
             self.values = {key: value for key, value in merged.items() if value is not None}
         if path == "/calibration":
-            return {"format": 1, "robot": "cubotino", "values": self.values}
+            return {"format": 1, "robot": self.robot, "values": self.values}
         if path.startswith("/maintenance/picture"):
             return {"jpeg": base64.b64encode(self._jpeg).decode()}
         if path == "/maintenance/move":
@@ -53,6 +55,8 @@ class FakeClient:
         if path == "/maintenance/colours":
             light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
             return {"facelets": body["facelets"], "values": {"colours": {"linear_rgb": light}}}
+        if path in self.trials:
+            return self.trials[path] | {"speed_steps_per_s": (body or {}).get("speed_steps_per_s")}
         return self.timings if path == "/maintenance/timing" else {}
 
     @property
@@ -222,11 +226,98 @@ async def test_the_menu_leads_everywhere_and_all_goes_through_all(
         while app.screen.sub_title:
             seen.append(app.screen.sub_title)
             await press(pilot, "n")
-        assert seen == [f"step {n} of 5: {name}" for n, name in enumerate(STEPS, 1)]
+        steps = [name for name in STEPS if name != "steppers"]  # it has none
+        assert seen == [f"step {n} of 6: {name}" for n, name in enumerate(steps, 1)]
         await press(pilot, "down", "enter", "enter")
         assert "start position" in message(pilot)
         await press(pilot, "escape", "ctrl+q")
     assert app.return_value == 0
+
+
+@pytest.fixture
+def table_session(client: FakeClient) -> CalibrationSession:
+    """A robot whose table is a stepper."""
+    client.robot = "mindcuber"
+    return CalibrationSession(client, load_profile("mindcuber"))  # type: ignore[arg-type]
+
+
+async def on_row(pilot: Pilot[int], what: str) -> None:
+    """Enter the row of the table that says this."""
+    table = pilot.app.screen.query_one(DataTable)
+    rows = [table.get_row_at(number) for number in range(table.row_count)]
+    number = next(number for number, row in enumerate(rows) if what in row)
+    table.move_cursor(row=number)
+    await press(pilot, "enter")
+
+
+async def test_a_stepper_is_calibrated_step_by_step(
+    table_session: CalibrationSession, client: FakeClient
+) -> None:
+    client.trials = {
+        "/maintenance/turn": {"steps": 400},
+        "/maintenance/steps": {"found_steps": 3200, "turn_steps": 1600},
+        "/maintenance/play": {"play_steps": 12, "within_steps": 4, "seen_by": "camera"},
+    }
+    app = CalibrationApp(table_session, [screens_for("stepper", table_session.profile)])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await on_row(pilot, "direction")
+        await press(pilot, "m", "x", "enter", "escape")
+        assert client.values == {"actuators.table.invert_direction": True}
+        await on_row(pilot, "steps")
+        await press(pilot, "down", "up", "m")
+        assert "3200 steps are a turn" in message(pilot)
+        await press(pilot, "enter", "escape")
+        assert client.values["actuators.table.steps_per_turn"] == 3200
+        await on_row(pilot, "backlash")
+        await press(pilot, "m", "up", "enter", "escape")
+        assert client.values["actuators.table.backlash_steps"] == 13
+        await press(pilot, "ctrl+z", "ctrl+z", "ctrl+z")
+    assert client.values == {}
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_ramp_ends_with_the_first_lost_steps(
+    table_session: CalibrationSession, client: FakeClient, asked: bool
+) -> None:
+    good = {"lost": None if asked else False, "seen_by": "camera", "square": True}
+    client.trials = {"/maintenance/speed": good | {"reached_steps_per_s": 1e6}}
+    app = CalibrationApp(table_session, [screens_for("stepper", table_session.profile)])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await on_row(pilot, "speed")
+        if asked:
+            await press(pilot, "m", "y", "y", "x")
+            assert "set table and the cube square" in message(pilot)
+        else:
+            await press(pilot, "m")
+            assert "no steps were lost at all" in message(pilot)
+        await press(pilot, "enter")
+    # 800, 920, 1058 steps/s; or four times what it may now, in steps of 15 percent.
+    tried = [body["speed_steps_per_s"] for path, body in client.asked if path == "/speed"]
+    last_good = tried[1] if asked else tried[-1]
+    assert tried[:3] == [800, 920, 1058]
+    assert client.values == {"actuators.table.max_speed_steps_per_s": round(0.8 * last_good)}
+
+
+@pytest.mark.parametrize("seen", [True, False])
+async def test_travel_is_measured_or_set_by_eye(
+    session: CalibrationSession, client: FakeClient, seen: bool
+) -> None:
+    answer = {"measured_us": 300_000 if seen else None, "within_us": 40_000}
+    client.trials = {"/maintenance/travel": answer}
+    app = CalibrationApp(session, [STEPS["travel"][1]])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "m")
+        if not seen:
+            assert "use your eyes" in message(pilot)
+            await press(pilot, "pageup", "down")
+        await press(pilot, "enter", "escape")
+    rows = client.values["actuators.holder.travel"]
+    assert rows[0]["ms"] == (340 if seen else 790)
+    assert rows[0]["held_ms"] == pytest.approx(rows[0]["ms"] * 800 / 700, abs=0.1)
+    assert [row["ms"] for row in rows[1:]] == [700, 1470]
 
 
 @pytest.mark.parametrize(
@@ -234,6 +325,7 @@ async def test_the_menu_leads_everywhere_and_all_goes_through_all(
     [
         ("servo", "cubotino", {"holder", "lid"}),
         ("stepper", "cubotino", set()),
+        ("stepper", "mindcuber", {"table"}),
         ("gripper", "two-arm", {"right-jaw", "down-jaw"}),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.daemon.models import SpeedRequest, SpeedTried
+from robot.daemon.models import SpeedRequest, SpeedTried, StepsRequest
 from robot.daemon.ports import BadOrder, Robot
 from robot.daemon.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.demo.rehearsal import Rehearsal
@@ -16,6 +16,8 @@ from robot.twin.cube import CubeBody, scrambled
 
 STALL = 2400
 """Half as much again as the table of the profile is meant to do."""
+
+TABLE = StepsRequest(actuator="table")
 
 INDEX = {
     "direction": 1,
@@ -85,7 +87,7 @@ def test_play_is_measured(homing: bool, play: int) -> None:
 def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
     with robot_of(flipper(play=8)) as r:
         wrong = flipper(play=8, steps_per_turn=said)
-        tried = r.calibrate(lambda robot, _: tried_steps(robot, wrong, "table", 1))
+        tried = r.calibrate(lambda robot, _: tried_steps(robot, wrong, TABLE))
         assert tried.found_steps == found
         assert bool(tried.values) == (said != found)
         assert r.robot.violations == []
@@ -93,7 +95,7 @@ def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
 
 def test_even_a_solved_cube_tells_a_turn_from_a_half_one() -> None:
     with robot_of(flipper(), CubeBody("".join(face * 9 for face in "URFDLB"))) as r:
-        tried = r.calibrate(lambda robot, profile: tried_steps(robot, profile, "table", 1))
+        tried = r.calibrate(lambda robot, profile: tried_steps(robot, profile, TABLE))
     assert (tried.found_steps, tried.values) == (1600, {})
 
 

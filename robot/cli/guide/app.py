@@ -15,12 +15,16 @@ from robot.cli.guide.measures import ColoursScreen, HomeScreen, TimingScreen
 from robot.cli.guide.positions import JogScreen, PositionsScreen
 from robot.cli.guide.screens import StepScreen
 from robot.cli.guide.session import CalibrationSession, Position
+from robot.cli.guide.steppers import SteppersScreen
+from robot.cli.guide.travel import TravelsScreen
 from robot.settings import RobotProfile
 from robot.settings.mechanisms import GrippersSettings
 
 STEPS: dict[str, tuple[str, Callable[[], StepScreen]]] = {
     "home": ("Home: does everything reach its start position?", HomeScreen),
+    "steppers": ("Stepper motors: direction, steps, speed, backlash", SteppersScreen),
     "positions": ("Positions of servos, steppers and grippers", PositionsScreen),
+    "travel": ("Travel: how long servos really take", TravelsScreen),
     "camera": ("Camera: picture, focus, light, where the faces are", CameraScreen),
     "colours": ("Colours of the cube", ColoursScreen),
     "timing": ("Timing: how long each operation really takes", TimingScreen),
@@ -56,6 +60,7 @@ class CalibrationApp(App[int]):
         super().__init__()
         self.session = session
         self.title = f"Calibrating {session.profile.title}"
+        self._steps = steps_of(session.profile)
         self._first = list(first)
         self._with_menu = not first
 
@@ -68,7 +73,7 @@ class CalibrationApp(App[int]):
             id="help",
         )
         options = [Option("Everything, step by step: for a new robot", id=ALL)]
-        options += [Option(title, id=name) for name, (title, _) in STEPS.items()]
+        options += [Option(title, id=name) for name, (title, _) in self._steps.items()]
         yield OptionList(*options)
         yield Static("", id="message")
         yield Footer()
@@ -81,7 +86,7 @@ class CalibrationApp(App[int]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go to the step chosen."""
         name = str(event.option_id)
-        chosen = STEPS.values() if name == ALL else [STEPS[name]]
+        chosen = self._steps.values() if name == ALL else [self._steps[name]]
         self._go_through([screen for _, screen in chosen])
 
     def action_leave(self) -> None:
@@ -108,9 +113,16 @@ def screens_for(kind: str, profile: RobotProfile) -> Callable[[], StepScreen]:
     if kind == "gripper":
         jaws = _jaws(profile)
         return lambda: PositionsScreen(lambda one: one.actuator in jaws)
-    if kind in {"servo", "stepper"}:
+    if kind == "servo":
         return lambda: PositionsScreen(lambda one: profile.actuators[one.actuator].kind == kind)
-    return STEPS[kind][1]
+    return STEPS["steppers" if kind == "stepper" else kind][1]
+
+
+def steps_of(profile: RobotProfile) -> dict[str, tuple[str, Callable[[], StepScreen]]]:
+    """The steps that this robot needs: one without steppers, or without servos, needs fewer."""
+    kinds = {actuator.kind for actuator in profile.actuators.values()}
+    needless = {"steppers": "stepper", "travel": "servo"}
+    return {name: step for name, step in STEPS.items() if needless.get(name) in {None, *kinds}}
 
 
 def jog_screen(position: Position) -> Callable[[], StepScreen]:

@@ -88,6 +88,11 @@ class CalibrationSession:
         self._homed = True
         return self._client.call("POST", "/maintenance/timing", {})
 
+    def trial(self, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Try something on one actuator: ``turn``, ``steps``, ``speed``, ``play``, ``travel``."""
+        self._homed = False
+        return self._client.call("POST", f"/maintenance/{what}", dict(body))
+
     def keep(self, values: Mapping[str, Any]) -> None:
         """Keep calibrated values from now on."""
         before = self._calibration().values

@@ -1,0 +1,146 @@
+"""``cubist calibrate stepper``, on a daemon whose motor loses steps above a speed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from robot.cli import stepping
+from robot.cli.main import run
+from robot.cli.ramp import Ramp
+from robot.settings import load_profile
+
+LIMIT = 2400
+KEY = "actuators.table"
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+class Daemon:
+    """Answers as the daemon of a flipper would, whose table is a stepper."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.sees = True
+        self.turns: list[bool] = []
+
+    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        if path == "/calibration":
+            self.values |= body["values"] if method == "PUT" else {}
+            return {"format": 1, "robot": "mindcuber", "values": self.values}
+        return dict(getattr(self, path.rpartition("/")[2])(body))
+
+    def turn(self, body: Any) -> dict[str, Any]:
+        self.turns.append(body["inverted"])
+        values = {f"{KEY}.invert_direction": body["inverted"]}
+        return {"steps": 400, "inverted": body["inverted"], "values": values}
+
+    def steps(self, body: Any) -> dict[str, Any]:
+        found = 3200 if self.sees else None
+        return {"steps": 1600 * body["turns"], "turn_steps": 1600, "found_steps": found}
+
+    def speed(self, body: Any) -> dict[str, Any]:
+        speed = body.get("speed_steps_per_s", 1600)
+        return {
+            "speed_steps_per_s": speed,
+            "acceleration_steps_per_s2": body.get("acceleration_steps_per_s2", 8000),
+            "reached_steps_per_s": min(speed, 3000),
+            "lost": speed > LIMIT if self.sees else None,
+            "seen_by": "camera",
+            "square": True,
+        }
+
+    def play(self, body: Any) -> dict[str, Any]:
+        play = 12 if self.sees else None
+        return {"play_steps": play, "within_steps": 4, "seen_by": "camera"}
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
+    fake = Daemon()
+
+    @contextlib.contextmanager
+    def maintenance() -> Iterator[Daemon]:
+        yield fake
+
+    monkeypatch.setattr(stepping, "maintenance", maintenance)
+    return fake
+
+
+@pytest.fixture
+def ask(daemon: Daemon, capfd: pytest.CaptureFixture[str]) -> Ask:
+    def call(*arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+        capfd.readouterr()
+        code = run(["calibrate", "stepper", *arguments, "--json"])
+        out, err = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return call
+
+
+def test_a_wrong_direction_is_turned_round(daemon: Daemon, ask: Ask) -> None:
+    code, (told,), _ = ask("direction", "table")
+    assert (code, told["went"], told["saved"]) == (1, None, False)
+    assert ask("direction", "table", "--went", "right")[1][0]["inverted"] is False
+    assert daemon.values == {}
+    assert ask("direction", "table", "--went", "wrong")[1][0]["saved"] is True
+    assert daemon.values == {f"{KEY}.invert_direction": True}
+    assert daemon.turns == [False, False, False, True]
+
+
+def test_the_ramp_ends_where_steps_are_lost(daemon: Daemon, ask: Ask) -> None:
+    code, told, _ = ask("speed", "table", "--from", "2000")
+    assert code == 0
+    assert [(one["tried"], one["lost"]) for one in told[:-1]] == [
+        (2000, False),
+        (2300, False),
+        (2645, True),
+    ]
+    assert (told[-1]["last_good"], told[-1]["after"], told[-1]["saved"]) == (2300, 1840, True)
+    assert daemon.values == {f"{KEY}.max_speed_steps_per_s": 1840}
+
+
+def test_a_motor_that_is_never_good_keeps_its_limits(daemon: Daemon, ask: Ask) -> None:
+    code, told, _ = ask("speed", "table", "--from", "2500")
+    assert (code, told[-1]["after"], daemon.values) == (1, None, {})
+
+
+def test_limits_under_load_are_kept_together(daemon: Daemon, ask: Ask) -> None:
+    code, _, _ = ask("acceleration", "table", "--held", "--last-good", "10000")
+    assert code == 0
+    assert daemon.values == {
+        f"{KEY}.held": {"max_speed_steps_per_s": 1000.0, "max_acceleration_steps_per_s2": 8000}
+    }
+
+
+def test_what_nobody_sees_is_asked_for(daemon: Daemon, ask: Ask) -> None:
+    daemon.sees = False
+    assert ask("speed", "table")[0] == 2
+    assert ask("steps", "table")[0] == 1
+    assert ask("backlash", "table")[0] == 1
+    assert ask("steps", "table", "--turned", "180")[1][0]["found_steps"] == 3200
+    assert ask("backlash", "table", "--to", "7", "--try")[1][0]["saved"] is False
+    assert daemon.values == {f"{KEY}.steps_per_turn": 3200}
+
+
+def test_what_the_camera_sees_is_kept(daemon: Daemon, ask: Ask) -> None:
+    assert ask("steps", "table", "--try")[1][0]["saved"] is False
+    assert ask("backlash", "table")[1][0]["saved"] is True
+    assert daemon.values == {f"{KEY}.backlash_steps": 12}
+
+
+def test_only_steppers_have_steps(ask: Ask) -> None:
+    code, _, err = ask("speed", "arm")
+    assert code == 2
+    assert "mindcuber has no stepper arm; there is table" in err
+
+
+def test_a_short_way_ends_a_ramp() -> None:
+    ramp = Ramp(load_profile("mindcuber"), "table", "speed")
+    ramp.note({"speed_steps_per_s": 800, "reached_steps_per_s": 700}, lost=False)
+    assert (ramp.wanted, ramp.good) == (None, 800)
+    assert "too short" in ramp.ended
