@@ -297,6 +297,7 @@ _OUTCOMES: dict[str, Outcome] = {
     "face-covered": "face-covered",
     "cube-slipped": "slipped",
     "home-missing": "jammed",
+    "home-stuck": "jammed",
     "not-in-place": "jammed",
 }
 """How a job ends, by the code of what ended it; everything else is a ``fault``."""

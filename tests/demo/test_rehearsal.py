@@ -73,6 +73,12 @@ def cut_the_power_of_the_board(r: Rehearsal) -> None:
     r.board.reset()
 
 
+def cut_all_power(r: Rehearsal) -> None:
+    """Nobody is left who knows anything."""
+    r.port.unplug()
+    r.board.reset()
+
+
 def stop_the_host(r: Rehearsal) -> None:
     r.loop.pass_time(2.0)
 
@@ -176,6 +182,24 @@ def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
         assert_solved(r.solve())
 
 
+@pytest.mark.parametrize(
+    ("profile", "after_s", "excused"),
+    [
+        # The lid lets go of a layer that is half turned: what it was doing is not known any more.
+        ("cubotino", 5.0, frozenset({"layer-not-square"})),
+        ("sensors", 0.4, frozenset()),
+        pytest.param("two-arm", 3.0, frozenset(), marks=pytest.mark.long),
+    ],
+)
+def test_after_a_power_cut_of_everything_the_next_start_is_clean(
+    profile: str, after_s: float, excused: frozenset[str]
+) -> None:
+    with rehearsal(profile, Mishap(cut_all_power, State.TURNING, after_s)) as r:
+        assert r.solve().record.outcome == "fault"
+        r.port.plug()
+        assert_solved(r.solve(), excused)
+
+
 @pytest.mark.parametrize("profile", ["cubotino", "sensors"])
 def test_an_emergency_stop_is_obeyed_and_told(profile: str) -> None:
     with rehearsal(profile, Mishap(corrupted_emergency_stops, after_s=EARLY_S)) as r:
@@ -219,8 +243,20 @@ def test_a_jam_is_caught_after_the_turn() -> None:
         verdict = r.solve()
         assert verdict.violations == ()
         assert verdict.state is State.FAULT and verdict.faults[0] == "not-in-place"
+        assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 2)
         assert "front" in verdict.record.reason
         r.robot.jam("front", jammed=False)
+        assert_solved(r.solve())
+
+
+def test_a_policy_of_no_retries_asks_at_once() -> None:
+    document = with_sensors().model_dump(mode="json", exclude_unset=True)
+    profile = RobotProfile.model_validate(document | {"policy": {"solve_retries": 0}})
+    with Rehearsal(profile, scrambled(3, 1), mishaps=[Mishap(lose_steps, after_s=EARLY_S)]) as r:
+        verdict = r.solve()
+        assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 1)
+        assert (verdict.state, verdict.fault) == (State.FAULT, "not-in-place")
+        assert verdict.record.faults[0].remedy
         assert_solved(r.solve())
 
 
@@ -239,6 +275,7 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
         verdict = r.solve()
         assert verdict.violations == ()
         assert (verdict.state, verdict.fault) == (State.FAULT, named)
+        assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 2)
         assert "left" in verdict.record.reason
         r.robot.stick_end_stop("left", None)
         assert_solved(r.solve())
