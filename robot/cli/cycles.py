@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from robot.cli.following import watch
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.daemon.client import ControlClient
-
-POLL_S = 0.2
 
 
 @click.command()
@@ -28,7 +26,7 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     records: list[dict[str, Any]] = []
     try:
         for number in range(cycles):
-            records.append(_cycle(client))
+            records.append(_cycle(client, f"{number + 1}/{cycles}  "))
             _tell(number + 1, cycles, records[-1], as_json)
             if records[-1]["outcome"] != "solved" and not keep_going:
                 break
@@ -68,19 +66,15 @@ def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return figures
 
 
-def _cycle(client: ControlClient) -> dict[str, Any]:
+def _cycle(client: ControlClient, about: str) -> dict[str, Any]:
     """One scramble and one solve; the record of whichever ended the cycle."""
-    scrambled = _wait(client, client.start("scramble"))
-    if scrambled["outcome"] != "done":
-        return scrambled
-    return _wait(client, client.start("solve"))
+    scrambled = _done(client, "scramble", about)
+    return scrambled if scrambled["outcome"] != "done" else _done(client, "solve", about)
 
 
-def _wait(
-    client: ControlClient, run_id: str, sleep: Callable[[float], None] = time.sleep
-) -> dict[str, Any]:
-    while (job := client.status()["job"]) is not None and job["run"] == run_id:
-        sleep(POLL_S)
+def _done(client: ControlClient, kind: str, about: str) -> dict[str, Any]:
+    run_id = client.start(kind)
+    watch(client, run_id, about=f"{about}{kind}: ")
     return client.run(run_id)
 
 

@@ -37,7 +37,7 @@ def follow(
 ) -> int:
     """Show a job until it ends. Ctrl-C stops the robot."""
     try:
-        _watch(client, run_id, sleep)
+        watch(client, run_id, sleep)
     except KeyboardInterrupt:
         note("stopping the robot")
         client.stop()
@@ -72,10 +72,16 @@ def _tell_remedy(record: Mapping[str, Any]) -> None:
         note(f"What to do: {remedy}")
 
 
-def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:
+def watch(
+    client: ControlClient,
+    run_id: str,
+    sleep: Callable[[float], None] = time.sleep,
+    about: str = "",
+) -> None:
+    """Show a job until it ends, each step with what it is ``about`` in front."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        _tell_steps(client, run_id, sleep)
+        _tell_steps(client, run_id, sleep, about)
         return
     columns = (
         SpinnerColumn(),
@@ -87,16 +93,18 @@ def _watch(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -
         task = progress.add_task("starting", total=None)
         while (job := client.status()["job"]) is not None and job["run"] == run_id:
             fraction = job["progress"]
-            progress.update(
-                task, description=job["step"], completed=fraction or 0, total=fraction and 1.0
-            )
+            text = about + job["step"]
+            total = fraction and 1.0
+            progress.update(task, description=text, completed=fraction or 0, total=total)
             sleep(POLL_S)
 
 
-def _tell_steps(client: ControlClient, run_id: str, sleep: Callable[[float], None]) -> None:
+def _tell_steps(
+    client: ControlClient, run_id: str, sleep: Callable[[float], None], about: str
+) -> None:
     told = ""
     while (job := client.status()["job"]) is not None and job["run"] == run_id:
         if job["step"] != told:
-            note(job["step"])
+            note(about + job["step"])
         told = job["step"]
         sleep(POLL_S)

@@ -85,6 +85,8 @@ def _values() -> dict[str, Any]:
 
 
 def _tell_changes(before: dict[str, Any], after: dict[str, Any], as_json: bool) -> None:
+    if before == after and not as_json:
+        note("nothing was changed")
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)
         if old == new:

@@ -48,15 +48,15 @@ def timeline(operations: Sequence[Mapping[str, Any]], duration_us: int) -> Table
 
 
 def describe(operation: Mapping[str, Any]) -> str:
-    """``turn D by 1 quarter``, ``rotate x by 2 quarters``, ``lid to open``."""
+    """``turn D by 1 quarter``, ``rotate x by 2 quarters``, ``lid open``."""
     name = operation["op"]
     if name in {"turn", "rotate"}:
         quarters = operation["quarter_turns"]
         what = operation.get("site") or operation.get("axis")
         return f"{name} {what} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
     known = {"op", "start_us", "duration_us"}
-    details = " ".join(str(value) for key, value in operation.items() if key not in known)
-    return f"{name} {details}".rstrip()
+    details = [str(value) for key, value in operation.items() if key not in known]
+    return " ".join(dict.fromkeys([name, *details]))
 
 
 def _bar(start_us: int, duration_us: int, total_us: int) -> Text:

@@ -156,6 +156,9 @@ class CameraScreen(StepScreen):
     def action_keep(self) -> None:
         """Keep where the corners are."""
         parts = np.clip(self._corners / self._settings.resolution, 0, 1)
+        if np.allclose(parts, self._shown_view.quad, atol=1e-5):
+            self.say("the frame is where it was", "good")
+            return
         quad: list[Any] = [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
         key = f"cameras.{self._settings.name}.views.{self._shown_view.site}.quad"
         self.attempt("keeping", partial(self.session.keep, {key: quad}), self._saved)

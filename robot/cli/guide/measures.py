@@ -49,7 +49,7 @@ class MeasureScreen(StepScreen):
 
     def action_keep(self) -> None:
         """Keep what was measured."""
-        if not self._values:
+        if not self._values and not self.busy:
             self.say("there is nothing to keep: measure first (m)", "bad")
             return
         work = partial(self.session.keep, self._values)
