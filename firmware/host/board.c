@@ -161,7 +161,7 @@ uint32_t board_boot_id(void)
 
 uint8_t board_reset_cause(void)
 {
-    return RESET_CAUSE_POWER_ON;
+    return simulation_reset_cause();
 }
 
 void board_uart_kick(void)

@@ -18,21 +18,29 @@
 
 #define LINE_SIZE 4096
 #define MOST_ARGUMENTS 16
+#define WATCHDOG_TICKS (250 * 2000u)
 
 const struct machine_pace machine_pace = {.slice = 20000};
 const char machine_name[] = "cubist-firmware-host";
 const char machine_usage[] = "";
-const struct option machine_options[] = {{"resets", required_argument, 0, 'r'}, {0, 0, 0, 0}};
+const struct option machine_options[] = {
+    {"resets", required_argument, 0, 'r'}, {"hung", no_argument, 0, 'u'}, {0, 0, 0, 0}};
 
 static uint64_t reached;
 static uint32_t resets; /* told from process to process; see machine_reset() */
 static uint8_t line[LINE_SIZE];
 static unsigned line_length;
+static bool hangs;
+static uint64_t hangs_since;
+static bool hung; /* before this start */
 
 bool machine_option(int letter, const char *value)
 {
-    (void)letter;
-    resets = (uint32_t)strtoul(value, 0, 10);
+    if (letter == 'u') {
+        hung = true;
+    } else {
+        resets = (uint32_t)strtoul(value, 0, 10);
+    }
     return true;
 }
 
@@ -77,6 +85,9 @@ static void take_what_is_sent(void)
 /* A round of the main loop. */
 static void poll_core(void)
 {
+    if (hangs) {
+        return;
+    }
     firmware_poll();
     take_what_is_sent();
 }
@@ -120,14 +131,31 @@ void machine_reset(void)
     if (options->granted) {
         arguments[used++] = "--granted";
     }
+    if (hangs) {
+        arguments[used++] = "--hung";
+    }
     execv("/proc/self/exe", (char *const *)arguments);
     fprintf(stderr, "%s: cannot restart: %s\n", machine_name, strerror(errno));
     exit(3);
 }
 
-/* There is no watchdog here that would notice. */
+/* Its interrupts go on. */
 void machine_hang(void)
 {
+    hangs = true;
+    hangs_since = reached;
+}
+
+void machine_watchdog(void)
+{
+    if (hangs && reached - hangs_since >= WATCHDOG_TICKS) {
+        machine_reset();
+    }
+}
+
+uint8_t simulation_reset_cause(void)
+{
+    return hung ? RESET_CAUSE_WATCHDOG : RESET_CAUSE_POWER_ON;
 }
 
 unsigned machine_room(void)
@@ -140,8 +168,10 @@ void machine_receive(const uint8_t *bytes, unsigned length)
 {
     for (unsigned i = 0; i < length; i++) {
         link_receive(bytes[i]);
-        link_poll();
-        take_what_is_sent();
+        if (!hangs) {
+            link_poll();
+            take_what_is_sent();
+        }
     }
 }
 

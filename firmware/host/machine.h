@@ -48,6 +48,9 @@ void machine_reset(void);
 /* The program's main loop hangs from now until the next reset. */
 void machine_hang(void);
 
+/* Between two pieces of time: resets a machine that hangs and has no watchdog in its own time. */
+void machine_watchdog(void);
+
 /* Bytes for the UART; there must be room for them. */
 void machine_receive(const uint8_t *bytes, unsigned length);
 

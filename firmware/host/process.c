@@ -163,6 +163,7 @@ static void obey_signals(void)
         hang = 0;
         machine_hang();
     }
+    machine_watchdog();
 }
 
 static void wait_until(uint64_t tick)
@@ -234,6 +235,7 @@ static bool run_as_granted(void)
         } else if (!run_for(ticks)) {
             return false;
         }
+        machine_watchdog();
     }
     return true;
 }

@@ -15,6 +15,9 @@ uint64_t simulation_next_event(void);
 /* The number of this start, 0 when any will do. */
 uint32_t simulation_boot_id(void);
 
+/* Why the program starts: enum reset_cause. */
+uint8_t simulation_reset_cause(void);
+
 /* Moves the time on to the next timer event and serves it. */
 void simulation_event(void);
 

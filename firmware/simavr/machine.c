@@ -373,6 +373,11 @@ void machine_hang(void)
     }
 }
 
+void machine_watchdog(void)
+{
+    /* the chip has one */
+}
+
 unsigned machine_room(void)
 {
     return LINE_SIZE - 1 - filled(&to_avr);

@@ -245,7 +245,8 @@ class Policy:
 
     ``improve_while_turning``: search a sooner rest of a plan while its beginning is performed.
     ``end_scan_early``: look no further once the faces seen leave one cube.
-    ``reconnect_s``: how long to wait for a board that went away in the middle of a job.
+    ``reconnect_s``: how long to wait for a board that went away in the middle of a job, asking for
+    it every ``reconnect_every_s``.
     """
 
     scan_retries: int = 2
@@ -254,6 +255,7 @@ class Policy:
     improve_while_turning: bool = False
     end_scan_early: bool = False
     reconnect_s: float = 10.0
+    reconnect_every_s: float = 0.5
 
 
 @dataclass(frozen=True)

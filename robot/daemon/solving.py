@@ -22,8 +22,6 @@ from robot.daemon.turning import note, perform
 from robot.runs import Outcome
 from solver.errors import CubistError
 
-RECONNECT_EVERY_S = 0.5
-
 TELLING_FACES = 5
 """Faces that tell most cubes; of fewer it is not worth asking."""
 
@@ -82,14 +80,14 @@ async def _solve_once(job: Job, robot: Robot) -> Outcome:
 
 async def _reconnect(job: Job, robot: Robot) -> None:
     """Wait for a board that was unplugged or restarts, for as long as the policy allows."""
-    attempts = max(1, round(robot.policy.reconnect_s / RECONNECT_EVERY_S))
+    attempts = max(1, round(robot.policy.reconnect_s / robot.policy.reconnect_every_s))
     for attempt in range(attempts):
         try:
             return await job.do("reconnect", robot.hands.open)
         except MotionFault:
             if attempt == attempts - 1:
                 raise
-        await asyncio.sleep(RECONNECT_EVERY_S)
+        await asyncio.sleep(robot.policy.reconnect_every_s)
     return None
 
 

@@ -28,6 +28,7 @@ from robot.daemon.sight import as_cube_face, small_and_grey
 from robot.daemon.states import State
 from robot.daemon.thought import Thought, motion_plan
 from robot.demo.firmware import firmware_command
+from robot.link import Link
 from robot.planner import Look as PlannedLook
 from robot.planner import State as MechanismState
 from robot.planner import build_mechanism, plan_solve
@@ -56,6 +57,8 @@ PAINT = {
 }
 """Linear light of the stickers."""
 SPREAD = 0.01
+RECONNECT_S = 0.1
+"""Of real time."""
 SEARCH_S = 60.0
 """Far more than it takes to find a first solution."""
 NO_PICTURE = cv2.imencode(".jpg", np.zeros((8, 8, 3), dtype=np.uint8))[1].tobytes()
@@ -111,6 +114,7 @@ class Rehearsal:
         self.board.listener = PinStream(self.robot, self.board.answer)
         self.port = VirtualPort(self.board, self.loop, seed)
         self.state: Callable[[], State] = lambda: State.IDLE
+        self.hands: RehearsingHands | None = None
         self._mechanism = build_mechanism(profile)
         self._mind = FirstThought(profile, self._mechanism)
         self._mishaps = list(mishaps)
@@ -133,10 +137,12 @@ class Rehearsal:
         self.loop.close()
         self._folder.cleanup()
 
-    def solve(self) -> Verdict:
-        """Press the button on a daemon just started, and wait for the end of its job."""
+    def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
+        """Press the button on a daemon just started and wait for the end of its job, so many times;
+        then the daemon is ``killed``, or ends as it should.
+        """
         with _quiet():
-            return asyncio.run(self._solve())
+            return asyncio.run(self._solve(starts, killed))
 
     def calibrate(self, work: Callable[[Robot, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
@@ -158,26 +164,32 @@ class Rehearsal:
             hands,
             TruthfulEyes(self.robot),
             self._mind,
-            Policy(solve_retries=self.profile.policy.solve_retries),
+            Policy(
+                solve_retries=self.profile.policy.solve_retries,
+                reconnect_s=RECONNECT_S,
+                reconnect_every_s=RECONNECT_S / 10,
+            ),
         )
 
-    async def _solve(self) -> Verdict:
-        hands = RehearsingHands(self)
+    async def _solve(self, starts: int, killed: bool) -> Verdict:
+        self.hands = hands = RehearsingHands(self)
         conductor = Conductor(
             self._parts(hands), RunStore(Path(self._folder.name)), version="rehearsal"
         )
         self.state = lambda: conductor.state
         await conductor.open()
         try:
-            run = await conductor.start(StartRequest(kind="solve"))
-            await conductor.finished()
+            for _ in range(starts):
+                run = await conductor.start(StartRequest(kind="solve"))
+                await conductor.finished()
             status = conductor.status()
             fault = status.fault.code if status.fault else None
             record = await conductor.run_record(run)
             violations = tuple(self.robot.violations)
             return Verdict(self.robot.solved, violations, record, status.state, fault)
         finally:
-            await asyncio.to_thread(hands.vanish)
+            if killed:
+                await asyncio.to_thread(hands.vanish)
             await conductor.close()
 
 
@@ -202,6 +214,18 @@ class RehearsingHands(LinkHands):
         """As if the daemon's process were killed: no goodbye to the board."""
         self._disconnect()
         self._ready = False
+
+    def press_stop(self) -> None:
+        """What :meth:`stop` does, for the loop that runs the motion."""
+        self._stopping.set()
+        if self._link is not None:
+            self.stopping = self._rehearsal.loop.create_task(self.link.stop())
+
+    @property
+    def link(self) -> Link:
+        """The link under way, for mischief."""
+        assert isinstance(self._link, VirtualLink)
+        return self._link.link
 
     def _virtual_link(self) -> VirtualLink:
         rehearsal = self._rehearsal

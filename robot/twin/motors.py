@@ -187,7 +187,8 @@ class EndStop:
     """A switch at one end of a stepper's travel, or an index sensor.
 
     Active while the position is at or beyond ``edge`` in ``direction``; with ``width`` only so far
-    beyond it, and with ``period`` again every so many steps. ``stuck`` overrides it.
+    beyond it, and with ``period`` again every so many steps. ``stuck`` overrides it; within
+    ``chatter`` steps of where it opens it is active at every other step only.
     """
 
     def __init__(
@@ -204,10 +205,14 @@ class EndStop:
         self._width = width
         self._period = period
         self.stuck: bool | None = None
+        self.chatter = 0
 
     def level(self, position: float) -> bool:
         """Level of the input pin when the motor is at ``position``."""
         beyond = (position - self._edge) * self._direction
-        pressed = 0 <= (beyond % self._period if self._period else beyond) <= self._width
+        place = beyond % self._period if self._period else beyond
+        pressed = 0 <= place <= self._width
+        if min(abs(place), abs(place - self._width)) < self.chatter:
+            pressed = int(position) % 2 == 0
         active = pressed if self.stuck is None else self.stuck
         return active == self._active_level

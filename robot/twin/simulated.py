@@ -136,6 +136,12 @@ class SimulatedRobot:
                 stop.stuck = active
         self._drive_inputs()
 
+    def bounce_end_stop(self, actuator: str, steps: int) -> None:
+        """Let an end stop's contacts chatter so many steps around where they open; 0 repairs it."""
+        for stop, motor in self._parts.end_stops.values():
+            if motor.name == actuator:
+                stop.chatter = steps
+
     def _stride(self, stride_us: float) -> None:
         """Servos travel through time; steppers have made their steps at once."""
         start, travelling = self.time_us, any(servo.moving for servo in self._servos)

@@ -25,6 +25,11 @@ class VirtualLink(LinkThread):
         self._simulated = loop
         self._link = Link(port, actuators, clock=loop.time, draw=draw)
 
+    @property
+    def link(self) -> Link:
+        """The link itself, for those on its loop."""
+        return self._link
+
     def close(self) -> None:
         """Disconnect; idempotent."""
         self._wait(self._link.close())

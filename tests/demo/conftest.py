@@ -18,6 +18,8 @@ import pytest
 
 from robot.daemon.client import ControlClient, NoDaemon
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 LIMIT_S = 240
 
 

@@ -12,6 +12,7 @@ from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link
 from robot.link.framing import Frame
 from robot.link.protocol import MESSAGES, WINDOW, Go, State, Turns
+from robot.link.window import Window
 from robot.motion import StepperLimits, stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
 
@@ -142,6 +143,17 @@ async def test_more_turns_than_credit_are_refused_and_sent_again(link: Link, rig
     status = await link.status()
     assert status.fault == Fault.NONE and status.free < 48
     session.discard()
+
+
+async def test_a_host_that_counts_wrongly_overruns_nothing(
+    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More turns than the queue holds, all sent at once, are made once and in order."""
+    monkeypatch.setattr(Window, "credit", 1_000_000)
+    plan = staircase([5] * 600)
+    execution = await link.run(plan)
+    assert execution.turns_done == 1200 and link.statistics.resent > 0
+    assert rig.pins.moves() == [5, -5] * 600
 
 
 async def test_a_dead_host_leaves_the_robot_at_rest(link: Link, rig: Rig) -> None:

@@ -1,0 +1,173 @@
+"""What goes wrong in the fault campaigns of whole robots, the robots it happens to, and how it has
+to end.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from robot import virtual
+from robot.daemon.states import State
+from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
+from robot.link.framing import EMERGENCY_STOP, Frame
+from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
+from robot.settings import RobotProfile, load_profile
+from robot.twin.cube import scrambled
+
+QUARTER = 200
+SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
+STOPPED_DEAD = frozenset({"lost-steps"})
+"""What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
+
+EARLY_S = 0.2
+"""Into the turns of a robot that solves in a second."""
+
+FRAMES_AT_ONCE = 8
+BETWEEN_S = 0.01
+
+
+def with_sensors() -> RobotProfile:
+    """The six-motor robot with an index sensor on every axis, for homing and after turns."""
+    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    for name, pin in SENSORS.items():
+        motor = document["actuators"][name]
+        motor["pins"]["endstop"] = pin
+        motor["homing"] = {
+            "direction": 1,
+            "speed_steps_per_s": 400,
+            "slow_speed_steps_per_s": 100,
+            "backoff_steps": 20,
+            "max_travel_steps": 300,
+            "offset_steps": 10,
+        }
+        motor["turn_check"] = {"every_steps": QUARTER}
+    return RobotProfile.model_validate(document)
+
+
+def rehearsal(profile: str, *mishaps: Mishap, **options: Any) -> Rehearsal:
+    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin."""
+    chosen = with_sensors() if profile == "sensors" else load_profile(profile)
+    return Rehearsal(chosen, scrambled(chosen.cube.size, 1), mishaps=mishaps, **options)
+
+
+def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> None:
+    """As it should end, nothing worse than ``excused`` having happened."""
+    shown = (verdict.record.outcome, verdict.fault, verdict.faults, verdict.record.reason)
+    assert {violation.kind for violation in verdict.violations} <= excused, shown
+    assert verdict.solved and verdict.record.outcome == "solved", shown
+    assert verdict.state is State.IDLE
+
+
+def reset(r: Rehearsal) -> None:
+    r.board.reset()
+
+
+def unplug(r: Rehearsal) -> None:
+    r.port.unplug(attempts=2)
+
+
+def cut_the_power_of_the_board(r: Rehearsal) -> None:
+    """Its USB adapter goes with it, and both come back."""
+    r.port.unplug(attempts=2)
+    r.board.reset()
+
+
+def cut_all_power(r: Rehearsal) -> None:
+    """Nobody is left who knows anything."""
+    r.port.unplug()
+    r.board.reset()
+
+
+def stop_the_host(r: Rehearsal) -> None:
+    r.loop.pass_time(2.0)
+
+
+def corrupted_emergency_stops(r: Rehearsal) -> None:
+    """Behind a full line, one copy whole among several that are not."""
+    damaged = [EMERGENCY_STOP[:4], EMERGENCY_STOP[1:5], EMERGENCY_STOP.replace(b"\x7f", b"\x7e")]
+    r.port.write(bytes(range(1, 256)) + b"".join(damaged) + EMERGENCY_STOP)
+
+
+def pull_the_plug_for_good(r: Rehearsal) -> None:
+    r.port.unplug()
+
+
+def hang(r: Rehearsal) -> None:
+    r.board.hang()
+
+
+def jam(r: Rehearsal) -> None:
+    r.robot.jam("front")
+
+
+def jam_for_a_moment(r: Rehearsal) -> None:
+    r.robot.jam("front")
+    free_once_felt(r)
+
+
+def free_once_felt(r: Rehearsal) -> None:
+    if r.robot.steps_lost("front") >= 60:
+        r.robot.jam("front", jammed=False)
+    else:
+        r.loop.call_later(0.001, free_once_felt, r)
+
+
+def lose_steps(r: Rehearsal) -> None:
+    r.robot.lose_steps("front", 30)
+
+
+def stop_in_order(r: Rehearsal) -> None:
+    """A person presses stop."""
+    assert r.hands is not None
+    r.hands.press_stop()
+
+
+def session_of(r: Rehearsal) -> Any:
+    """The session under way."""
+    assert r.hands is not None
+    return r.hands.link._session
+
+
+def lose_all_acknowledgements(r: Rehearsal) -> None:
+    r.port.inwards.damage = virtual.silence
+
+
+def mend_the_line(r: Rehearsal) -> None:
+    r.port.inwards.damage = r.port.outwards.damage = virtual.nothing
+
+
+def wrap_sequence_numbers(r: Rehearsal) -> None:
+    """More commands than there are numbers, all of which do nothing."""
+    session_of(r).put([Clear()] * 300)
+
+
+def speak_for_an_old_session(r: Rehearsal) -> None:
+    """What a killed program had sent arrives late: every number of its sequence."""
+    other = session_of(r)._number % 253 + 1
+    for seq in range(256):
+        for message in (Go, Hold, Release):
+            r.port.write(Frame(other, seq, 0, message.TYPE).encode())
+
+
+def flip_every_bit(r: Rehearsal) -> None:
+    """Every frame there is, each with every one of its bits flipped, one after the other."""
+    _write_one_by_one(r, _flipped_frames(session_of(r)._number))
+
+
+def _flipped_frames(session: int) -> Iterator[bytes]:
+    for message in MESSAGES.values():
+        block = Frame(session, 0, 0, message.TYPE, bytes(message.LAYOUT.size)).encode()
+        for bit in range(8 * (len(block) - 1)):
+            damaged = bytearray(block)
+            damaged[bit // 8] ^= 1 << bit % 8
+            yield bytes(damaged)
+
+
+def _write_one_by_one(r: Rehearsal, frames: Iterator[bytes]) -> None:
+    """A few at a time, so that the host is still heard."""
+    some = b"".join(itertools.islice(frames, FRAMES_AT_ONCE))
+    if some and r.port.plugged:
+        r.port.write(some)
+        r.loop.call_later(BETWEEN_S, _write_one_by_one, r, frames)

@@ -1,0 +1,237 @@
+"""The fault campaign, continued: the line, the queue, the chip's time, and whoever comes after.
+
+docs/simulation.md says which fault is tested where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from mishaps import (
+    EARLY_S,
+    STOPPED_DEAD,
+    assert_solved,
+    flip_every_bit,
+    hang,
+    lose_all_acknowledgements,
+    mend_the_line,
+    pull_the_plug_for_good,
+    rehearsal,
+    reset,
+    speak_for_an_old_session,
+    stop_in_order,
+    with_sensors,
+    wrap_sequence_numbers,
+)
+
+from robot import virtual
+from robot.daemon.states import State
+from robot.demo.rehearsal import Mishap, Rehearsal
+from robot.link.protocol import Go, Message
+from robot.link.session import Session
+from robot.settings import RobotProfile, load_profile
+from robot.twin.cube import scrambled
+
+PUT = Session.put
+LATE_S = 0.3
+FINER = 16
+TOO_MANY_STEPS_PER_S = 80_000
+
+Deed = Callable[[Rehearsal], None]
+EVERY_S, EVERYDAY = 0.3, 4
+GRIPPERS = ("four-arm", "two-arm", "soltvvo", "two-arm-2x2x2")
+FIRMWARES = [
+    "host",
+    pytest.param(
+        "avr",
+        marks=pytest.mark.skipif(
+            shutil.which("avr-gcc") is None, reason="needs avr-gcc (Debian: gcc-avr avr-libc)"
+        ),
+    ),
+]
+
+
+def moments(*everyday: str) -> list[Any]:
+    """Gripper robots and times into their turns; all but a few are for the long campaigns."""
+    return [
+        pytest.param(
+            profile,
+            round(number * EVERY_S, 2),
+            marks=[pytest.mark.long] * (profile not in everyday or number != EVERYDAY),
+        )
+        for profile in GRIPPERS
+        for number in range(1, 13)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "deed"),
+    [
+        ("sensors", wrap_sequence_numbers),
+        ("sensors", speak_for_an_old_session),
+        ("cubotino", flip_every_bit),
+    ],
+)
+def test_what_is_on_the_line_makes_no_turn_and_costs_none(profile: str, deed: Deed) -> None:
+    with rehearsal(profile, Mishap(deed, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == []
+
+
+@pytest.mark.parametrize("profile", ["sensors", pytest.param("cubotino", marks=pytest.mark.long)])
+def test_without_acknowledgements_the_link_is_lost_by_name(profile: str) -> None:
+    with rehearsal(profile, Mishap(lose_all_acknowledgements, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert verdict.violations == ()
+        assert (verdict.state, verdict.faults) == (State.FAULT, ["link-lost", "no-answer"])
+        mend_the_line(r)
+        assert r.solve().record.outcome in {"solved", "already-solved"}
+        assert r.robot.solved and not r.robot.violations
+
+
+@pytest.mark.parametrize("profile", ["sensors", pytest.param("cubotino", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("damage", "rate"),
+    [
+        pytest.param(damage, rate, marks=[pytest.mark.long] * (rate < 0.3 or damage != "drop"))
+        for damage in ("drop", "repeat", "insert", "flip", "reorder")
+        for rate in (0.1, 0.2, 0.3)
+    ],
+)
+def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: float) -> None:
+    def spoil(r: Rehearsal) -> None:
+        r.port.outwards.damage = getattr(virtual, damage)(rate)
+        r.port.inwards.damage = getattr(virtual, damage)(rate)
+
+    with rehearsal(profile, Mishap(spoil, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+        assert verdict.violations == ()
+        if verdict.record.outcome != "solved":
+            assert verdict.state is State.FAULT
+            assert verdict.fault in {"link-lost", "no-answer", "host-lost"}
+            mend_the_line(r)
+            assert_solved(r.solve())
+
+
+def send_the_rest_late(session: Session, messages: Iterable[Message]) -> None:
+    """In place of :meth:`Session.put`: what follows the start of a plan waits."""
+    every = list(messages)
+    cut = next((n + 1 for n, message in enumerate(every) if isinstance(message, Go)), len(every))
+    PUT(session, every[:cut])
+    if every[cut:]:
+        asyncio.get_running_loop().call_later(LATE_S, PUT, session, every[cut:])
+
+
+@pytest.mark.parametrize("firmware", FIRMWARES)
+def test_a_queue_that_runs_dry_waits_for_more(
+    monkeypatch: pytest.MonkeyPatch, firmware: str
+) -> None:
+    """Two turns are there when the plan starts; the others come when these have long ended."""
+    monkeypatch.setattr("robot.link.encoding.PIECE", 5)
+    monkeypatch.setattr("robot.link.link._fitting", lambda *_: 2)
+    monkeypatch.setattr(Session, "put", send_the_rest_late)
+    with rehearsal("sensors", firmware=firmware) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == []
+    assert verdict.record.link is not None and verdict.record.link.underruns > 0
+
+
+def test_a_bouncing_end_stop_is_found_where_it_is() -> None:
+    with rehearsal("sensors") as r:
+        r.robot.bounce_end_stop("left", 6)
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == []
+
+
+def test_a_hanging_main_loop_is_reset_and_the_cube_solved() -> None:
+    with rehearsal("sensors", Mishap(hang, after_s=EARLY_S)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == ["hung"]
+
+
+def too_fast() -> RobotProfile:
+    """The robot with sensors, its motors divided so finely that the chip cannot keep up."""
+    document = with_sensors().model_dump(mode="json", exclude_unset=True)
+    for motor in document["actuators"].values():
+        motor["steps_per_turn"] *= FINER
+        motor["turn_check"]["every_steps"] *= FINER
+        motor["start_speed_steps_per_s"] = motor["max_speed_steps_per_s"] = TOO_MANY_STEPS_PER_S
+        motor["max_acceleration_steps_per_s2"] = 1_000_000
+    return RobotProfile.model_validate(document)
+
+
+@pytest.mark.parametrize("firmware", FIRMWARES[1:])
+def test_more_steps_than_the_chip_can_make_end_by_name(
+    monkeypatch: pytest.MonkeyPatch, firmware: str
+) -> None:
+    """The host's check is left out; the remedy is to ask for less."""
+    monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
+    with Rehearsal(too_fast(), scrambled(3, 1), firmware=firmware) as r:
+        verdict = r.solve()
+        assert verdict.state is State.FAULT and verdict.fault in {"overload", "hung"}
+        assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
+        body = r.robot.body
+    with Rehearsal(with_sensors(), body, firmware=firmware) as r:
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize("firmware", FIRMWARES[1:])
+def test_a_killed_host_leaves_the_chip_to_its_successor(firmware: str) -> None:
+    mishap = Mishap(pull_the_plug_for_good, after_s=EARLY_S)
+    with rehearsal("sensors", mishap, firmware=firmware) as r:
+        assert r.solve().record.outcome == "fault"
+        r.loop.pass_time(5.0)
+        r.port.plug()
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize("silent_s", [0.0, pytest.param(5.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+def test_grippers_of_a_killed_host_are_homed_by_its_successor(
+    profile: str, after_s: float, silent_s: float
+) -> None:
+    with rehearsal(profile, Mishap(pull_the_plug_for_good, after_s=after_s)) as r:
+        assert r.solve().violations == ()
+        r.loop.pass_time(silent_s)
+        r.port.plug()
+        assert_solved(r.solve())
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo", "two-arm-2x2x2"))
+def test_grippers_go_home_from_where_they_were_stopped(
+    profile: str, after_s: float, restarted: bool
+) -> None:
+    with rehearsal(profile, Mishap(stop_in_order, after_s=after_s)) as r:
+        if restarted:
+            assert r.solve(killed=False).record.outcome == "stopped"
+            verdict = r.solve()
+        else:
+            verdict = r.solve(starts=2)
+    assert_solved(verdict)
+    assert verdict.faults == []
+
+
+@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+def test_grippers_that_a_reset_left_astray_are_left_to_a_person(
+    profile: str, after_s: float
+) -> None:
+    """Nobody knows where motors without end stop stand, and jaws would run into each other; the
+    person puts cube and motors back as they stand at the start."""
+    with rehearsal(profile, Mishap(reset, after_s=after_s)) as r:
+        verdict = r.solve()
+        body = r.robot.body
+    assert verdict.violations == ()
+    if verdict.state is not State.IDLE:
+        assert (verdict.state, verdict.fault) == (State.FAULT, "reset")
+        assert "square by hand" in verdict.record.faults[-1].remedy
+        with Rehearsal(load_profile(profile), body) as r:
+            assert_solved(r.solve())
