@@ -79,6 +79,11 @@ class CalibrationStore:
         """Remove what a save that was cut off has left; at the start of the daemon."""
         remove_leftovers(self.path.parent)
 
+    @property
+    def has_previous(self) -> bool:
+        """Whether there is a version to go back to."""
+        return previous_of(self.path).exists()
+
     def restore(self) -> None:
         """Exchange the present version with the one before."""
         restore_previous(self.path)

@@ -45,7 +45,7 @@ def interactively(what: str | None, profile: str | None, as_json: bool) -> int:
 
     Raises ``UsageError`` where there is no terminal.
     """
-    require_terminal("give --to and a value, or see `cubist calibrate --help`")
+    require_terminal("say all of it on the command line, see `cubist calibrate --help`")
     from robot.settings import load_profile
 
     name = profile or ControlClient().call("GET", "/calibration")["robot"]

@@ -67,6 +67,8 @@ def _latest(count: int) -> Sequence[RunRecord]:
 
 
 def _load(run_id: str) -> RunRecord:
+    if not (run_id.isascii() and run_id.isdigit()):
+        raise click.UsageError(f"RUN is a number, not {run_id!r}; `cubist runs` lists them")
     try:
         return RunRecord.model_validate(ControlClient().run(run_id))
     except NoDaemon:

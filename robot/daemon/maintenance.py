@@ -147,6 +147,8 @@ class Maintenance:
         """Exchange the calibration with the version before."""
         async with self._busy:
             self._require()
+            if not self._store.has_previous:
+                raise Refused("nothing was kept before: there is no version to go back to")
             apply(self._profile, await asyncio.to_thread(self._store.previous, self._profile.name))
             await asyncio.to_thread(self._store.restore)
             self._changed = True

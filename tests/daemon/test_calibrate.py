@@ -64,6 +64,9 @@ def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask)
 
 
 def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
+    code, _, err = ask("calibration", "restore")
+    assert code != 0
+    assert "no version to go back to" in err
     ask("calibrate", "servo", "lid", "open", "--to", "1510")
     ask("calibrate", "servo", "lid", "open", "--to", "1520")
     assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
