@@ -6,7 +6,7 @@ import click
 
 from robot.cli.camera import camera
 from robot.cli.groups import Listing
-from robot.cli.interactive import interactively, position_options, set_or_ask
+from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.measuring import colours, gripper, timing, travel
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import maintenance
@@ -41,19 +41,11 @@ def home(as_json: bool) -> int:
 @click.argument("actuator", required=False)
 @click.argument("position", required=False)
 @position_options
-def servo(
-    actuator: str | None,
-    position: str | None,
-    target: int | None,
-    save: bool,
-    profile: str | None,
-    as_json: bool,
-) -> int:
+def servo(actuator: str | None, position: str | None, placing: Placing) -> int:
     """Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given."""
     if actuator is None or position is None:
-        return interactively("servo", profile, as_json)
-    key = f"actuators.{actuator}.positions_us.{position}"
-    return set_or_ask(key, target, save, profile, as_json)
+        return interactively("servo", placing.profile, placing.as_json)
+    return set_or_ask(f"actuators.{actuator}.positions_us.{position}", placing)
 
 
 for _command in (stepper, camera, colours, timing, travel, gripper, wizard):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,28 +18,49 @@ if TYPE_CHECKING:
     from robot.cli.guide.screens import StepScreen
     from robot.settings import RobotProfile
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+@dataclass(frozen=True)
+class Placing:
+    """What a command that sets a position was told; a ``target`` of None is asked for."""
+
+    target: int | None
+    save: bool
+    profile: str | None
+    as_json: bool
 
 
-def position_options(command: Command) -> Command:
-    """Add what commands that set a position have in common."""
+def position_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add what commands that set a position have in common, as the argument ``placing``."""
+
+    @functools.wraps(command)
+    def placed(
+        *arguments: Any,
+        target: int | None,
+        save: bool,
+        profile: str | None,
+        as_json: bool,
+        **others: Any,
+    ) -> int:
+        return command(*arguments, placing=Placing(target, save, profile, as_json), **others)
+
     for option in (
         json_option,
         click.option("--robot", "profile", help="The daemon's profile, where it is not the usual."),
         click.option("--save/--try", default=True, help="Keep the value, or only move there."),
         click.option("--to", "target", type=int, help="Where it should be; else arrow keys move."),
     ):
-        command = option(command)
-    return command
+        placed = option(placed)
+    return placed
 
 
-def set_or_ask(key: str, target: int | None, save: bool, profile: str | None, as_json: bool) -> int:
-    """Set a position, with the arrow keys where ``target`` is None; the command's exit code."""
-    if target is not None:
-        tell(set_position(key, target, save, profile), as_json)
+def set_or_ask(key: str, placing: Placing) -> int:
+    """Set a position, with the arrow keys where there is no target; the command's exit code."""
+    if placing.target is not None:
+        done = set_position(key, placing.target, placing.save, placing.profile)
+        tell(done, placing.as_json)
         return ExitCode.DONE
-    present(ControlClient(), key, profile)
-    return interactively(key, profile, as_json)
+    present(ControlClient(), key, placing.profile)
+    return interactively(key, placing.profile, placing.as_json)
 
 
 def interactively(what: str | None, profile: str | None, as_json: bool) -> int:

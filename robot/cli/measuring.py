@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from robot.cli.interactive import interactively, position_options, set_or_ask
+from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import TABLES, NoSuchActuator, keep, maintenance
 from robot.daemon.client import ControlClient
@@ -60,19 +60,11 @@ def travel(actuator: str, start: str, end: str, save: bool, as_json: bool) -> in
 @click.argument("site", type=click.Choice(list(FACES)), required=False)
 @click.argument("position", type=click.Choice(["open", "closed"]), required=False)
 @position_options
-def gripper(
-    site: str | None,
-    position: str | None,
-    target: int | None,
-    save: bool,
-    profile: str | None,
-    as_json: bool,
-) -> int:
+def gripper(site: str | None, position: str | None, placing: Placing) -> int:
     """Set how far the jaws of the gripper at SITE open or close; asks what is not given."""
     if site is None or position is None:
-        return interactively("gripper", profile, as_json)
-    key = jaw_key(site, position, profile)
-    return set_or_ask(key, target, save, profile, as_json)
+        return interactively("gripper", placing.profile, placing.as_json)
+    return set_or_ask(jaw_key(site, position, placing.profile), placing)
 
 
 def jaw_key(site: str, position: str, profile_name: str | None) -> str:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.interactive import interactively, position_options, set_or_ask
+from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.output import ExitCode, emit, json_option, note
 from robot.cli.positions import keep, maintenance
 from robot.cli.ramp import FIELDS, Ramp, stepper_of
@@ -35,17 +35,9 @@ def stepper(ctx: click.Context) -> int:
 @click.argument("actuator")
 @click.argument("position")
 @position_options
-def position(
-    actuator: str,
-    position: str,
-    target: int | None,
-    save: bool,
-    profile: str | None,
-    as_json: bool,
-) -> int:
+def position(actuator: str, position: str, placing: Placing) -> int:
     """Set the named POSITION of stepper ACTUATOR, in steps from home."""
-    key = f"actuators.{actuator}.positions_steps.{position}"
-    return set_or_ask(key, target, save, profile, as_json)
+    return set_or_ask(f"actuators.{actuator}.positions_steps.{position}", placing)
 
 
 @stepper.command()
