@@ -63,7 +63,7 @@ class SerialTransport:
             port = serial.Serial(self.port, self._baud, timeout=0, write_timeout=0, exclusive=True)
             _keep_open_line(port.fileno())
             return port
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, termios.error) as error:
             number = getattr(error, "errno", None)
             missing = isinstance(error, FileNotFoundError) or number == 2
             fault = Fault.PORT_MISSING if missing else Fault.PORT_REFUSED

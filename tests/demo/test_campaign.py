@@ -31,11 +31,14 @@ from mishaps import (
 from robot import virtual
 from robot.daemon.states import State
 from robot.demo.rehearsal import Mishap, Rehearsal
+from robot.link import Link
+from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import Session
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 
+UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60
 PUT = Session.put
 LATE_S = 0.3
 FINER = 16
@@ -235,3 +238,25 @@ def test_grippers_that_a_reset_left_astray_are_left_to_a_person(
         assert "square by hand" in verdict.record.faults[-1].remedy
         with Rehearsal(load_profile(profile), body) as r:
             assert_solved(r.solve())
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        "mindcuber",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("cubotino", "two-arm")),
+    ],
+)
+def test_a_solve_is_on_an_uno_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch, profile: str
+) -> None:
+    """Profiles and turns fit its memory, so nothing depends on the line once it runs."""
+    sent: list[WirePlan] = []
+    start = Link._start
+    monkeypatch.setattr(Link, "_start", lambda link, plan: (sent.append(plan), start(link, plan)))
+    with rehearsal(profile) as r:
+        assert_solved(r.solve())
+    turns = [len(b"".join(plan.turns)) for plan in sent]
+    shapes = [sum(shape.units for shape in plan.shapes) for plan in sent]
+    assert UNO_QUEUE_BYTES // 8 < max(turns) <= UNO_QUEUE_BYTES
+    assert max(shapes) <= UNO_PROFILE_UNITS
