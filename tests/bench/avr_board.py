@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
 import sys
-import tempfile
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.link.framing import Frame, FrameReader
+from robot.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
-OUTPUT, READ, BYTE = 0, 3, 4
+OUTPUT, READ, BYTE, STACK = 0, 3, 4, 7
 BYTE_CYCLES = 352
 
 
@@ -43,24 +40,22 @@ def static_sizes(elf: Path) -> tuple[int, int]:
 class Recorder:
     """Keeps what comes from the pins; inputs are answered as not pressed."""
 
-    listener: socket.socket
+    answer: Callable[[bytes], None]
 
     def __post_init__(self) -> None:
         self._chunks: list[bytes] = []
-        threading.Thread(target=self._listen, daemon=True).start()
 
-    def _listen(self) -> None:
-        connection, _ = self.listener.accept()
-        with connection, connection.makefile("rb") as stream:
-            while len(record := stream.read(RECORD.itemsize)) == RECORD.itemsize:
-                if record[-1] == READ:
-                    connection.sendall(record[:10] + b"\1" + record[11:])
-                else:
-                    self._chunks.append(record)
+    def feed(self, data: bytes) -> None:
+        """See :class:`robot.virtual.PinListener`."""
+        self._chunks.append(data)
+        records = np.frombuffer(data, dtype=RECORD)
+        for record in records[records["kind"] == READ]:
+            asked = record.tobytes()
+            self.answer(asked[:10] + b"\1" + asked[11:])
 
     def records(self, kind: int = OUTPUT) -> NDArray[np.void]:
         """All records of a kind so far."""
-        records = np.frombuffer(b"".join(list(self._chunks)), dtype=RECORD)
+        records = np.frombuffer(b"".join(self._chunks), dtype=RECORD)
         return records[records["kind"] == kind]
 
     def frames(self) -> list[tuple[int, Frame]]:
@@ -81,30 +76,29 @@ class Recorder:
 
 @dataclass
 class AvrBoard:
-    """A running simulation."""
+    """A running simulation, and the loop whose time is its own."""
 
-    process: subprocess.Popen[bytes]
-    port: Path
+    loop: VirtualLoop
+    port: VirtualPort
     pins: Recorder
+
+    def stack_left(self) -> int:
+        """Fewest bytes there ever were between stack and variables."""
+        return int(self.pins.records(STACK)["pin"].min())
 
 
 @contextlib.contextmanager
-def avr_board(board: str = "uno", speed: float = 1.0, *options: str) -> Iterator[AvrBoard]:
-    """The firmware of a board under simavr, until the end of the block."""
-    elf = build_elf(board)
+def avr_board(name: str = "uno") -> Iterator[AvrBoard]:
+    """The firmware of a board under simavr, until the end of the block; records in cycles."""
+    elf = build_elf(name)
     program = Path(sys.executable).with_name("cubist-firmware-avr")
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
-        port, pins = Path(folder) / "port", Path(folder) / "pins"
-        listener.bind(str(pins))
-        listener.listen()
-        command = [program, "--elf", elf, "--board", board, "--pty-link", port, "--pins", pins]
-        process = subprocess.Popen([*command, "--speed", str(speed), *options])
+    command = [program, "--elf", elf, "--board", name, "--cycles", "--stack"]
+    with contextlib.closing(VirtualLoop()) as loop:
+        board = VirtualBoard(command)
+        board.listener = pins = Recorder(board.answer)
+        port = VirtualPort(board, loop)
         try:
-            while not port.exists():
-                if process.poll() is not None:
-                    raise RuntimeError("the simulation ended at once")
-                time.sleep(0.01)
-            yield AvrBoard(process, port, Recorder(listener))
+            yield AvrBoard(loop, port, pins)
         finally:
-            process.terminate()
-            process.wait(10)
+            port.end()
+            board.end()

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
+from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.framing import Frame
 from robot.link.protocol import EmergencyStop, Go, Ping
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
-from tests.bench.avr_board import AvrBoard, avr_board, build_elf, static_sizes
+from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board, build_elf, static_sizes
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 
@@ -27,6 +27,8 @@ US_PER_CYCLE = 1 / 16
 CYCLES_PER_TICK = 8
 TICKS_PER_S = 2_000_000
 PATIENT_MS = 2000
+FULL = 1.02
+"""How much more than the line takes is written to it."""
 RATES = {1: 60_000, 2: 32_000, 6: 12_000}
 BESIDE = ((1, 4_000.0), (1, 12_000.0), (4, 7_000.0))
 """Motors that run beside servos."""
@@ -48,28 +50,33 @@ def together(profiles: Iterable[MotionProfile]) -> Schedule:
     return Schedule(chosen, turns, max(profile.duration_us for profile in chosen))
 
 
-async def saturate(transport: SerialTransport) -> None:
+async def saturate(board: AvrBoard) -> None:
     """Keep the line to the microcontroller full with frames of another session.
 
-    No more waits here than the port takes: the heartbeat must not queue up behind it.
+    A little more than it takes, but no more: the heartbeat must not queue up behind it.
     """
     noise = Frame(254, 0, 0, Ping.TYPE).encode() * 20
+    pause_s = len(noise) * BYTE_CYCLES * US_PER_CYCLE / 1e6 / FULL
     while True:
-        if not transport._unsent:
-            transport.write(noise)
-        await asyncio.sleep(0.004)
+        board.port.write(noise)
+        await asyncio.sleep(pause_s)
 
 
-async def play(
+def play(
     board: AvrBoard, setups: list[ActuatorSetup], schedule: Schedule, saturated: bool
 ) -> tuple[int, int]:
     """Run a schedule; microseconds it took, and turns that were late."""
-    transport = SerialTransport(str(board.port))
-    link = Link(transport, setups, silence_hold_ms=PATIENT_MS)
+    return board.loop.run_until_complete(_play(board, setups, schedule, saturated))
+
+
+async def _play(
+    board: AvrBoard, setups: list[ActuatorSetup], schedule: Schedule, saturated: bool
+) -> tuple[int, int]:
+    link = Link(board.port, setups, clock=board.loop.time, silence_hold_ms=PATIENT_MS)
     await link.open()
     await link.configure()
     await link.home()
-    noise = asyncio.create_task(saturate(transport)) if saturated else None
+    noise = asyncio.create_task(saturate(board)) if saturated else None
     try:
         execution = await link.run(schedule)
     finally:
@@ -96,10 +103,11 @@ def measure_rate(
     schedule = together(
         stepper_move(setup.name, 0, steps, StepperLimits(speed, speed, 1e6)) for setup in setups
     )
-    with avr_board("uno", 1.0, "--cycles") as board:
-        executed_us, late = asyncio.run(play(board, setups, schedule, saturated))
+    with avr_board() as board:
+        executed_us, late = play(board, setups, schedule, saturated)
         edges = [board.pins.edges(pin) for pin in STEP_PINS[:axes]]
         falls = [board.pins.edges(pin, 0) for pin in STEP_PINS[:axes]]
+        stack_left = board.stack_left()
     errors = np.concatenate([interval_errors(rises, speed) for rises in edges])
     widths = np.concatenate([f[-len(r) :] - r for r, f in zip(edges, falls, strict=True)])
     return {
@@ -112,6 +120,7 @@ def measure_rate(
         "pulse_min_us": float(widths.min() * US_PER_CYCLE),
         "late": late,
         "exact": executed_us == schedule.duration_us,
+        "stack_left": stack_left,
     }
 
 
@@ -131,8 +140,8 @@ def measure_servo_jitter(axes: int = 0, speed: float = 0.0) -> dict[str, Any]:
         for motor in motors
     ]
     still = together([*(servo_slew(s.name, 1500, 1500, 3_000_000) for s in servos()), *moves])
-    with avr_board("uno", 1.0, "--cycles") as board:
-        asyncio.run(play(board, [*servos(), *motors], still, saturated=True))
+    with avr_board() as board:
+        play(board, [*servos(), *motors], still, saturated=True)
         widths = []
         for pin in SERVO_PINS:
             rises, falls = board.pins.edges(pin), board.pins.edges(pin, 0)
@@ -152,8 +161,7 @@ def measure_servo_jitter(axes: int = 0, speed: float = 0.0) -> dict[str, Any]:
 
 async def stop_in_full_motion(board: AvrBoard, setups: list[ActuatorSetup], steps: int) -> None:
     """Start motors and hit the emergency stop while they run and the line is full."""
-    transport = SerialTransport(str(board.port))
-    link = Link(transport, setups, silence_hold_ms=PATIENT_MS)
+    link = Link(board.port, setups, clock=board.loop.time, silence_hold_ms=PATIENT_MS)
     await link.open()
     await link.configure()
     await link.home()
@@ -171,8 +179,9 @@ async def stop_in_full_motion(board: AvrBoard, setups: list[ActuatorSetup], step
 
 def measure_stopping(axes: int = 2, speed: float = 20_000) -> dict[str, Any]:
     """From the last byte of the emergency stop to the last step, and from go to the first."""
-    with avr_board("uno", 1.0, "--cycles") as board:
-        asyncio.run(stop_in_full_motion(board, steppers(axes, speed), int(speed * 3)))
+    with avr_board() as board:
+        motion = stop_in_full_motion(board, steppers(axes, speed), int(speed * 3))
+        board.loop.run_until_complete(motion)
         steps = np.sort(np.concatenate([board.pins.edges(pin) for pin in STEP_PINS[:axes]]))
         frames = board.pins.frames()
     stop = next(at for at, frame in frames if frame.type == EmergencyStop.TYPE)
