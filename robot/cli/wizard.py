@@ -143,6 +143,7 @@ def _positions(robot: RobotProfile, answers: Answers) -> None:
 def _camera(robot: RobotProfile, answers: Answers) -> None:
     for camera in robot.cameras:
         with maintenance() as client:
+            client.call("POST", "/maintenance/home", {})  # out of the picture
             found = LookedAt(client, camera.name).advice()
         text = "; ".join(f"face {site}: {', '.join(lines)}" for site, lines in found.items())
         document = {"step": "camera", "camera": camera.name, "views": found}
