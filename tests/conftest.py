@@ -3,6 +3,9 @@
 No example has a deadline: the machine's speed is no property of the program.
 """
 
+import signal
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
@@ -10,3 +13,10 @@ COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "pr
 settings.register_profile("repeatable", derandomize=True, **COMMON)
 settings.register_profile("explore", **COMMON)
 settings.load_profile("repeatable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A shell's background job ignores interrupts, and what it starts would do so too."""
+    del config
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
