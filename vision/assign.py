@@ -174,7 +174,9 @@ def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:
     """A lower bound on the cheapest pieces of ``where``: twist, flip and parity left aside."""
     total = 0.0
     for orbit in where:
-        cost = np.repeat(orbit.costs(sticker_cost).min(axis=2), orbit.copies, axis=1)
+        cost = orbit.costs(sticker_cost).min(axis=2)
+        if orbit.copies > 1:
+            cost = np.repeat(cost, orbit.copies, axis=1)
         rows, columns = matching(cost)
         total += float(cost[rows, columns].sum())
     return total

@@ -7,7 +7,7 @@ edges, wings, the centres of one kind, and the fixed centres of odd cubes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import permutations
 
 import numpy as np
@@ -45,9 +45,26 @@ class Orbit:
 
         ``sticker_cost`` float[stickers of the cube, 6] is the cost of each letter on each sticker.
         """
-        shown = sticker_cost[self.facelets[:, None, :], self.patterns[None, :, :]]
-        total: NDArray[np.float64] = shown.sum(axis=2)
-        return total.reshape(len(self.facelets), self.pieces, self.turns)
+        flat = sticker_cost.ravel()
+        first, *others = self._shown
+        total: NDArray[np.float64] = flat.take(first)
+        for sticker in others:
+            total += flat.take(sticker)
+        costs: NDArray[np.float64] = total.reshape(len(self.facelets), self.pieces, self.turns)
+        return costs
+
+    @cached_property
+    def _shown(self) -> Ints:
+        """Where in the costs of all stickers a pattern in a slot finds its letters',
+        int[stickers, slots, patterns].
+        """
+        shown: Ints = self.facelets.T[:, :, None] * 6 + self.patterns.T[:, None, :]
+        return shown
+
+    @cached_property
+    def letters(self) -> NDArray[np.float64]:
+        """1 for the letter each pattern shows on each sticker, float64[patterns, stickers * 6]."""
+        return np.eye(6)[self.patterns].reshape(len(self.patterns), -1)
 
 
 def _turned(names: tuple[str, ...]) -> Ints:

@@ -44,12 +44,8 @@ def _add_shares(result: Floats, orbit: Orbit, cost: Floats) -> None:
     likelihood = np.exp(piece_cost.min(axis=(1, 2), keepdims=True) - piece_cost)
     balance = _balanced(likelihood.sum(axis=2), orbit.copies)
     weight = (likelihood * balance[:, :, None]).reshape(len(piece_cost), -1)
-    result[orbit.facelets] += np.tensordot(weight, _shows(orbit), axes=1)
-
-
-def _shows(orbit: Orbit) -> Floats:
-    """Which letter each pattern shows on each sticker, float[patterns, stickers, 6]."""
-    return np.eye(6)[orbit.patterns]
+    shown = (weight @ orbit.letters).reshape(*orbit.facelets.shape, 6)
+    result[orbit.facelets] += shown
 
 
 def _balanced(likelihood: Floats, copies: int) -> Floats:

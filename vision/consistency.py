@@ -177,24 +177,23 @@ def _bounds(by_face: Floats, size: int) -> Floats:
     total = np.zeros((4,) * 6)
     for orbit in orbits(size):
         if orbit.kind not in ("centre", "fixed"):
-            for facelets in orbit.facelets:
-                total += _slot_bound(by_face, facelets, orbit, size)
+            faces = orbit.facelets // size**2
+            for slot, least in zip(faces, _slot_bounds(by_face, orbit, size), strict=True):
+                shape = [4 if face in slot else 1 for face in range(6)]
+                total += least.transpose(np.argsort(slot)).reshape(shape)
     return total
 
 
-def _slot_bound(by_face: Floats, facelets: Ints, orbit: Orbit, size: int) -> Floats:
-    """Least cost of a slot's piece for the turns of its faces, spread over all six axes."""
-    faces, cells = np.divmod(facelets, size * size)
-    # Axes: turns of the slot's faces, then patterns.
-    shown: Floats = np.zeros(len(orbit.patterns))
-    for j, (face, cell) in enumerate(zip(faces.tolist(), cells.tolist(), strict=True)):
-        letter_cost = by_face[face, :, cell][:, orbit.patterns[:, j]]
-        shown = shown[..., None, :] + letter_cost
-    least = shown.min(axis=-1)
-    axes = np.argsort(faces)
-    shape = [4 if face in faces else 1 for face in range(6)]
-    spread: Floats = least.transpose(axes).reshape(shape)
-    return spread
+def _slot_bounds(by_face: Floats, orbit: Orbit, size: int) -> Floats:
+    """Least cost of each slot's piece for the turns of the slot's faces, float[slots, 4, ...]."""
+    faces, cells = np.divmod(orbit.facelets, size * size)
+    slots = len(faces)
+    # Axes: slots, turns of the slot's faces, then patterns.
+    shown: Floats = np.zeros((slots, len(orbit.patterns)))
+    for j, letters in enumerate(orbit.patterns.T):
+        letter_cost = by_face[faces[:, j], :, cells[:, j]][:, :, letters]
+        shown = shown[..., None, :] + letter_cost.reshape(slots, *[1] * j, 4, -1)
+    return np.asarray(shown.min(axis=-1))
 
 
 def _cheapest(

@@ -54,8 +54,9 @@ class Blobs:
         """One patch for each place: of those that share a centre, the largest."""
         order = np.argsort(-self.areas, kind="stable")
         centres, areas = self.centres[order], self.areas[order]
-        gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=2)
-        near = gaps < 0.3 * np.sqrt(np.minimum(areas[:, None], areas[None, :]))
+        x, y = centres.T
+        gaps = np.square(x[:, None] - x) + np.square(y[:, None] - y)
+        near = gaps < 0.3**2 * np.minimum(areas[:, None], areas[None, :])
         similar = areas[None, :] < 2.5 * areas[:, None]
         shadowed = np.triu(near & similar, 1).any(axis=0)
         chosen = order[~shadowed]

@@ -66,12 +66,12 @@ def gather(
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
     rows = high[1] - low[1] + 1 + 2 * MARGIN
-    flat = _rectified(image, homography, first, columns, rows)
-    across = _bands(flat, rows, columns)
-    along = _bands(flat.transpose(1, 0, 2), columns, rows)
+    planes = _rectified(image, homography, first, columns, rows)
+    across = _bands(planes, rows)
+    along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
     return Evidence(
         first,
-        _evenness(flat, rows, columns),
+        _evenness(across, _bands(np.square(planes), rows), columns),
         _borders(across, columns),
         _borders(along, rows).T,
         _inside(image, homography, first, columns, rows),
@@ -81,7 +81,7 @@ def gather(
 def _rectified(
     image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
 ) -> NDArray[np.float32]:
-    """The grid seen straight on with half a cell around it, float32[H, W, 3]."""
+    """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
     width, height = (columns + 1) * CELL, (rows + 1) * CELL
     # Pixel centres of the flat picture to nodes; a node is the centre of its cell.
     to_nodes = np.array(
@@ -98,49 +98,49 @@ def _rectified(
         flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    return np.asarray(flat, dtype=np.float32)
+    return np.ascontiguousarray(np.asarray(flat).transpose(2, 0, 1), dtype=np.float32)
 
 
-def _bands(flat: NDArray[np.float32], rows: int, columns: int) -> NDArray[np.float32]:
-    """Mean colour along two bands in the middle of every row of cells, float32[2 * rows, W, 3]."""
-    half = CELL // 2
-    body = flat[half : half + rows * CELL].reshape(rows, CELL, -1, 3)
-    middle = body[:, CELL // 4 : CELL - CELL // 4].reshape(2 * rows, CELL // 4, -1, 3)
-    return np.asarray(middle.mean(axis=1))
+def _bands(planes: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
+    """Means along two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
+    body = planes[:, CELL // 2 : -CELL // 2].reshape(3, rows, 4, CELL // 4, -1)
+    return np.asarray(body[:, :, 1:3].mean(axis=3).reshape(3, 2 * rows, -1))
 
 
 def _borders(bands: NDArray[np.float32], count: int) -> Floats:
-    """Marks float64[rows, count + 1] of the borders along rows with ``count`` cells."""
-    rows = len(bands)
+    """Marks float64[rows, count + 1] of the borders along rows with ``count`` cells.
+
+    ``bands`` float32[3, 2 * rows, pixels] are the colours along the two bands of each row.
+    """
     half = CELL // 2
     reach, near, far = round(0.19 * CELL), round(0.25 * CELL), round(0.47 * CELL)
-    places = half + CELL * np.arange(count + 1)
-
-    def strip(start: int, stop: int) -> NDArray[np.float32]:
-        picked: NDArray[np.float32] = bands[:, places[:, None] + np.arange(start, stop)]
-        return picked.reshape(rows, count + 1, stop - start, 3)
-
-    before, after = strip(-far, -near).mean(axis=2), strip(near, far).mean(axis=2)
-    line = strip(-reach, reach).max(axis=3).min(axis=2) + _DARK
-    bright_before, bright_after = before.max(axis=2) + _DARK, after.max(axis=2) + _DARK
+    # Borders are in the middle of stretches as long as a cell.
+    around = bands.reshape(3, -1, count + 1, CELL)
+    before = around[..., half - far : half - near].mean(axis=3)
+    after = around[..., half + near : half + far].mean(axis=3)
+    line = around[..., half - reach : half + reach].max(axis=0).min(axis=2) + _DARK
+    bright_before, bright_after = before.max(axis=0) + _DARK, after.max(axis=0) + _DARK
     dip = 1.0 - line / np.minimum(bright_before, bright_after)
-    step = np.abs(before - after).max(axis=2) / np.maximum(bright_before, bright_after)
+    step = np.abs(before - after).max(axis=0) / np.maximum(bright_before, bright_after)
     mark = np.clip(np.maximum(dip / _DIP, (step - _STEP[0]) / (_STEP[1] - _STEP[0])), 0.0, 1.0)
     # A border runs the whole length of a cell; what only crosses it is in one of the bands.
     return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
 
 
-def _evenness(flat: NDArray[np.float32], rows: int, columns: int) -> Floats:
-    half, inset = CELL // 2, CELL // 4
-    body = flat[half : half + rows * CELL, half : half + columns * CELL]
-    cells = body.reshape(rows, CELL, columns, CELL, 3)[:, inset:-inset, :, inset:-inset]
-    mean = cells.mean(axis=(1, 3))
+def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns: int) -> Floats:
+    """Marks float64[rows, columns] from the bands of the colours and of their squares."""
+    mean, square = (_middles(values, columns) for values in (bands, squares))
     # Levels are below 256: squares in single precision are exact enough for a deviation.
-    variance = np.square(cells).mean(axis=(1, 3)) - np.square(mean)
-    deviation = np.sqrt(np.maximum(variance, 0.0)).max(axis=2)
-    brightness = mean.max(axis=2) + _DARK
+    deviation = np.sqrt(np.maximum(square - np.square(mean), 0.0)).max(axis=0)
+    brightness = mean.max(axis=0) + _DARK
     uneven = (deviation / brightness - _UNEVEN[0]) / (_UNEVEN[1] - _UNEVEN[0])
     return np.asarray(1.0 - np.clip(uneven, 0.0, 1.0), dtype=np.float64)
+
+
+def _middles(bands: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
+    """Means over the middle halves of the cells, float32[3, rows, columns]."""
+    body = bands[..., CELL // 2 : -CELL // 2].reshape(3, -1, 2, columns, CELL)
+    return np.asarray(body[..., CELL // 4 : -CELL // 4].mean(axis=(2, 4)))
 
 
 def _inside(

@@ -132,7 +132,9 @@ def _seeds(blobs: Blobs) -> tuple[Ints, Floats]:
     """
     steps = blobs.centres[None, :] - blobs.centres[:, None]
     inverse = np.asarray(np.linalg.inv(blobs.shapes), dtype=np.float64)
-    metric = np.einsum("ijk,ikl,ijl->ij", steps, inverse, steps) / 12.0
+    x, y = steps[..., 0], steps[..., 1]
+    xx, xy, yy = (inverse[:, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
+    metric = (xx * x * x + 2.0 * xy * x * y + yy * y * y) / 12.0
     ratio = blobs.areas[None, :] / blobs.areas[:, None]
     near = (metric > _PITCH[0] ** 2) & (metric < _PITCH[1] ** 2)
     near &= (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
@@ -169,13 +171,16 @@ def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[I
 def _support(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
     """How many patches stand near nodes of each frame, within two steps of its anchor."""
     offsets = blobs.centres[None, :] - blobs.centres[anchors][:, None]
-    places = np.einsum("sij,snj->sni", np.linalg.inv(frames), offsets)
-    nodes = np.round(places)
-    on_node = np.abs(places - nodes).max(axis=2) < _ON_NODE
-    within = np.abs(nodes).max(axis=2) <= 2
+    to_nodes = np.asarray(np.linalg.inv(frames), dtype=np.float64)
+    on_node = np.ones(offsets.shape[:2], dtype=bool)
+    for axis in (0, 1):
+        row = to_nodes[:, axis, :, None]
+        places = row[:, 0] * offsets[..., 0] + row[:, 1] * offsets[..., 1]
+        nodes = np.round(places)
+        on_node &= (np.abs(places - nodes) < _ON_NODE) & (np.abs(nodes) <= 2)
     ratio = blobs.areas[None, :] / blobs.areas[anchors][:, None]
     similar = (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
-    return np.asarray((on_node & within & similar).sum(axis=1))
+    return np.asarray((on_node & similar).sum(axis=1))
 
 
 def _grown(blobs: Blobs, anchor: int, frame: Floats) -> Lattice | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from vision.locate_blobs import Blobs
@@ -122,26 +122,30 @@ def _best_of_size(board: _Board, size: int) -> Window | None:
     """The likeliest window of a size on a lattice that may be bent by patches beside the face:
     what is beyond is not believed yet, but a window that leaves many patches out is not the one.
     """
-    best: Window | None = None
-    for start in _starts(board.lattice, size):
-        share = board.count(size, start) / len(board.lattice.nodes)
-        if share < _LEAST_SHARE:
-            continue
-        window = board.window(size, start, trust_beyond=False)
-        if window is not None and (best is None or window.mark * share > best.mark):
-            best = replace(window, mark=window.mark * share)
-    return best
+    columns, rows = _starts(board.lattice, size)
+    if not columns or not rows:
+        return None
+    marks, seen = board.marks(size, columns, rows)
+    share = seen * size**2 / len(board.lattice.nodes)
+    marks = np.where(share >= _LEAST_SHARE, marks * share, 0.0)
+    row, column = np.unravel_index(marks.argmax(), marks.shape)
+    if marks[row, column] == 0.0:
+        return None
+    start = (columns[column], rows[row])
+    return Window(board.lattice, size, start, float(marks[row, column]), float(seen[row, column]))
 
 
-def _starts(lattice: Lattice, size: int) -> Iterator[tuple[int, int]]:
-    """First nodes of the windows that hold all that was found, or as much of it as they can."""
+def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
+    """Columns and rows of the first nodes of the windows that hold all that was found, or as much
+    of it as they can.
+    """
     ranges: list[range] = []
     for low, high in zip(*_extent(lattice), strict=True):
         first, last = sorted((low, high + 1 - size))
         # Cells farther out than the margin were not looked at.
         ranges.append(range(max(first, low - MARGIN), min(last, high + MARGIN + 1 - size) + 1))
     columns, rows = ranges
-    return product(columns, rows)
+    return columns, rows
 
 
 def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
@@ -191,51 +195,58 @@ class _Board:
         regular = math.exp(-((lattice.residual / _REGULAR) ** 2))
         return cls(lattice, evidence, patches, evidence.stickers(), regular)
 
-    def count(self, size: int, start: tuple[int, int]) -> float:
-        """How many patches are in a window."""
-        c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
-        return float(self.patches[r : r + size, c : c + size].sum())
-
     def window(
-        self,
-        size: int,
-        start: tuple[int, int],
-        *,
-        trust_beyond: bool = True,
-        least_seen: float = _SEEN,
+        self, size: int, start: tuple[int, int], *, least_seen: float = _SEEN
     ) -> Window | None:
-        """The window with its mark, the product of all that makes a face; None off the picture
-        and where too few patches are.
-        """
-        c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
-        cells = (slice(r, r + size), slice(c, c + size))
-        seen = float(self.patches[cells].sum()) / size**2
-        if seen < least_seen or not self.evidence.inside[cells].all():
+        """The window with its mark, what is beyond it included; None where there is none."""
+        columns, rows = (range(first, first + 1) for first in start)
+        marks, seen = self.marks(size, columns, rows, least_seen)
+        if marks[0, 0] == 0.0:
             return None
-        mark = self._shape(r, c, size) * self.regular * (0.5 + 0.5 * seen)
-        mark *= 0.2 + 0.8 * self._rim(cells, size)
-        if trust_beyond:
-            mark *= 1.0 - self._beyond(r, c, size)
-        return Window(self.lattice, size, start, mark, seen)
+        c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
+        mark = float(marks[0, 0]) * (1.0 - self._beyond(r, c, size))
+        return Window(self.lattice, size, start, mark, float(seen[0, 0]))
 
-    def _shape(self, r: int, c: int, size: int) -> float:
+    def marks(
+        self, size: int, columns: range, rows: range, least_seen: float = _SEEN
+    ) -> tuple[Floats, Floats]:
+        """Of all windows that start in these columns and rows: the mark, the product of all that
+        makes a face, and the share of cells with a patch; float64[rows, columns] each. The mark is
+        0 off the picture and where too few patches are.
+        """
+        c, r = columns[0] - self.evidence.first[0], rows[0] - self.evidence.first[1]
+        part = (slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1))
+        cells = (size, size)
+        seen: Floats = sliding_window_view(self.patches[part], cells).mean(axis=(2, 3))
+        inside = sliding_window_view(self.evidence.inside[part], cells).all(axis=(2, 3))
+        marks = self._shapes(part, size) * self.regular * (0.5 + 0.5 * seen)
+        marks *= 0.2 + 0.8 * self._rims(part, size)
+        return np.where(inside & (seen >= least_seen), marks, 0.0), seen
+
+    def _shapes(self, part: tuple[slice, slice], size: int) -> Floats:
         """How much the cells look like stickers: of one colour each, with borders all around."""
-        upright = self.evidence.upright[r : r + size, c : c + size + 1].sum(axis=0)
-        level = self.evidence.level[r : r + size + 1, c : c + size].sum(axis=1)
-        outer = float(upright[0] + upright[-1] + level[0] + level[-1]) / (4 * size)
-        inner = float(upright[1:-1].sum() + level[1:-1].sum()) / (2 * size * (size - 1))
+        down, across = part
+        upright = self.evidence.upright[down, across.start : across.stop + 1]
+        upright = sliding_window_view(upright, (size, size + 1)).sum(axis=2)
+        level = self.evidence.level[down.start : down.stop + 1, across]
+        level = sliding_window_view(level, (size + 1, size)).sum(axis=3)
+        borders = upright + level
+        outer = (borders[..., 0] + borders[..., -1]) / (4 * size)
+        inner = borders[..., 1:-1].sum(axis=2) / (2 * size * (size - 1))
         # Glare, a logo or a shadow's edge may lie on some of the stickers.
-        even = np.sort(self.evidence.even[r : r + size, c : c + size], axis=None)
-        filled = float(even[size * size // 5 :].mean())
-        return filled * inner * (0.5 + 0.5 * outer)
+        even = sliding_window_view(self.evidence.even[part], (size, size))
+        even = np.sort(even.reshape(*even.shape[:2], -1), axis=2)
+        filled: Floats = even[..., size * size // 5 :].mean(axis=2)
+        return np.asarray(filled * inner * (0.5 + 0.5 * outer))
 
-    def _rim(self, cells: tuple[slice, slice], size: int) -> float:
+    def _rims(self, part: tuple[slice, slice], size: int) -> Floats:
         """How much the emptiest of the four outermost rows looks like stickers: a face one row
         larger than the true one has a row with none.
         """
-        marks = np.maximum(self.patches[cells], self.stickers[cells])
-        by_row, by_column = marks.sum(axis=1), marks.sum(axis=0)
-        return float(min(by_row[0], by_row[-1], by_column[0], by_column[-1])) / size
+        marks = np.maximum(self.patches[part], self.stickers[part])
+        cells = sliding_window_view(marks, (size, size))
+        outermost = cells.sum(axis=3)[..., [0, -1]], cells.sum(axis=2)[..., [0, -1]]
+        return np.asarray(np.minimum(*outermost).min(axis=2) / size)
 
     def _beyond(self, r: int, c: int, size: int) -> float:
         """How much the face seems to go on past one of its sides."""

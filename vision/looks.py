@@ -16,14 +16,20 @@ from vision.sticker_colours import FACES, StickerColours
 from vision.stickers import measure_face
 from vision.view import OddView, face_in_view
 
+Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
 _STEADY = 0.4
 """Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
+
+_WITNESSES = 3
+"""So many other pictures tell where the face is."""
 
 _POOR = 0.5
 """Median fit of six faces below which it is asked whether they are faces of such a cube."""
 
 _MISSED = 0.05
-"""What a face counts on which no grid of the size was found."""
+"""What a face counts, and fits, on which no grid of the size was found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ def look_at_frames(frames: Mapping[str, Frame], size: int | None = None) -> Cube
 
 
 def locate_cube(
-    pictures: Mapping[str, NDArray[np.uint8]], sizes: Collection[int] = SIZES
+    pictures: Mapping[str, Picture], sizes: Collection[int] = SIZES
 ) -> dict[str, FaceGrid]:
     """One grid per picture, all of the size that explains the pictures best together.
 
@@ -71,12 +77,32 @@ def locate_cube(
             better = _confirmed(image, hints, alike[name])
             grids |= {name: better} if better is not None else {}
     missing = [name for name in pictures if name not in grids]
-    doubtful = missing or [name for name in grids if _is_doubtful(grids)]
-    for name in doubtful:
-        _check_view(name, pictures[name], size)
-    if missing:
-        raise NoFace(_complaint(missing, size))
+    for name in missing:
+        seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
+        place = _steady_place(seen)
+        face = _in_view(name, pictures[name], size, place)
+        grids |= {name: face} if place is not None else {}
+    if len(grids) < len(pictures):
+        raise NoFace(_complaint([name for name in missing if name not in grids], size))
+    if not missing and _is_doubtful(grids):
+        for name, image in pictures.items():
+            _in_view(name, image, size)
     return grids
+
+
+def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
+    """Where all of three or more pictures of one camera have the face; None if they differ."""
+    if len(others) < _WITNESSES:
+        return None
+    usual = np.median([other.corners for other in others], axis=0)
+    if max(_shift(other, usual) for other in others) >= _STEADY:
+        return None
+    return FaceGrid.of_corners(usual, others[0].size, fit=_MISSED)
+
+
+def _shift(grid: FaceGrid, usual: Floats) -> float:
+    """How far a face is from its usual corners, in pitches."""
+    return float(np.abs(grid.corners - usual).max()) / grid.pitch
 
 
 def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
@@ -84,10 +110,10 @@ def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
     return float(np.median([grid.fit for grid in grids.values()])) < _POOR
 
 
-def _check_view(name: str, image: NDArray[np.uint8], size: int) -> None:
-    """Raises :class:`vision.view.OddView` if a picture shows something else than one face."""
+def _in_view(name: str, image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
+    """The face in a picture, or :class:`vision.view.OddView` that tells what else is there."""
     try:
-        face_in_view(image, size)
+        return face_in_view(image, size, place)
     except OddView as odd:
         text = f"picture {name}: {odd}"
         raise OddView(odd.trouble, text, odd.stickers, odd.size) from odd
@@ -95,22 +121,12 @@ def _check_view(name: str, image: NDArray[np.uint8], size: int) -> None:
 
 def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
     """True if all other pictures of one camera have the face in one place, and this has not."""
-    if len(others) < 3:
-        return False
-    corners = np.array([other.corners for other in others])
-    usual = np.median(corners, axis=0)
-    return bool(
-        _shift(corners, usual).max() < _STEADY * others[0].pitch
-        and _shift(grid.corners, usual) > _STEADY * grid.pitch
-    )
-
-
-def _shift(corners: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.abs(corners - usual).max(axis=(-1, -2)))
+    usual = _steady_place(others)
+    return usual is not None and _shift(grid, usual.corners) > _STEADY
 
 
 def _confirmed(
-    image: NDArray[np.uint8], hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
+    image: Picture, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
 ) -> FaceGrid | None:
     """The face where other pictures have it: most cameras stand still between pictures."""
     grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]

@@ -62,7 +62,7 @@ def test_a_face_beside_its_place_is_found(cubes):
         except OddView:
             continue
         found += bool(np.abs(face.corners - corners).max() < 0.3 * face.pitch)
-    assert found >= 20, f"{found} of 24"
+    assert found >= 18, f"{found} of 24"
 
 
 def test_an_empty_place_is_no_cube(cubes, rng):
