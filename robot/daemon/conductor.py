@@ -58,6 +58,7 @@ class Conductor:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
         for run_id in await asyncio.to_thread(self.store.recover):
             log.warning("run %s was interrupted; its record is closed", run_id)
+            self.robot.hands.doubt_places()
         latest = await asyncio.to_thread(self.store.latest, 1)
         self._last = latest[0] if latest else None
         await self._connect()

@@ -83,7 +83,7 @@ class LinkHands:
         self._left = Whereabouts({})
         self._broken: MotionFault | None = None
         self._boot_id: int | None = None
-        self._ready = self._anew = False
+        self._ready = self._anew = self._doubtful = False
         self._stopping = threading.Event()
         self._moving: tuple[str, ...] = ()
         self._moving_unheard: tuple[str, ...] = ()
@@ -144,7 +144,12 @@ class LinkHands:
     def _require_known_places(self, link: LinkThread) -> None:
         """The board may have lost what only it knew: it was reset while its cable was out."""
         known = link.places
-        self._require_none_lost([setup for setup in self._unsensed if setup.name not in known])
+        unknown = [setup for setup in self._unsensed if setup.name not in known]
+        doubtful, self._doubtful = self._doubtful, False
+        if doubtful and unknown:
+            reset = motion_fault(RobotFault(Fault.RESET))
+            raise position_lost(reset, [setup.name for setup in unknown])
+        self._require_none_lost(unknown)
 
     def _require_none_lost(self, unknown: Sequence[StepperSetup]) -> None:
         """Raise what broke the last motion, for a person, if one of these motors without end stop
@@ -168,6 +173,11 @@ class LinkHands:
     def forget_places(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.forget_places`."""
         self._left, self._ready, self._anew = Whereabouts({}), False, True
+        self._doubtful = False
+
+    def doubt_places(self) -> None:
+        """See :meth:`robot.daemon.ports.Hands.doubt_places`."""
+        self._doubtful = True
 
     def _go(self, link: LinkThread, actuator: str, target: int) -> None:
         """Slowly to a position."""

@@ -103,6 +103,9 @@ class Hands(Protocol):
     def forget_places(self) -> None:
         """Everything has been set to its start: what has no sensor to be homed by is there."""
 
+    def doubt_places(self) -> None:
+        """A job broke off with its program: what the board does not know any more, nobody knows."""
+
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
 

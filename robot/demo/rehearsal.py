@@ -152,6 +152,11 @@ class Rehearsal:
         finally:
             hands.vanish()
 
+    @property
+    def folder(self) -> str:
+        """Where the daemon keeps its records."""
+        return self._folder.name
+
     def due(self) -> list[Mishap]:
         """What is to happen in the motion that begins now; not to be asked for again."""
         due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]

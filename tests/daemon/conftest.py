@@ -89,6 +89,9 @@ class FakeHands:
     def sensed(self, actuator: str) -> bool:
         return False
 
+    def doubt_places(self) -> None:
+        self.doubted = True
+
     def forget_places(self) -> None:
         self.done.append("forget")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from robot import virtual
@@ -13,6 +14,7 @@ from robot.daemon.states import State
 from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
 from robot.link.framing import EMERGENCY_STOP, Frame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
+from robot.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 
@@ -78,6 +80,14 @@ def cut_all_power(r: Rehearsal) -> None:
     """Nobody is left who knows anything."""
     r.port.unplug()
     r.board.reset()
+
+
+def leave_the_record_open(r: Rehearsal) -> None:
+    """As a daemon that was killed, or lost its power, in the middle of its job leaves it."""
+    store = RunStore(Path(r.folder))
+    record = store.load(store.ids()[-1])
+    record.outcome = None
+    RunWriter(store.directory_of(record.id), record).save()
 
 
 def stop_the_host(r: Rehearsal) -> None:

@@ -15,8 +15,11 @@ from mishaps import (
     EARLY_S,
     STOPPED_DEAD,
     assert_solved,
+    corrupted_emergency_stops,
+    cut_all_power,
     flip_every_bit,
     hang,
+    leave_the_record_open,
     lose_all_acknowledgements,
     mend_the_line,
     pull_the_plug_for_good,
@@ -30,12 +33,12 @@ from mishaps import (
 
 from robot import virtual
 from robot.daemon.states import State
-from robot.demo.rehearsal import Mishap, Rehearsal
+from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import Session
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile
 from robot.twin.cube import scrambled
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60
@@ -46,6 +49,7 @@ TOO_MANY_STEPS_PER_S = 80_000
 
 Deed = Callable[[Rehearsal], None]
 EVERY_S, EVERYDAY = 0.3, 4
+WITHOUT_END_STOPS = ("four-arm", "soltvvo")
 GRIPPERS = ("four-arm", "two-arm", "soltvvo", "two-arm-2x2x2")
 FIRMWARES = [
     "host",
@@ -203,6 +207,7 @@ def test_grippers_of_a_killed_host_are_homed_by_its_successor(
 ) -> None:
     with rehearsal(profile, Mishap(pull_the_plug_for_good, after_s=after_s)) as r:
         assert r.solve().violations == ()
+        leave_the_record_open(r)
         r.loop.pass_time(silent_s)
         r.port.plug()
         assert_solved(r.solve())
@@ -223,21 +228,46 @@ def test_grippers_go_home_from_where_they_were_stopped(
     assert verdict.faults == []
 
 
-@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
-def test_grippers_that_a_reset_left_astray_are_left_to_a_person(
-    profile: str, after_s: float
-) -> None:
+def assert_left_to_a_person(r: Rehearsal, verdict: Verdict, fault: str) -> None:
     """Nobody knows where motors without end stop stand, and jaws would run into each other; the
     person puts cube and motors back as they stand at the start."""
-    with rehearsal(profile, Mishap(reset, after_s=after_s)) as r:
+    assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
+    assert (verdict.state, verdict.fault) == (State.FAULT, fault)
+    assert "square by hand" in verdict.record.faults[-1].remedy
+    with Rehearsal(r.profile, r.robot.body) as squared:
+        assert_solved(squared.solve())
+
+
+@pytest.mark.parametrize(
+    ("deed", "fault"),
+    [
+        (reset, "reset"),
+        pytest.param(corrupted_emergency_stops, "emergency-stop", marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+def test_grippers_that_were_stopped_dead_are_left_to_a_person(
+    profile: str, after_s: float, deed: Deed, fault: str
+) -> None:
+    with rehearsal(profile, Mishap(deed, after_s=after_s)) as r:
         verdict = r.solve()
-        body = r.robot.body
-    assert verdict.violations == ()
-    if verdict.state is not State.IDLE:
-        assert (verdict.state, verdict.fault) == (State.FAULT, "reset")
-        assert "square by hand" in verdict.record.faults[-1].remedy
-        with Rehearsal(load_profile(profile), body) as r:
-            assert_solved(r.solve())
+        if verdict.state is not State.IDLE:
+            assert_left_to_a_person(r, verdict, fault)
+
+
+@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+def test_after_a_power_cut_of_everything_grippers_are_left_to_a_person(
+    profile: str, after_s: float
+) -> None:
+    with rehearsal(profile, Mishap(cut_all_power, after_s=after_s)) as r:
+        assert r.solve().violations == ()
+        leave_the_record_open(r)
+        r.port.plug()
+        verdict = r.solve()
+        if profile in WITHOUT_END_STOPS:
+            assert_left_to_a_person(r, verdict, "reset")
+        else:
+            assert_solved(verdict)
 
 
 @pytest.mark.parametrize(
