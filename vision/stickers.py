@@ -124,10 +124,12 @@ def _sampled(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[
 def _agreeing(samples: Floats) -> NDArray[np.bool_]:
     """The samples bool[N*N, S] of each sticker that show the colour most of them share."""
     squares = np.einsum("ksc,ksc->ks", samples, samples)
-    gaps = squares[:, :, None] + squares[:, None, :] - 2 * samples @ samples.transpose(0, 2, 1)
     radius = _radius(samples)[:, None]
-    alike = gaps < radius[:, :, None] ** 2
-    votes = alike.sum(axis=2)
+    # Alike where a² + b² - 2ab < radius², in as few passes over all pairs as can be.
+    nearness = 2 * samples @ samples.transpose(0, 2, 1)
+    nearness -= squares[:, None, :]
+    alike = nearness > (squares - radius**2)[:, :, None]
+    votes = alike.sum(axis=2, dtype=np.uint8)
     # The middle of the crowd, not its first member: the mean of those around the best sample.
     best = votes.argmax(axis=1)
     crowd = np.take_along_axis(alike, best[:, None, None], axis=1)[:, 0]
