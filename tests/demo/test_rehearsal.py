@@ -107,7 +107,7 @@ def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
     [
         # The lid lets go of a layer that is half turned: what it was doing is not known any more.
         ("cubotino", 5.0, frozenset({"layer-not-square"})),
-        ("sensors", 0.4, frozenset()),
+        pytest.param("sensors", 0.4, frozenset(), marks=pytest.mark.long),
         pytest.param("two-arm", 3.0, frozenset(), marks=pytest.mark.long),
     ],
 )

@@ -74,7 +74,9 @@ def test_what_no_camera_sees_is_for_a_person_to_judge() -> None:
         assert r.robot.violations == []
 
 
-@pytest.mark.parametrize(("homing", "play"), [(False, 0), (False, 20), (True, 12)])
+@pytest.mark.parametrize(
+    ("homing", "play"), [pytest.param(False, 0, marks=pytest.mark.long), (False, 20), (True, 12)]
+)
 def test_play_is_measured(homing: bool, play: int) -> None:
     with robot_of(flipper(homing, play)) as r:
         found = r.calibrate(lambda robot, profile: measured_play(robot, profile, "table"))
@@ -83,7 +85,9 @@ def test_play_is_measured(homing: bool, play: int) -> None:
     assert found.values == {"actuators.table.backlash_steps": found.play_steps}
 
 
-@pytest.mark.parametrize(("said", "found"), [(1600, 1600), (800, 1600), (3200, 1600)])
+@pytest.mark.parametrize(
+    ("said", "found"), [(1600, 1600), pytest.param(800, 1600, marks=pytest.mark.long), (3200, 1600)]
+)
 def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
     with robot_of(flipper(play=8)) as r:
         wrong = flipper(play=8, steps_per_turn=said)
