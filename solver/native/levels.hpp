@@ -11,11 +11,11 @@
 
 namespace cubist {
 
-template <class Node, int kMaxChildren>
+// With `kCandidates` or more, candidates are looked up.
+template <class Node, int kMaxChildren, int kCandidates = 64>
 class Level {
 public:
-    // Nodes to go on with, and candidates looked up at a time.
-    static constexpr int kNodes = 64, kCandidates = 64;
+    static constexpr int kNodes = 64;  // to go on with at a time
     static constexpr int kRoom = kNodes + kCandidates + kMaxChildren;
 
     bool is_full() const { return count_ >= kNodes; }

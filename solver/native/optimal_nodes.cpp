@@ -81,7 +81,7 @@ std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
         next.state = state;
         next.turns.push_back(turn);
         for (int axis = 0; axis < kViews; ++axis) {
-            this->turn(next.node, axis, turn);
+            this->turn<false>(next.node, axis, turn);
             measure(next.node, axis);
         }
     }

@@ -53,15 +53,17 @@ public:
     OptimalNode root(const CubieCube& cube) const;
     // The positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;
+    const OptimalTable& table() const { return table_; }
     const std::vector<int>& turns() const { return turns_; }
     const Succession& succession() const { return succession_; }
 
     // Brings one view of a node up to date with a turn of the cube; its distance stays the one
     // before until it is measured.
+    template <bool kIsLarge>
     void turn(OptimalNode& node, int axis, int turn) const {
         OptimalView& view = node.views[axis];
         view = table_.after(view, seen_[axis][view.symmetry][turn]);
-        table_.prefetch_distance(view);
+        table_.prefetch_distance<kIsLarge>(view);
     }
     // Neighbours differ by one at most, so the distance follows from its remainder.
     int measure(OptimalNode& node, int axis) const {

@@ -25,6 +25,7 @@ public:
 
 private:
     void split(const OptimalStart& start, int depth, int levels, std::vector<OptimalStart>& starts);
+    template <bool kIsLarge>
     void work(const std::vector<OptimalStart>& starts, int depth);
     void finish(const std::vector<int>& turns);
 
@@ -52,11 +53,16 @@ void Iteration::run(int depth, int threads) {
     std::vector<OptimalStart> starts;
     split({nodes_.root(cube_), 0, {}}, depth, kSplitLevels, starts);
     std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t) workers.emplace_back([&] { work(starts, depth); });
+    for (int t = 0; t < threads; ++t)
+        workers.emplace_back([&] {
+            if (nodes_.table().is_large()) work<true>(starts, depth);
+            else work<false>(starts, depth);
+        });
 }
 
+template <bool kIsLarge>
 void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
-    OptimalWalk walk(nodes_, depth, halted_, counter_,
+    OptimalWalk<kIsLarge> walk(nodes_, depth, halted_, counter_,
                      [this](const std::vector<int>& turns) { finish(turns); });
     for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
         walk.run(starts[number]);

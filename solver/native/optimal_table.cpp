@@ -1,6 +1,7 @@
 #include "optimal_table.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 namespace cubist {
@@ -27,6 +28,9 @@ bool swaps_pairs(const Order& order) {
         if (order[order[i]] != i) return false;
     return is_even(order);
 }
+
+// Bytes of a table of which caches still hold a good part.
+constexpr std::size_t kCachesReach = std::size_t{256} << 20;
 
 bool is_alike(int kinds, const Order& order) {
     switch (kinds) {
@@ -145,23 +149,46 @@ OptimalTable::OptimalTable(int kinds, std::span<const std::uint8_t> bytes) : coo
     if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table of a wrong size");
     packed_ = part<std::uint32_t>(bytes, layout.packed);
     distances_ = bytes.data() + layout.distances;
+    is_large_ = bytes.size() > kCachesReach;
     link_classes();
+}
+
+std::vector<std::uint8_t> OptimalTable::number_kind_maps() {
+    const int kinds = coordinates_.kinds();
+    std::vector<std::uint8_t> numbers;
+    numbers.reserve(std::size_t{kSlices} * kFaceTurns * kSymmetries);
+    std::map<std::vector<std::uint8_t>, std::uint8_t> known;
+    std::vector<std::uint8_t> map(kinds);
+    for (int slice = 0; slice < kSlices; ++slice)
+        for (int turn = 0; turn < kFaceTurns; ++turn)
+            for (int symmetry = 0; symmetry < kSymmetries; ++symmetry) {
+                for (int kind = 0; kind < kinds; ++kind)
+                    map[kind] = static_cast<std::uint8_t>(coordinates_.kind_seen(
+                        coordinates_.placed_after(slice * kinds + kind, turn), symmetry));
+                const auto [at, is_new] = known.try_emplace(map, static_cast<std::uint8_t>(known.size()));
+                if (is_new) kind_maps_.insert(kind_maps_.end(), map.begin(), map.end());
+                numbers.push_back(at->second);
+            }
+    if (known.size() > 256) throw std::logic_error("more maps of orders than a byte can number");
+    return numbers;
 }
 
 void OptimalTable::link_classes() {
     links_.resize(kFlipSliceClasses);
     const int kinds = coordinates_.kinds();
+    const std::vector<std::uint8_t> kind_maps = number_kind_maps();
     for (int flip_slice = 0; flip_slice < kFlipSlices; ++flip_slice) {
         if (packed_[flip_slice] % kSymmetries != 0) continue;  // no representative
         ClassLinks& links = links_.at(packed_[flip_slice] / kSymmetries);
         const int slice = flip_slice / kFlips;
-        links.slice = static_cast<std::uint16_t>(slice);
         for (int turn = 0; turn < kFaceTurns; ++turn) {
             const int slice_after = coordinates_.placed_after(slice * kinds, turn) / kinds;
             const int flip_after = coordinates_.flip_after(flip_slice % kFlips, turn);
             const std::uint32_t packed = packed_[slice_after * kFlips + flip_after];
+            const std::uint32_t symmetry = packed % kSymmetries;
             links.to[turn] = static_cast<std::uint16_t>(packed / kSymmetries);
-            links.symmetry[turn] = static_cast<std::uint8_t>(packed % kSymmetries);
+            links.kind_map[turn] = kind_maps[(slice * kFaceTurns + turn) * kSymmetries + symmetry];
+            links.symmetries[turn / 2] |= static_cast<std::uint8_t>(symmetry << (turn % 2 * 4));
         }
     }
 }

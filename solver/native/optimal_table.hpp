@@ -83,20 +83,25 @@ public:
     // The turn is numbered in the representative's frame; the distance stays the one before.
     OptimalView after(OptimalView view, int seen_turn) const {
         const ClassLinks& from = links_[view.flip_slice_class];
-        const int symmetry = from.symmetry[seen_turn];
-        const int placed = coordinates_.placed_after(
-            from.slice * coordinates_.kinds() + view.kind, seen_turn);
+        const int symmetry = from.symmetry(seen_turn);
         const int twist = coordinates_.twist_after(view.twist, seen_turn);
         return {from.to[seen_turn],
                 static_cast<std::uint16_t>(coordinates_.twist_seen(twist, symmetry)),
-                static_cast<std::uint8_t>(coordinates_.kind_seen(placed, symmetry)),
+                kind_maps_[from.kind_map[seen_turn] * coordinates_.kinds() + view.kind],
                 symmetries_.product[symmetry][view.symmetry], view.distance};
     }
     int modulo_3(OptimalView view) const {
         return *distance_byte(view) >> (view.twist % 4 * 2) & 3;
     }
-    // Ask for what will be looked at of a view.
-    void prefetch_distance(OptimalView view) const { __builtin_prefetch(distance_byte(view)); }
+    // Whether caches hold next to nothing of the table.
+    bool is_large() const { return is_large_; }
+    // Ask for what will be looked at of a view. Lines of a large table are asked for past the second
+    // level, which has better use for its room: none is used again.
+    template <bool kIsLarge>
+    void prefetch_distance(OptimalView view) const {
+        constexpr int kLocality = kIsLarge ? 0 : 3;
+        __builtin_prefetch(distance_byte(view), 0, kLocality);
+    }
     void prefetch_links(OptimalView view) const {
         __builtin_prefetch(&links_[view.flip_slice_class]);
     }
@@ -108,10 +113,14 @@ private:
     // Where the turns lead from the representative of a class of flip-slices: one cache line.
     struct alignas(64) ClassLinks {
         std::array<std::uint16_t, kFaceTurns> to;
-        std::array<std::uint8_t, kFaceTurns> symmetry;
-        std::uint16_t slice;
+        std::array<std::uint8_t, kFaceTurns> kind_map;
+        std::array<std::uint8_t, kFaceTurns / 2> symmetries;  // two to a byte
+
+        int symmetry(int turn) const { return symmetries[turn / 2] >> (turn % 2 * 4) & 15; }
     };
 
+    // By slice, turn and symmetry: which of the `kind_maps_` says what becomes of an order.
+    std::vector<std::uint8_t> number_kind_maps();
     void link_classes();
     const std::uint8_t* distance_byte(OptimalView view) const {
         const std::size_t row =
@@ -123,7 +132,11 @@ private:
     const Symmetries& symmetries_ = symmetries();
     const std::uint32_t* packed_;  // class and symmetry of every flip-slice
     const std::uint8_t* distances_;
+    bool is_large_;
     std::vector<ClassLinks> links_;
+    // The orders are a group: a turn multiplies them from one side, a symmetry renames them, so
+    // that few maps of kinds to kinds do for all positions, and stay in the first-level cache.
+    std::vector<std::uint8_t> kind_maps_;
 };
 
 // Where the parts of a table lie in its bytes.

@@ -18,11 +18,13 @@ std::uint8_t farthest_axis(const OptimalNode& node) {
 
 }  // namespace
 
-OptimalWalk::OptimalWalk(const OptimalNodes& nodes, int depth, const std::atomic<bool>& halted,
+template <bool kIsLarge>
+OptimalWalk<kIsLarge>::OptimalWalk(const OptimalNodes& nodes, int depth, const std::atomic<bool>& halted,
                          std::atomic<std::uint64_t>& counter, Finish finish)
     : nodes_(nodes), depth_(depth), halted_(halted), counter_(counter), finish_(std::move(finish)) {}
 
-void OptimalWalk::run(const OptimalStart& start) {
+template <bool kIsLarge>
+void OptimalWalk<kIsLarge>::run(const OptimalStart& start) {
     start_ = &start;
     const int left = depth_ - static_cast<int>(start.turns.size());
     if (start.node.bound() > left) return;
@@ -38,7 +40,8 @@ void OptimalWalk::run(const OptimalStart& start) {
 }
 
 // All that comes after a level's nodes.
-void OptimalWalk::go_on(int depth) {
+template <bool kIsLarge>
+void OptimalWalk<kIsLarge>::go_on(int depth) {
     if (depth + 1 == static_cast<int>(levels_.size())) return finish();
     const int size = levels_[depth].size();
     counter_.fetch_add(size, std::memory_order_relaxed);
@@ -56,7 +59,8 @@ void OptimalWalk::go_on(int depth) {
     }
 }
 
-void OptimalWalk::add_children(int depth, int number) {
+template <bool kIsLarge>
+void OptimalWalk<kIsLarge>::add_children(int depth, int number) {
     const Node& from = levels_[depth][number];
     const std::uint8_t farthest = farthest_axis(from.node);
     for (const int turn : nodes_.turns()) {
@@ -68,19 +72,20 @@ void OptimalWalk::add_children(int depth, int number) {
         child.state = static_cast<std::int8_t>(state);
         child.farthest = farthest;
         child.parent = static_cast<std::uint16_t>(number);
-        nodes_.turn(child.node, asked(farthest, 0), turn);
+        nodes_.template turn<kIsLarge>(child.node, asked(farthest, 0), turn);
     }
 }
 
 // Keeps the candidates that may be solved in time. Each axis is asked for all of them before the
 // next, which needs the fewer.
-void OptimalWalk::sort_out(int depth) {
+template <bool kIsLarge>
+void OptimalWalk<kIsLarge>::sort_out(int depth) {
     auto& level = levels_[depth];
     const int left = static_cast<int>(levels_.size()) - 1 - depth;
     for (int rank = 0; rank + 1 < kViews; ++rank)
         level.thin_out([&](Node& node) {
             if (nodes_.measure(node.node, asked(node.farthest, rank)) > left) return false;
-            nodes_.turn(node.node, asked(node.farthest, rank + 1), node.turn);
+            nodes_.template turn<kIsLarge>(node.node, asked(node.farthest, rank + 1), node.turn);
             return true;
         });
     level.thin_out([&](Node& node) {
@@ -92,7 +97,8 @@ void OptimalWalk::sort_out(int depth) {
     level.accept();
 }
 
-void OptimalWalk::finish() {
+template <bool kIsLarge>
+void OptimalWalk<kIsLarge>::finish() {
     const int last = static_cast<int>(levels_.size()) - 1;
     for (int number = 0; number < levels_[last].size(); ++number) {
         std::vector<int> turns(start_->turns);
@@ -104,5 +110,8 @@ void OptimalWalk::finish() {
         finish_(turns);
     }
 }
+
+template class OptimalWalk<false>;
+template class OptimalWalk<true>;
 
 }  // namespace cubist

@@ -11,6 +11,8 @@
 
 namespace cubist {
 
+// `kIsLarge` says what the table is.
+template <bool kIsLarge>
 class OptimalWalk {
 public:
     using Finish = std::function<void(const std::vector<int>& turns)>;
@@ -42,7 +44,10 @@ private:
     std::atomic<std::uint64_t>& counter_;
     Finish finish_;
     const OptimalStart* start_ = nullptr;
-    std::vector<Level<Node, kFaceTurns>> levels_;  // by turns after the start's
+    // What is asked for past the second-level cache must be looked at before it leaves the first.
+    static constexpr int kCandidates = kIsLarge ? 48 : 64;
+
+    std::vector<Level<Node, kFaceTurns, kCandidates>> levels_;  // by turns after the start's
 };
 
 }  // namespace cubist
