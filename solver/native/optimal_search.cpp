@@ -63,7 +63,7 @@ void Iteration::run(int depth, int threads) {
 template <bool kIsLarge>
 void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
     OptimalWalk<kIsLarge> walk(nodes_, depth, halted_, counter_,
-                     [this](const std::vector<int>& turns) { finish(turns); });
+                               [this](const std::vector<int>& turns) { finish(turns); });
     for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
         walk.run(starts[number]);
 }

@@ -7,6 +7,9 @@
 namespace cubist {
 namespace {
 
+// Bytes of a table of which caches still hold a good part.
+constexpr std::size_t kCachesReach = std::size_t{256} << 20;
+
 using Order = std::array<int, 4>;
 
 Order order_at(int rank) {
@@ -28,9 +31,6 @@ bool swaps_pairs(const Order& order) {
         if (order[order[i]] != i) return false;
     return is_even(order);
 }
-
-// Bytes of a table of which caches still hold a good part.
-constexpr std::size_t kCachesReach = std::size_t{256} << 20;
 
 bool is_alike(int kinds, const Order& order) {
     switch (kinds) {
@@ -165,7 +165,8 @@ std::vector<std::uint8_t> OptimalTable::number_kind_maps() {
                 for (int kind = 0; kind < kinds; ++kind)
                     map[kind] = static_cast<std::uint8_t>(coordinates_.kind_seen(
                         coordinates_.placed_after(slice * kinds + kind, turn), symmetry));
-                const auto [at, is_new] = known.try_emplace(map, static_cast<std::uint8_t>(known.size()));
+                const auto [at, is_new] =
+                    known.try_emplace(map, static_cast<std::uint8_t>(known.size()));
                 if (is_new) kind_maps_.insert(kind_maps_.end(), map.begin(), map.end());
                 numbers.push_back(at->second);
             }

@@ -19,8 +19,9 @@ std::uint8_t farthest_axis(const OptimalNode& node) {
 }  // namespace
 
 template <bool kIsLarge>
-OptimalWalk<kIsLarge>::OptimalWalk(const OptimalNodes& nodes, int depth, const std::atomic<bool>& halted,
-                         std::atomic<std::uint64_t>& counter, Finish finish)
+OptimalWalk<kIsLarge>::OptimalWalk(const OptimalNodes& nodes, int depth,
+                                   const std::atomic<bool>& halted,
+                                   std::atomic<std::uint64_t>& counter, Finish finish)
     : nodes_(nodes), depth_(depth), halted_(halted), counter_(counter), finish_(std::move(finish)) {}
 
 template <bool kIsLarge>
