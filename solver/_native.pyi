@@ -161,6 +161,11 @@ class Thistlethwaite:
 
 # optimal
 
+class OptimalShape:
+    def __init__(self, kinds: int, far: int) -> None: ...
+    @property
+    def kinds(self) -> int: ...
+
 class OptimalOptions:
     def __init__(
         self,
@@ -179,17 +184,17 @@ class OptimalReport:
     @property
     def nodes(self) -> int: ...
 
-def optimal_size(kinds: int) -> int: ...
+def optimal_size(shape: OptimalShape) -> int: ...
 def make_optimal(
     metric: str,
-    kinds: int,
+    shape: OptimalShape,
     data: NDArray[np.uint8],
     threads: int,
     progress: Callable[[float], bool],
 ) -> bool: ...
 
 class OptimalTable:
-    def __init__(self, kinds: int, data: NDArray[np.uint8]) -> None: ...
+    def __init__(self, shape: OptimalShape, data: NDArray[np.uint8]) -> None: ...
     def solve(
         self,
         metric: str,

@@ -2,6 +2,8 @@
 
 An IDA* in the kernel goes deeper turn by turn. Once that gets slow, two-phase looks for a short
 solution: IDA* then only has to undercut it or, far more often, to prove that it cannot be undercut.
+While the best known is unusually long two-phase looks on between the depths, for longer each time:
+IDA* takes ten times as long to find a shorter one as to prove that there is none shorter still.
 """
 
 from __future__ import annotations
@@ -18,20 +20,30 @@ from solver.notation import Move, length, parse_moves
 from solver.solution import Progress, Request, Solution
 from solver.turns import moves_of
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 """Changes whenever the kernel would fill a table otherwise."""
 
 KINDS = {"default": 1, "large": 24}
-"""How many orders of the middle edges a table tells apart: 39 MB and 850 MB."""
+"""How many orders of the middle edges a table tells apart: 41 MB and 895 MB."""
 
-LONGEST = {"htm": 20, "qtm": 26}
-"""No cube needs more turns."""
+FAR = {"default": {"htm": 0, "qtm": 0}, "large": {"htm": 11, "qtm": 13}}
+"""From which distance on a table tells no more apart; 0 where it tells all.
+
+Few positions are farther. Of most that are up to three turns nearer the large table says so without
+a neighbour's distance, so that inverses can be looked up too.
+"""
 
 EASY = {"htm": 14, "qtm": 17}
 """Solutions up to this length are found within a second."""
 
+USUAL = {"htm": 18, "qtm": 22}
+"""Nearly every cube can be solved in so many turns."""
+
 SHORT_SOLUTION_S = {"default": 3.0, "large": 1.5}
-"""Seconds that each thread looks for a short solution by two-phase."""
+"""Seconds that each thread first looks for a short solution by two-phase."""
+
+LOOK_ON = 2.0
+"""It looks on so many times as long as IDA* took for the last depth; the next takes thirteen."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
@@ -53,11 +65,14 @@ class _Search:
         self.best: tuple[Move, ...] | None = None
 
     def run(self) -> Solution:
-        metric = self.request.metric
-        easy = self._deepen(EASY[metric])
-        if not easy and self.bound > EASY[metric]:
-            self._look_for_short_solution()
-            self._deepen(LONGEST[metric] if self.best is None else self._length() - 1)
+        self._deepen(EASY[self.request.metric])
+        seconds, looked = SHORT_SOLUTION_S[self.request.tables], 0.0
+        while self._is_open() and not self._is_over():
+            if seconds > looked and self._is_unusual():
+                self._look_for_short_solution(seconds)
+                looked = seconds
+            else:
+                seconds = LOOK_ON * self._deepen(self.bound)
         if self.best is None:
             raise SearchFailed(
                 f"No solution has fewer than {self.bound} turns; time ran out before the shortest "
@@ -68,8 +83,21 @@ class _Search:
             self.cube, self.request, self.best, self.watch, lower_bound=self.bound, extra=extra
         )
 
-    def _deepen(self, longest: int) -> bool:
-        """Look for a solution of at most ``longest`` turns; whether there is one."""
+    def _is_open(self) -> bool:
+        """Whether there may be a solution that is shorter than the best."""
+        return self.best is None or self._length() > self.bound
+
+    def _is_unusual(self) -> bool:
+        return self.best is None or self._length() > USUAL[self.request.metric]
+
+    def _is_over(self) -> bool:
+        cancel = self.request.cancel
+        cancelled = cancel is not None and cancel.is_set()
+        return cancelled or self.watch.clock_s() >= self.request.time_limit
+
+    def _deepen(self, longest: int) -> float:
+        """Look for a solution of at most ``longest`` turns; the seconds it took."""
+        begun = self.watch.clock_s()
         options = _native.OptimalOptions(
             self.bound, longest, self._left(), self.request.threads, self.request.cancel
         )
@@ -78,18 +106,22 @@ class _Search:
         self.bound = report.lower_bound
         if report.turns is not None:
             self.best = moves_of(report.turns)
-        return report.turns is not None
+        return self.watch.clock_s() - begun
 
-    def _look_for_short_solution(self) -> None:
-        seconds = min(SHORT_SOLUTION_S[self.request.tables], self._left() / 2)
+    def _look_for_short_solution(self, seconds: float) -> None:
         asked = replace(
-            self.request, time_limit=seconds, solutions=1, target=self.bound, on_better=None
+            self.request,
+            time_limit=min(seconds, self._left() / 2),
+            solutions=1,
+            target=self.bound,
+            on_better=None,
         )
         try:
-            found = two_phase.search(self.cube, asked)[0]
+            found = parse_moves(" ".join(two_phase.search(self.cube, asked)[0].moves))
         except SearchFailed:
             return
-        self.best = parse_moves(" ".join(found.moves))
+        if self.best is None or length(found, self.request.metric) < self._length():
+            self.best = found
 
     def _length(self) -> int:
         return length(self.best or (), self.request.metric)
@@ -112,7 +144,7 @@ class _Search:
         return listen
 
 
-_kernels: dict[tuple[str, int], _native.OptimalTable] = {}
+_kernels: dict[tuple[str, str], _native.OptimalTable] = {}
 
 
 def kernel(request: Request) -> _native.OptimalTable:
@@ -122,25 +154,25 @@ def kernel(request: Request) -> _native.OptimalTable:
     """
     if request.tables not in KINDS:
         raise BadNotation(f"Tables are {' or '.join(KINDS)}, not {request.tables!r}.")
-    key = request.metric, KINDS[request.tables]
+    key = request.metric, request.tables
     if key not in _kernels:
-        table = _bytes(request, *key)
-        large = key[1] > KINDS["default"]
+        shape = _native.OptimalShape(KINDS[request.tables], FAR[request.tables][request.metric])
+        table = _bytes(request, shape)
         _kernels[key] = _native.OptimalTable(
-            key[1], tables.in_huge_pages(table) if large else table
+            shape, tables.in_huge_pages(table) if request.tables == "large" else table
         )
     return _kernels[key]
 
 
-def _bytes(request: Request, metric: str, kinds: int) -> tables.Bytes:
-    name = f"optimal-{metric}-{kinds}"
+def _bytes(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
+    name = f"optimal-{request.metric}-{shape.kinds}"
     threads = os.cpu_count() or 1
 
     return tables.load(
         name,
         TABLE_VERSION,
-        _native.optimal_size(kinds),
-        lambda data, progress: _native.make_optimal(metric, kinds, data, threads, progress),
+        _native.optimal_size(shape),
+        lambda data, progress: _native.make_optimal(request.metric, shape, data, threads, progress),
         progress=tables.reporter(name, request),
     )
 

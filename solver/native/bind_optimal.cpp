@@ -16,11 +16,11 @@ namespace nb = nanobind;
 namespace cubist {
 namespace {
 
-bool make(std::string_view metric, int kinds, WritableBytes bytes, int threads,
+bool make(std::string_view metric, OptimalShape shape, WritableBytes bytes, int threads,
           const Progress& progress) {
     const OptimalMetric counted = optimal_metric(metric);
     const nb::gil_scoped_release unlocked;
-    return OptimalTable::generate(counted, kinds, span_of(bytes), threads, [&](double done) {
+    return OptimalTable::generate(counted, shape, span_of(bytes), threads, [&](double done) {
         const nb::gil_scoped_acquire locked;
         return progress(done);
     });
@@ -49,7 +49,11 @@ int bound(const OptimalTable& table, std::string_view metric, const CubeStates& 
     return optimal_bound(table, optimal_metric(metric), cube_of(states));
 }
 
-void bind_results(nb::module_& module) {
+void bind_values(nb::module_& module) {
+    nb::class_<OptimalShape>(module, "OptimalShape", "What a table tells apart.")
+        .def(nb::new_([](int kinds, int far) { return OptimalShape{kinds, far}; }),
+             nb::arg("kinds"), nb::arg("far"))
+        .def_ro("kinds", &OptimalShape::kinds, "Orders of the middle edges: 1, 2, 6 or 24.");
     nb::class_<OptimalOptions>(module, "OptimalOptions", "Limits of an optimal search.")
         .def(nb::new_(&options), nb::arg("shortest"), nb::arg("longest"), nb::arg("time_limit"),
              nb::arg("threads"), nb::arg("cancel").none());
@@ -62,17 +66,17 @@ void bind_results(nb::module_& module) {
 }  // namespace
 
 void bind_optimal(nb::module_& module) {
-    bind_results(module);
-    module.def("optimal_size", &OptimalTable::size, nb::arg("kinds"), "Bytes of a table.");
-    module.def("make_optimal", &make, nb::arg("metric"), nb::arg("kinds"), nb::arg("data"),
+    bind_values(module);
+    module.def("optimal_size", &OptimalTable::size, nb::arg("shape"), "Bytes of a table.");
+    module.def("make_optimal", &make, nb::arg("metric"), nb::arg("shape"), nb::arg("data"),
                nb::arg("threads"), nb::arg("progress"),
                "Fill a table; false when `progress` stopped it.");
     nb::class_<OptimalTable>(module, "OptimalTable", "Lower bounds of the optimal search.")
         .def("__init__",
-             [](OptimalTable* self, int kinds, const TableBytes& bytes) {
-                 new (self) OptimalTable(kinds, span_of(bytes));
+             [](OptimalTable* self, OptimalShape shape, const TableBytes& bytes) {
+                 new (self) OptimalTable(shape, span_of(bytes));
              },
-             nb::arg("kinds"), nb::arg("data"), nb::keep_alive<1, 3>())
+             nb::arg("shape"), nb::arg("data"), nb::keep_alive<1, 3>())
         .def("solve", &solve, nb::arg("metric"), nb::arg("states"), nb::arg("options"),
              nb::arg("on_progress").none())
         .def("bound", &bound, nb::arg("metric"), nb::arg("states"),

@@ -6,12 +6,6 @@
 namespace cubist {
 namespace {
 
-FaceMap axis_map(int axis) {
-    FaceMap map{U, R, F, D, L, B};
-    for (int third = 0; third < axis; ++third) map = compose(kDiagonalThird, map);
-    return map;
-}
-
 int turn_of_composite(int composite) {
     for (int turn = 0; turn < kFaceTurns; ++turn)
         if (composite_of_turn(turn) == composite) return turn;
@@ -39,7 +33,7 @@ Succession::Succession(OptimalMetric metric) {
 }
 
 OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
-    : table_(table), turns_(unit_turns(metric)), succession_(metric) {
+    : table_(table), turns_(unit_turns(metric)), succession_(metric), inverse_(table) {
     for (int axis = 0; axis < kViews; ++axis)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
             for (int turn = 0; turn < kFaceTurns; ++turn)
@@ -48,13 +42,14 @@ OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
                                         symmetries().maps[symmetry])));
 }
 
-// The exact distance along one axis, by walking down to the goal.
+// The distance along one axis, by walking down to the goal unless it is far.
 int OptimalNodes::descended(OptimalView view) const {
+    if (table_.remainder(view) == OptimalTable::kFar) return table_.shape().far;
     int steps = 0;
     while (!view.is_home()) {
-        const int wanted = (table_.modulo_3(view) + 2) % 3;
+        const int wanted = (table_.remainder(view) + 2) % 3;
         const auto nearer = std::find_if(turns_.begin(), turns_.end(), [&](int turn) {
-            return table_.modulo_3(table_.after(view, turn)) == wanted;
+            return table_.remainder(table_.after(view, turn)) == wanted;
         });
         if (nearer == turns_.end()) throw std::logic_error("optimal table without a way down");
         view = table_.after(view, *nearer);
@@ -63,13 +58,14 @@ int OptimalNodes::descended(OptimalView view) const {
     return steps;
 }
 
-OptimalNode OptimalNodes::root(const CubieCube& cube) const {
-    OptimalNode node;
+OptimalStart OptimalNodes::root(const CubieCube& cube) const {
+    OptimalStart start{.node = {}, .cube = cube, .state = 0, .turns = {}};
     for (int axis = 0; axis < kViews; ++axis) {
-        node.views[axis] = table_.view_of(conjugate(cube, axis_map(axis)));
-        node.views[axis].distance = static_cast<std::int8_t>(descended(node.views[axis]));
+        OptimalView& view = start.node.views[axis];
+        view = table_.view_of(table_.position_of(conjugate(cube, axis_map(axis))));
+        view.distance = static_cast<std::int8_t>(descended(view));
     }
-    return node;
+    return start;
 }
 
 std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
@@ -80,9 +76,11 @@ std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
         OptimalStart& next = all.emplace_back(start);
         next.state = state;
         next.turns.push_back(turn);
+        next.cube = start.cube * face_turn_cube(turn);
         for (int axis = 0; axis < kViews; ++axis) {
             this->turn<false>(next.node, axis, turn);
-            measure(next.node, axis);
+            const int distance = this->distance(next.node, axis);
+            next.node.views[axis].distance = static_cast<std::int8_t>(distance);
         }
     }
     return all;

@@ -5,11 +5,9 @@
 #include <array>
 #include <cstdint>
 
-#include "optimal_table.hpp"
+#include "optimal_inverse.hpp"
 
 namespace cubist {
-
-constexpr int kViews = 3;
 
 struct OptimalNode {
     std::array<OptimalView, kViews> views;
@@ -42,6 +40,7 @@ private:
 // A position with the turns that led to it.
 struct OptimalStart {
     OptimalNode node;
+    CubieCube cube;
     int state = 0;
     std::vector<int> turns;
 };
@@ -50,7 +49,7 @@ class OptimalNodes {
 public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
-    OptimalNode root(const CubieCube& cube) const;
+    OptimalStart root(const CubieCube& cube) const;
     // The positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;
     const OptimalTable& table() const { return table_; }
@@ -59,22 +58,32 @@ public:
 
     // Brings one view of a node up to date with a turn of the cube; its distance stays the one
     // before until it is measured.
-    template <bool kIsLarge>
+    template <bool kIsCutOff>
     void turn(OptimalNode& node, int axis, int turn) const {
         OptimalView& view = node.views[axis];
         view = table_.after(view, seen_[axis][view.symmetry][turn]);
-        table_.prefetch_distance<kIsLarge>(view);
+        table_.prefetch_distance<kIsCutOff>(view);
     }
-    // Neighbours differ by one at most, so the distance follows from its remainder.
-    int measure(OptimalNode& node, int axis) const {
-        OptimalView& view = node.views[axis];
-        const int before = view.distance;
-        view.distance = static_cast<std::int8_t>(
-            before - 1 + (table_.modulo_3(view) + 2 * before + 1) % 3);
-        return view.distance;
+    // Along one axis, from what it was before the turn.
+    int distance(const OptimalNode& node, int axis) const {
+        return table_.distance(node.views[axis], node.views[axis].distance);
     }
     void prefetch_turns(const OptimalNode& node) const {
         for (const OptimalView& view : node.views) table_.prefetch_links(view);
+    }
+
+
+    // How the inverse of a position is seen, in two steps between which memory is waited for.
+    using Positions = std::array<OptimalPosition, kViews>;
+    Positions ask_for_inverse(const CubieCube& cube) const {
+        const Positions positions = inverse_.positions(cube);
+        for (const OptimalPosition& position : positions) table_.prefetch_view(position);
+        return positions;
+    }
+    OptimalView view_of_inverse(const Positions& positions, int axis) const {
+        const OptimalView view = table_.view_of(positions[axis]);
+        table_.prefetch_distance<true>(view);
+        return view;
     }
 
 private:
@@ -83,6 +92,7 @@ private:
     const OptimalTable& table_;
     const std::vector<int>& turns_;
     Succession succession_;
+    OptimalInverse inverse_;
     // The turn as seen along each axis through each symmetry.
     std::array<std::array<std::array<std::uint8_t, kFaceTurns>, kSymmetries>, kViews> seen_{};
 };

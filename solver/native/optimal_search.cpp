@@ -25,7 +25,7 @@ public:
 
 private:
     void split(const OptimalStart& start, int depth, int levels, std::vector<OptimalStart>& starts);
-    template <bool kIsLarge>
+    template <bool kIsCutOff>
     void work(const std::vector<OptimalStart>& starts, int depth);
     void finish(const std::vector<int>& turns);
 
@@ -51,21 +51,22 @@ void Iteration::split(const OptimalStart& start, int depth, int levels,
 void Iteration::run(int depth, int threads) {
     constexpr int kSplitLevels = 2;
     std::vector<OptimalStart> starts;
-    split({nodes_.root(cube_), 0, {}}, depth, kSplitLevels, starts);
+    split(nodes_.root(cube_), depth, kSplitLevels, starts);
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([&] {
-            if (nodes_.table().is_large()) work<true>(starts, depth);
+            if (nodes_.table().shape().far > 0) work<true>(starts, depth);
             else work<false>(starts, depth);
         });
 }
 
-template <bool kIsLarge>
+template <bool kIsCutOff>
 void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
-    OptimalWalk<kIsLarge> walk(nodes_, depth, halted_, counter_,
+    OptimalWalk<kIsCutOff> walk(nodes_, depth, halted_, counter_,
                                [this](const std::vector<int>& turns) { finish(turns); });
     for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
-        walk.run(starts[number]);
+        walk.add(starts[number]);
+    walk.run_out();
 }
 
 // The tables do not see everything: only now is it certain whether the cube is solved.
@@ -134,7 +135,16 @@ void Supervisor::run(Iteration& iteration, int depth) {
 }  // namespace
 
 int optimal_bound(const OptimalTable& table, OptimalMetric metric, const CubieCube& cube) {
-    return OptimalNodes(table, metric).root(cube).bound();
+    const OptimalNodes nodes(table, metric);
+    const int bound = nodes.root(cube).node.bound();
+    if (table.shape().far == 0) return bound;
+    OptimalNode inverse;
+    for (int axis = 0; axis < kViews; ++axis) {
+        OptimalView& view = inverse.views[axis];
+        view = nodes.view_of_inverse(nodes.ask_for_inverse(cube), axis);
+        view.distance = static_cast<std::int8_t>(table.least_distance(view));
+    }
+    return std::max(bound, inverse.bound());
 }
 
 OptimalReport search_optimal(const OptimalTable& table, OptimalMetric metric, const CubieCube& cube,
@@ -143,8 +153,9 @@ OptimalReport search_optimal(const OptimalTable& table, OptimalMetric metric, co
     const OptimalNodes nodes(table, metric);
     Supervisor supervisor(options, on_progress);
     OptimalReport report;
-    report.lower_bound = std::max(options.shortest, nodes.root(cube).bound());
-    for (; report.lower_bound <= options.longest && !report.turns; ++report.lower_bound) {
+    report.lower_bound = std::max(options.shortest, nodes.root(cube).node.bound());
+    const int longest = std::min(options.longest, kLongestSolution);
+    for (; report.lower_bound <= longest && !report.turns; ++report.lower_bound) {
         Iteration iteration(nodes, cube, supervisor.counter());
         supervisor.run(iteration, report.lower_bound);
         report.turns = iteration.solution();

@@ -7,9 +7,6 @@
 namespace cubist {
 namespace {
 
-// Bytes of a table of which caches still hold a good part.
-constexpr std::size_t kCachesReach = std::size_t{256} << 20;
-
 using Order = std::array<int, 4>;
 
 Order order_at(int rank) {
@@ -50,12 +47,12 @@ Order renaming(const Order& a, const Order& b) {
 }
 
 template <class Of>
-std::vector<std::uint16_t> turned(int values, const std::vector<CubieCube>& cubes, const Of& of) {
-    std::vector<std::uint16_t> after(static_cast<std::size_t>(values) * kFaceTurns);
-    for (int value = 0; value < values; ++value)
+std::vector<std::uint16_t> turned(const std::vector<CubieCube>& cubes, const Of& of) {
+    std::vector<std::uint16_t> after;
+    after.reserve(cubes.size() * kFaceTurns);
+    for (const CubieCube& cube : cubes)
         for (int turn = 0; turn < kFaceTurns; ++turn)
-            after[value * kFaceTurns + turn] =
-                static_cast<std::uint16_t>(of(cubes[value] * face_turn_cube(turn)));
+            after.push_back(static_cast<std::uint16_t>(of(cube * face_turn_cube(turn))));
     return after;
 }
 
@@ -73,10 +70,14 @@ CubieCube with_flip(int flip) {
     return cube;
 }
 
-CubieCube with_twist(int twist) {
-    CubieCube cube;
-    set_twist(cube, twist);
-    return cube;
+int numbered_twist_of(const CubieCube& cube) { return optimal_row::numbered(twist_of(cube)); }
+
+// By number; what is in the gaps stands for nothing.
+std::vector<CubieCube> twisted_cubes() {
+    std::vector<CubieCube> cubes(optimal_row::kNumbers);
+    for (int twist = 0; twist < kTwists; ++twist)
+        set_twist(cubes[optimal_row::numbered(twist)], twist);
+    return cubes;
 }
 
 }  // namespace
@@ -115,46 +116,50 @@ CubieCube OptimalCoordinates::with_placed(int placed) const {
 }
 
 void OptimalCoordinates::make_turns() {
-    flip_after_ = turned(kFlips, all_cubes(kFlips, with_flip), flip_of);
-    twist_after_ = turned(kTwists, all_cubes(kTwists, with_twist), twist_of);
-    const int values = kSlices * kinds_;
-    placed_after_ = turned(values, all_cubes(values, [this](int placed) { return with_placed(placed); }),
-                           [this](const CubieCube& cube) { return placed_of(cube); });
+    const auto placed = [this](int value) { return with_placed(value); };
+    const auto placed_of = [this](const CubieCube& cube) { return this->placed_of(cube); };
+    flip_after_ = turned(all_cubes(kFlips, with_flip), flip_of);
+    twist_after_ = turned(twisted_cubes(), numbered_twist_of);
+    placed_after_ = turned(all_cubes(kSlices * kinds_, placed), placed_of);
 }
 
 void OptimalCoordinates::make_symmetries() {
-    twist_seen_.resize(std::size_t{kSymmetries} * kTwists);
+    const std::vector<CubieCube> twisted = twisted_cubes();
+    twist_seen_.reserve(kSymmetries * twisted.size());
     kind_seen_.resize(std::size_t{kSymmetries} * kSlices * kinds_);
     for (int symmetry = 0; symmetry < kSymmetries; ++symmetry) {
         const FaceMap& map = symmetries().maps[symmetry];
-        for (int twist = 0; twist < kTwists; ++twist)
-            twist_seen_[symmetry * kTwists + twist] =
-                static_cast<std::uint16_t>(twist_of(conjugate(with_twist(twist), map)));
+        for (const CubieCube& cube : twisted)
+            twist_seen_.push_back(
+                static_cast<std::uint16_t>(numbered_twist_of(conjugate(cube, map))));
         for (int placed = 0; placed < kSlices * kinds_; ++placed)
             kind_seen_[symmetry * kSlices * kinds_ + placed] = static_cast<std::uint8_t>(
                 placed_of(conjugate(with_placed(placed), map)) % kinds_);
     }
 }
 
-OptimalLayout::OptimalLayout(int kinds)
+OptimalLayout::OptimalLayout(OptimalShape shape)
     : packed(0),
-      distances(aligned(std::size_t{kFlipSlices} * sizeof(std::uint32_t))),
-      bytes(distances +
-            aligned(std::size_t{kFlipSliceClasses} * kinds * OptimalTable::kRowEntries / 4)) {}
+      rows(aligned(std::size_t{kFlipSlices} * sizeof(std::uint32_t))),
+      bytes(rows + std::size_t{kFlipSliceClasses} * shape.kinds * optimal_row::kBytes) {}
 
-std::size_t OptimalTable::size(int kinds) { return OptimalLayout(kinds).bytes; }
+std::size_t OptimalTable::size(OptimalShape shape) { return OptimalLayout(shape).bytes; }
 
-OptimalTable::OptimalTable(int kinds, std::span<const std::uint8_t> bytes) : coordinates_(kinds) {
-    const OptimalLayout layout(kinds);
+OptimalTable::OptimalTable(OptimalShape shape, std::span<const std::uint8_t> bytes)
+    : shape_(shape), coordinates_(shape.kinds) {
+    const OptimalLayout layout(shape);
+    if (shape.far < 0) throw std::invalid_argument("no distance is below 0");
     if (bytes.size() != layout.bytes) throw std::invalid_argument("optimal table of a wrong size");
     packed_ = part<std::uint32_t>(bytes, layout.packed);
-    distances_ = bytes.data() + layout.distances;
-    is_large_ = bytes.size() > kCachesReach;
+    rows_ = bytes.data() + layout.rows;
+    for (int distance = std::max(0, shape.far - kNear + 1); distance < shape.far; ++distance)
+        clear_[distance % 3] = static_cast<std::uint8_t>(distance);
+    clear_[kFar] = static_cast<std::uint8_t>(shape.far);
     link_classes();
 }
 
 std::vector<std::uint8_t> OptimalTable::number_kind_maps() {
-    const int kinds = coordinates_.kinds();
+    const int kinds = shape_.kinds;
     std::vector<std::uint8_t> numbers;
     numbers.reserve(std::size_t{kSlices} * kFaceTurns * kSymmetries);
     std::map<std::vector<std::uint8_t>, std::uint8_t> known;
@@ -176,7 +181,7 @@ std::vector<std::uint8_t> OptimalTable::number_kind_maps() {
 
 void OptimalTable::link_classes() {
     links_.resize(kFlipSliceClasses);
-    const int kinds = coordinates_.kinds();
+    const int kinds = shape_.kinds;
     const std::vector<std::uint8_t> kind_maps = number_kind_maps();
     for (int flip_slice = 0; flip_slice < kFlipSlices; ++flip_slice) {
         if (packed_[flip_slice] % kSymmetries != 0) continue;  // no representative
@@ -194,15 +199,12 @@ void OptimalTable::link_classes() {
     }
 }
 
-OptimalView OptimalTable::view_of(const CubieCube& cube) const {
+OptimalPosition OptimalTable::position_of(const CubieCube& cube) const {
     const int placed = coordinates_.placed_of(cube);
-    const std::uint32_t packed =
-        packed_[placed / coordinates_.kinds() * kFlips + flip_of(cube)];
-    const int symmetry = static_cast<int>(packed % kSymmetries);
-    return {static_cast<std::uint16_t>(packed / kSymmetries),
-            static_cast<std::uint16_t>(coordinates_.twist_seen(twist_of(cube), symmetry)),
-            static_cast<std::uint8_t>(coordinates_.kind_seen(placed, symmetry)),
-            static_cast<std::uint8_t>(symmetry), 0};
+    return {static_cast<std::uint16_t>(flip_of(cube)),
+            static_cast<std::uint16_t>(placed / shape_.kinds),
+            static_cast<std::uint16_t>(numbered_twist_of(cube)),
+            static_cast<std::uint8_t>(placed % shape_.kinds)};
 }
 
 }  // namespace cubist

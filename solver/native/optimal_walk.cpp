@@ -18,98 +18,166 @@ std::uint8_t farthest_axis(const OptimalNode& node) {
 
 }  // namespace
 
-template <bool kIsLarge>
-OptimalWalk<kIsLarge>::OptimalWalk(const OptimalNodes& nodes, int depth,
-                                   const std::atomic<bool>& halted,
-                                   std::atomic<std::uint64_t>& counter, Finish finish)
-    : nodes_(nodes), depth_(depth), halted_(halted), counter_(counter), finish_(std::move(finish)) {}
+template <bool kIsCutOff>
+OptimalWalk<kIsCutOff>::OptimalWalk(const OptimalNodes& nodes, int depth,
+                                    const std::atomic<bool>& halted,
+                                    std::atomic<std::uint64_t>& counter, Finish finish)
+    : nodes_(nodes), depth_(depth), halted_(halted), counter_(counter), finish_(std::move(finish)),
+      levels_(depth + 1) {}
 
-template <bool kIsLarge>
-void OptimalWalk<kIsLarge>::run(const OptimalStart& start) {
-    start_ = &start;
-    const int left = depth_ - static_cast<int>(start.turns.size());
-    if (start.node.bound() > left) return;
-    levels_.resize(left + 1);
-    levels_[0].clear();
-    levels_[0].candidate() = {.node = start.node,
-                              .turn = -1,
-                              .state = static_cast<std::int8_t>(start.state),
-                              .farthest = 0,
-                              .parent = 0};
-    levels_[0].accept();
-    go_on(0);
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::add(const OptimalStart& start) {
+    const int depth = static_cast<int>(start.turns.size());
+    if (start.node.bound() > turns_left(depth)) return;
+    Level& level = levels_[depth];
+    Position& position = level.positions[level.size++];
+    position.node = start.node;
+    position.state = static_cast<std::int8_t>(start.state);
+    std::copy(start.turns.begin(), start.turns.end(), position.turns.begin());
+    if constexpr (kIsCutOff) position.cube = start.cube;
+    if (level.size >= kTogether || gone_on_ >= kPatience) run_out();
 }
 
-// All that comes after a level's nodes.
-template <bool kIsLarge>
-void OptimalWalk<kIsLarge>::go_on(int depth) {
-    if (depth + 1 == static_cast<int>(levels_.size())) return finish();
-    const int size = levels_[depth].size();
-    counter_.fetch_add(size, std::memory_order_relaxed);
-    auto& next = levels_[depth + 1];
-    next.clear();
-    for (int number = 0; number < size; ++number) {
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::run_out() {
+    for (int depth = 0; depth <= depth_ && !halted_; ++depth) go_on(depth);
+    gone_on_ = 0;
+}
+
+// From all positions of a level; some of what comes after them may wait for more.
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::go_on(int depth) {
+    if (depth == depth_) return finish();
+    Level& level = levels_[depth];
+    if constexpr (kIsCutOff) drop_by_inverse(depth);
+    counter_.fetch_add(level.size, std::memory_order_relaxed);
+    gone_on_ += level.size;
+    for (int number = 0; number < level.size; ++number) {
         add_children(depth, number);
-        const bool is_last = number + 1 == size;
-        if (!is_last && !next.has_enough_candidates()) continue;
+        if (candidate_count_ < kCandidates && number + 1 < level.size) continue;
         sort_out(depth + 1);
         if (halted_.load(std::memory_order_relaxed)) return;
-        if (!is_last && !next.is_full()) continue;
-        if (next.size() > 0) go_on(depth + 1);
-        next.clear();
+        if (levels_[depth + 1].size >= kTogether) go_on(depth + 1);
     }
+    level.size = 0;
 }
 
-template <bool kIsLarge>
-void OptimalWalk<kIsLarge>::add_children(int depth, int number) {
-    const Node& from = levels_[depth][number];
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::add_children(int depth, int number) {
+    const Position& from = levels_[depth].positions[number];
     const std::uint8_t farthest = farthest_axis(from.node);
     for (const int turn : nodes_.turns()) {
         const int state = nodes_.succession().after(from.state, turn);
         if (state == Succession::kDisallowed) continue;
-        Node& child = levels_[depth + 1].candidate();
+        Candidate& child = candidates_[candidate_count_++];
         child.node = from.node;
         child.turn = static_cast<std::int8_t>(turn);
         child.state = static_cast<std::int8_t>(state);
         child.farthest = farthest;
-        child.parent = static_cast<std::uint16_t>(number);
-        nodes_.template turn<kIsLarge>(child.node, asked(farthest, 0), turn);
+        child.parent = static_cast<std::uint8_t>(number);
+        nodes_.template turn<kIsCutOff>(child.node, asked(farthest, 0), turn);
     }
+}
+
+// Measures all candidates along one axis and keeps those that may be solved in time. There is no
+// branch, which would be guessed wrong half the time, and the distance is written last: a copy of
+// what was written just before would wait for it.
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::measure(int rank, int left) {
+    int kept = 0;
+    for (int k = 0; k < candidate_count_; ++k) {
+        const int axis = asked(candidates_[k].farthest, rank);
+        const int distance = nodes_.distance(candidates_[k].node, axis);
+        candidates_[kept] = candidates_[k];
+        candidates_[kept].node.views[axis].distance = static_cast<std::int8_t>(distance);
+        kept += distance <= left;
+    }
+    candidate_count_ = kept;
 }
 
 // Keeps the candidates that may be solved in time. Each axis is asked for all of them before the
 // next, which needs the fewer.
-template <bool kIsLarge>
-void OptimalWalk<kIsLarge>::sort_out(int depth) {
-    auto& level = levels_[depth];
-    const int left = static_cast<int>(levels_.size()) - 1 - depth;
-    for (int rank = 0; rank + 1 < kViews; ++rank)
-        level.thin_out([&](Node& node) {
-            if (nodes_.measure(node.node, asked(node.farthest, rank)) > left) return false;
-            nodes_.template turn<kIsLarge>(node.node, asked(node.farthest, rank + 1), node.turn);
-            return true;
-        });
-    level.thin_out([&](Node& node) {
-        nodes_.measure(node.node, asked(node.farthest, kViews - 1));
-        if (node.node.bound() > left) return false;
-        nodes_.prefetch_turns(node.node);
-        return true;
-    });
-    level.accept();
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::sort_out(int depth) {
+    const int left = turns_left(depth);
+    measure(0, left);
+    for (int rank = 1; rank < kViews; ++rank) {
+        for (int k = 0; k < candidate_count_; ++k) {
+            Candidate& child = candidates_[k];
+            nodes_.template turn<kIsCutOff>(child.node, asked(child.farthest, rank), child.turn);
+        }
+        measure(rank, left);
+    }
+    accept(depth);
 }
 
-template <bool kIsLarge>
-void OptimalWalk<kIsLarge>::finish() {
-    const int last = static_cast<int>(levels_.size()) - 1;
-    for (int number = 0; number < levels_[last].size(); ++number) {
-        std::vector<int> turns(start_->turns);
-        turns.resize(turns.size() + last);
-        for (int depth = last, at = number; depth > 0; --depth) {
-            turns[start_->turns.size() + depth - 1] = levels_[depth][at].turn;
-            at = levels_[depth][at].parent;
-        }
-        finish_(turns);
+// Candidates become positions of a level.
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::accept(int depth) {
+    Level& level = levels_[depth];
+    for (int k = 0; k < candidate_count_; ++k) {
+        const Candidate& child = candidates_[k];
+        if (child.node.bound() > turns_left(depth)) continue;
+        const Position& parent = levels_[depth - 1].positions[child.parent];
+        Position& position = level.positions[level.size++];
+        position.node = child.node;
+        position.state = child.state;
+        position.turns = parent.turns;
+        position.turns[depth - 1] = child.turn;
+        if constexpr (kIsCutOff) position.cube = parent.cube * face_turn_cube(child.turn);
+        else nodes_.prefetch_turns(child.node);
     }
+    candidate_count_ = 0;
+}
+
+// Keeps the positions whose inverses may be solved in time.
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
+    requires kIsCutOff
+{
+    Level& level = levels_[depth];
+    const int left = turns_left(depth);
+    // Then only views that all agree would tell more, which is seldom.
+    if (left >= nodes_.table().shape().far) return;
+    inverse_count_ = level.size;
+    for (int k = 0; k < level.size; ++k)
+        inverses_[k] = {nodes_.ask_for_inverse(level.positions[k].cube), {}, k};
+    for (int axis = 0; axis < kViews; ++axis) measure_inverses(axis, left);
+    level.size = 0;
+    for (int k = 0; k < inverse_count_; ++k) {
+        if (inverses_[k].node.bound() > left) continue;
+        Position& position = level.positions[level.size++];
+        position = level.positions[inverses_[k].number];
+        nodes_.prefetch_turns(position.node);
+    }
+}
+
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::measure_inverses(int axis, int left)
+    requires kIsCutOff
+{
+    for (int k = 0; k < inverse_count_; ++k) {
+        OptimalView& view = inverses_[k].node.views[axis];
+        view = nodes_.view_of_inverse(inverses_[k].positions, axis);
+    }
+    int kept = 0;
+    for (int k = 0; k < inverse_count_; ++k) {
+        const int distance = nodes_.table().least_distance(inverses_[k].node.views[axis]);
+        inverses_[kept] = inverses_[k];
+        inverses_[kept].node.views[axis].distance = static_cast<std::int8_t>(distance);
+        kept += distance <= left;
+    }
+    inverse_count_ = kept;
+}
+
+template <bool kIsCutOff>
+void OptimalWalk<kIsCutOff>::finish() {
+    Level& last = levels_[depth_];
+    for (int k = 0; k < last.size; ++k) {
+        const auto& turns = last.positions[k].turns;
+        finish_(std::vector<int>(turns.begin(), turns.begin() + depth_));
+    }
+    last.size = 0;
 }
 
 template class OptimalWalk<false>;

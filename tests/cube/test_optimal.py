@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,6 +31,15 @@ def cache(tmp_path_factory) -> Iterator[None]:
 def neighbours(metric: str) -> list[Cube]:
     quarters = (1, 2, 3) if metric == "htm" else (1, 3)
     return [face_turn(face, turned) for face in "URFDLB" for turned in quarters]
+
+
+def scramble(metric: str, rng: np.random.Generator, turns: int) -> Cube:
+    """The cube after that many random turns."""
+    around = neighbours(metric)
+    cube = Cube.solved()
+    for number in rng.integers(0, len(around), turns):
+        cube = cube * around[number]
+    return cube
 
 
 @pytest.fixture(scope="module")
@@ -90,33 +100,22 @@ def test_solutions_are_as_short_as_the_exhaustive_search_says(cache, spheres, me
 
 @pytest.mark.parametrize(("metric", "turns"), [("htm", 11), ("qtm", 12)])
 def test_no_scramble_is_shorter_than_its_solution(cache, metric, turns, rng, solves):
-    around = neighbours(metric)
     for _ in range(5):
-        cube = Cube.solved()
-        for number in rng.integers(0, len(around), turns):
-            cube = cube * around[number]
+        cube = scramble(metric, rng, turns)
         solution = solve(cube, algorithm="optimal", metric=metric, time_limit=30)
         assert solution.optimal
         assert solution.length <= turns
         assert solves(cube.facelets(), " ".join(solution.moves), 3)
 
 
-def scrambles(rng: np.random.Generator, turns: int, count: int) -> list[Cube]:
-    around = neighbours("htm")
-    found = [Cube.solved()] * count
-    for _ in range(turns):
-        found = [cube * around[rng.integers(len(around))] for cube in found]
-    return found
-
-
 def check_finer_table(finer: _native.OptimalTable, coarser: _native.OptimalTable, rng) -> None:
     """It never claims too much, never says less than the coarser one, and leads to the same end."""
     for turns in (1, 4, 8, 12, 15):
-        for cube in scrambles(rng, turns, 20):
+        for cube in (scramble("htm", rng, turns) for _ in range(20)):
             least = coarser.bound("htm", cube.states)
             assert least <= finer.bound("htm", cube.states) <= turns
     options = _native.OptimalOptions(0, 20, 600.0, 2, None)
-    for cube in scrambles(rng, 12, 4):
+    for cube in (scramble("htm", rng, 12) for _ in range(4)):
         found = [t.solve("htm", cube.states, options, None) for t in (finer, coarser)]
         lengths = {len(report.turns) for report in found if report.turns is not None}
         assert len(lengths) == 1
@@ -124,12 +123,87 @@ def check_finer_table(finer: _native.OptimalTable, coarser: _native.OptimalTable
         assert cube.apply(turned).is_solved
 
 
+def made(metric: str, kinds: int, far: int) -> tuple[_native.OptimalShape, tables.Bytes]:
+    shape = _native.OptimalShape(kinds, far)
+    data = np.empty(_native.optimal_size(shape), dtype=np.uint8)
+    assert _native.make_optimal(metric, shape, data, 2, lambda _: True)
+    return shape, data
+
+
 def test_a_table_that_tells_orders_apart_agrees(cache, rng):
     """As the large table does, with two kinds of orders instead of 24, in huge pages as there."""
-    data = np.empty(_native.optimal_size(2), dtype=np.uint8)
-    assert _native.make_optimal("htm", 2, data, 2, lambda _: True)
-    finer = _native.OptimalTable(2, tables.in_huge_pages(data))
+    shape, data = made("htm", 2, 0)
+    finer = _native.OptimalTable(shape, tables.in_huge_pages(data))
     check_finer_table(finer, optimal.kernel(Request()), rng)
+
+
+CUT = {"htm": 10, "qtm": 11}
+"""Where the default table would be cut off as the large one is."""
+
+
+@pytest.fixture(scope="module")
+def cut_off(cache) -> dict[str, _native.OptimalTable]:
+    return {metric: _native.OptimalTable(*made(metric, 1, CUT[metric])) for metric in METRICS}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_table_that_is_cut_off_looks_at_the_inverse_too(cache, cut_off, metric, rng):
+    """It knows most distances of both that are no more than three below where it is cut off."""
+    whole, cut, far = optimal.kernel(Request(metric=metric)), cut_off[metric], CUT[metric]
+    clear = known = owed_to_the_inverse = 0
+    for turns in rng.integers(far - 2, far + 5, 300):
+        cube = scramble(metric, rng, int(turns))
+        one, other = (whole.bound(metric, c.states) for c in (cube, cube.inverse))
+        bound = cut.bound(metric, cube.states)
+        assert bound <= max(one, other) <= turns
+        clear += max(one, other) >= far - 3
+        known += bound >= min(far, max(one, other)) >= far - 3
+        owed_to_the_inverse += bound > one
+    assert clear >= known > 0.97 * clear > 200
+    assert owed_to_the_inverse > 30
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_table_that_is_cut_off_proves_the_same_in_fewer_positions(cache, cut_off, metric, rng):
+    """Every length is refuted or found alike, on one thread and on two."""
+    both = optimal.kernel(Request(metric=metric)), cut_off[metric]
+    for turns in (1, 3, 6, 9, 12):
+        cube = scramble(metric, rng, turns)
+        for threads in (1, 2):
+            options = _native.OptimalOptions(0, 20, 600.0, threads, None)
+            reports = [table.solve(metric, cube.states, options, None) for table in both]
+            lengths = {len(report.turns) for report in reports if report.turns is not None}
+            assert len(lengths) == 1
+            assert all(cube.apply(moves_of(report.turns or ())).is_solved for report in reports)
+    options = _native.OptimalOptions(13, 13, 600.0, 1, None)
+    cube = Cube.random(rng)
+    whole, cut = (table.solve(metric, cube.states, options, None) for table in both)
+    assert whole.turns is None
+    assert cut.turns is None
+    assert cut.nodes < whole.nodes
+
+
+def entries(data: tables.Bytes, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows of a table: entries[row, line, 243] and flags of sixteens[row, line, 16]."""
+    lines = data[-64430 * 576 :].reshape(64430, 9, 64)[rows]
+    values = (lines[..., None] >> np.arange(0, 8, 2, dtype=np.uint8) & 3).reshape(len(rows), 9, 256)
+    flags = np.unpackbits(lines[..., 62:], axis=-1, bitorder="little")
+    return values[..., :243], flags
+
+
+def test_what_a_table_that_is_cut_off_says_is_what_the_breadth_first_search_found(rng):
+    """Entries against tables cut off nearer, and the flags of whole groups against the entries."""
+    far = 8
+    rows = np.union1d(np.arange(1500), rng.integers(0, 64430, 500))
+    nearer = [entries(made("htm", 1, cut)[1], rows)[0] for cut in range(1, far)]
+    values, flags = entries(made("htm", 1, far)[1], rows)
+    distances = np.sum([found == 3 for found in (*nearer, values)], axis=0)
+    assert np.count_nonzero(distances < far) > 10_000
+    assert np.array_equal(values, np.where(distances < far, distances % 3, 3))
+    padded = np.pad(distances, ((0, 0), (0, 0), (0, 13)), constant_values=far)
+    nearest = padded.reshape(len(rows), 9, 16, 16).min(axis=-1)
+    assert np.count_nonzero(nearest <= far - 4) > 20
+    assert np.array_equal(flags == 0, nearest <= far - 4)
 
 
 @pytest.mark.long
@@ -149,6 +223,26 @@ def test_two_threads_prove_the_same(cache):
     found = [solve(cube, algorithm="optimal", time_limit=30, threads=n) for n in (1, 2)]
     assert found[0].optimal
     assert found[0].length == found[1].length <= 13
+
+
+def test_two_phase_looks_on_while_what_it_found_is_unusually_long(cache, monkeypatch):
+    monkeypatch.setattr(optimal, "EASY", {"htm": 3})
+    monkeypatch.setattr(optimal, "USUAL", {"htm": 12})
+    monkeypatch.setattr(optimal, "SHORT_SOLUTION_S", {"default": 1e-9})
+    way_back = "B2 U' R L' F D2 R' U2 B L' F2 D"
+    cube = Cube.from_moves("D' F2 L B' U2 R D2 F' L R' U B2")
+    found, asked = [f"U D {way_back} U' D'", way_back], []
+
+    def search(_, request):
+        asked.append(request.time_limit)
+        return [SimpleNamespace(moves=found.pop(0).split())]
+
+    monkeypatch.setattr(optimal.two_phase, "search", search)
+    solution = solve(cube, algorithm="optimal", time_limit=60)
+    assert solution.optimal
+    assert solution.length <= 12
+    assert found == []
+    assert asked[0] < asked[1]
 
 
 def test_progress_tells_depth_and_nodes(cache, rng, monkeypatch):
@@ -195,9 +289,9 @@ def test_making_a_table_can_be_stopped_and_begun_anew(tmp_path, monkeypatch):
 
 def test_tables_of_other_orders_than_groups_are_refused():
     with pytest.raises(ValueError, match="1, 2, 6 or 24"):
-        _native.OptimalTable(5, np.zeros(_native.optimal_size(5), dtype=np.uint8))
+        _native.OptimalTable(_native.OptimalShape(5, 0), np.zeros(100, dtype=np.uint8))
     with pytest.raises(ValueError, match="wrong size"):
-        _native.OptimalTable(1, np.zeros(100, dtype=np.uint8))
+        _native.OptimalTable(_native.OptimalShape(1, 0), np.zeros(100, dtype=np.uint8))
 
 
 def test_an_unknown_choice_of_tables_is_refused():
