@@ -2,8 +2,9 @@
 
 An IDA* in the kernel goes deeper turn by turn. Once that gets slow, two-phase looks for a short
 solution: IDA* then only has to undercut it or, far more often, to prove that it cannot be undercut.
-While the best known is unusually long two-phase looks on between the depths, for longer each time:
-IDA* takes ten times as long to find a shorter one as to prove that there is none shorter still.
+While the best known is unusually long two-phase looks again between the depths, for longer each
+time: IDA* may take thirteen times as long to find a shorter one as to prove that none is shorter
+still.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from solver.solution import Progress, Request, Solution
 from solver.turns import moves_of
 
 TABLE_VERSION = 2
-"""Changes whenever the kernel would fill a table otherwise."""
+"""Changes whenever the kernel would fill a table otherwise, as when FAR changes."""
 
 KINDS = {"default": 1, "large": 24}
 """How many orders of the middle edges a table tells apart: 41 MB and 895 MB."""
@@ -33,6 +34,9 @@ Few positions are farther. Of most that are up to three turns nearer the large t
 a neighbour's distance, so that inverses can be looked up too.
 """
 
+LONGEST = {"htm": 20, "qtm": 26}
+"""No cube needs more turns."""
+
 EASY = {"htm": 14, "qtm": 17}
 """Solutions up to this length are found within a second."""
 
@@ -42,8 +46,8 @@ USUAL = {"htm": 18, "qtm": 22}
 SHORT_SOLUTION_S = {"default": 3.0, "large": 1.5}
 """Seconds that each thread first looks for a short solution by two-phase."""
 
-LOOK_ON = 2.0
-"""It looks on so many times as long as IDA* took for the last depth; the next takes thirteen."""
+LOOK_AGAIN = 2.0
+"""It looks again for so many times what IDA* took for the last depth; the next takes thirteen."""
 
 
 def search(cube: Cube, request: Request) -> list[Solution]:
@@ -72,7 +76,7 @@ class _Search:
                 self._look_for_short_solution(seconds)
                 looked = seconds
             else:
-                seconds = LOOK_ON * self._deepen(self.bound)
+                seconds = LOOK_AGAIN * self._deepen(self.bound)
         if self.best is None:
             raise SearchFailed(
                 f"No solution has fewer than {self.bound} turns; time ran out before the shortest "
@@ -85,7 +89,8 @@ class _Search:
 
     def _is_open(self) -> bool:
         """Whether there may be a solution that is shorter than the best."""
-        return self.best is None or self._length() > self.bound
+        shortest = self.best is not None and self._length() <= self.bound
+        return not shortest and self.bound <= LONGEST[self.request.metric]
 
     def _is_unusual(self) -> bool:
         return self.best is None or self._length() > USUAL[self.request.metric]
@@ -109,9 +114,11 @@ class _Search:
         return self.watch.clock_s() - begun
 
     def _look_for_short_solution(self, seconds: float) -> None:
+        """By two-phase, whose seconds are the processor's: on a busy one they take up to four."""
+        self._report_look()
         asked = replace(
             self.request,
-            time_limit=min(seconds, self._left() / 2),
+            time_limit=min(seconds, self._left() / 4),
             solutions=1,
             target=self.bound,
             on_better=None,
@@ -122,6 +129,14 @@ class _Search:
             return
         if self.best is None or length(found, self.request.metric) < self._length():
             self.best = found
+
+    def _report_look(self) -> None:
+        report = self.request.progress
+        if report is None:
+            return
+        known = "looking for a short one" if self.best is None else f"one of {self._length()} known"
+        text = f"no solution of {self.bound - 1} turns or fewer, {known}"
+        report(Progress(text, depth=self.bound, nodes=self.nodes))
 
     def _length(self) -> int:
         return length(self.best or (), self.request.metric)

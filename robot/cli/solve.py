@@ -54,7 +54,7 @@ class SolveCommand(click.Command):
     type=click.Choice(["default", "large"]),
     default="default",
     show_default=True,
-    help="Large tables (900 MB) make optimal faster.",
+    help="Large tables (895 MB) make optimal faster.",
 )
 @click.option("--depth", type=click.IntRange(min=1), help="Depth of the tables of heuristic-db.")
 @click.option(

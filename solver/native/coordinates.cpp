@@ -20,10 +20,6 @@ constexpr auto kChoose = make_choose();
 // come first, so that the ranks of phase 2 are 0..69, and the middle set itself is ranked last.
 constexpr std::array<int, kEdges> kRankedSlots{0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7};
 
-constexpr int first_edge(Layer layer) {
-    return layer == Layer::kUp ? 0 : layer == Layer::kDown ? 8 : 4;
-}
-
 template <std::size_t N>
 int rank_permutation(const std::array<std::uint8_t, N>& perm) {
     int rank = 0;

@@ -20,6 +20,10 @@ constexpr int kOuterEdges = 40320;
 
 // Edges by home layer.
 enum class Layer { kUp, kDown, kMiddle };
+// Of a layer's four edges, and of their slots.
+constexpr int first_edge(Layer layer) {
+    return layer == Layer::kUp ? 0 : layer == Layer::kDown ? 8 : 4;
+}
 
 int twist_of(const CubieCube& cube);
 int flip_of(const CubieCube& cube);

@@ -14,7 +14,7 @@
 namespace cubist {
 namespace {
 
-constexpr int kUnknown = OptimalTable::kFar;
+constexpr int kUnknown = OptimalTable::kFarEntry;
 // Spreading costs each found entry all its turns; asking stops at the first good neighbour.
 constexpr double kAskingGain = 4.0;
 // Rows handed to a thread at a time, and between two reports of progress.
@@ -124,7 +124,7 @@ Generation::Target Generation::target(int from, std::size_t turn) {
 }
 
 bool Generation::find(int number, int twist, int distance) {
-    return row(number).find(twist, distance % 3, distance <= far_ - OptimalTable::kNear);
+    return row(number).find(twist, distance % 3, distance <= far_ - OptimalTable::kNearMargin);
 }
 
 // Marks an entry and its images under the symmetries of its class's representative.

@@ -9,18 +9,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "optimal_table.hpp"
+#include "optimal_coordinates.hpp"
 
 namespace cubist {
 
-constexpr int kViews = 3;
-
-// The rotation that shows a cube along the axis as it is seen along the first one.
-FaceMap axis_map(int axis);
-
 class OptimalInverse {
 public:
-    explicit OptimalInverse(const OptimalTable& table);
+    explicit OptimalInverse(const OptimalCoordinates& coordinates);
 
     // Of the inverse of `cube`, by axis.
     std::array<OptimalPosition, kViews> positions(const CubieCube& cube) const;
@@ -36,9 +31,9 @@ private:
     static constexpr int kKindBits = 5;
     static constexpr int kMiddle = 4;  // slots between U and D
 
-    void add_corners(int axis);
-    void add_edges(int axis);
-    void place_middle(const OptimalTable& table);
+    void add_orientations(int axis);
+    void weigh_middle(int axis);
+    void place_middle(const OptimalCoordinates& coordinates);
 
     // What the cubie in a slot adds to the twist and the flip of the inverse.
     std::array<std::array<std::array<Lanes, 3>, kCorners>, kCorners> twists_{};

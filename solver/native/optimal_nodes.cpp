@@ -33,7 +33,7 @@ Succession::Succession(OptimalMetric metric) {
 }
 
 OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
-    : table_(table), turns_(unit_turns(metric)), succession_(metric), inverse_(table) {
+    : table_(table), turns_(unit_turns(metric)), succession_(metric) {
     for (int axis = 0; axis < kViews; ++axis)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
             for (int turn = 0; turn < kFaceTurns; ++turn)
@@ -44,7 +44,7 @@ OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
 
 // The distance along one axis, by walking down to the goal unless it is far.
 int OptimalNodes::descended(OptimalView view) const {
-    if (table_.remainder(view) == OptimalTable::kFar) return table_.shape().far;
+    if (table_.remainder(view) == OptimalTable::kFarEntry) return table_.shape().far;
     int steps = 0;
     while (!view.is_home()) {
         const int wanted = (table_.remainder(view) + 2) % 3;
@@ -62,10 +62,23 @@ OptimalStart OptimalNodes::root(const CubieCube& cube) const {
     OptimalStart start{.node = {}, .cube = cube, .state = 0, .turns = {}};
     for (int axis = 0; axis < kViews; ++axis) {
         OptimalView& view = start.node.views[axis];
-        view = table_.view_of(table_.position_of(conjugate(cube, axis_map(axis))));
+        view = table_.view_of(table_.coordinates().position_of(conjugate(cube, axis_map(axis))));
         view.distance = static_cast<std::int8_t>(descended(view));
     }
     return start;
+}
+
+int OptimalNodes::bound(const CubieCube& cube) const {
+    const int bound = root(cube).node.bound();
+    if (!table_.inverse()) return bound;
+    const auto positions = table_.inverse()->positions(cube);
+    OptimalNode inverse;
+    for (int axis = 0; axis < kViews; ++axis) {
+        inverse.views[axis] = table_.view_of(positions[axis]);
+        inverse.views[axis].distance =
+            static_cast<std::int8_t>(table_.least_distance(inverse.views[axis]));
+    }
+    return std::max(bound, inverse.bound());
 }
 
 std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
@@ -78,9 +91,9 @@ std::vector<OptimalStart> OptimalNodes::next(const OptimalStart& start) const {
         next.turns.push_back(turn);
         next.cube = start.cube * face_turn_cube(turn);
         for (int axis = 0; axis < kViews; ++axis) {
-            this->turn<false>(next.node, axis, turn);
-            const int distance = this->distance(next.node, axis);
-            next.node.views[axis].distance = static_cast<std::int8_t>(distance);
+            OptimalView& view = next.node.views[axis];
+            view = turned(view, axis, turn);
+            view.distance = static_cast<std::int8_t>(distance(next.node, axis));
         }
     }
     return all;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "optimal_inverse.hpp"
+#include "optimal_table.hpp"
 
 namespace cubist {
 
@@ -50,19 +50,17 @@ public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
     OptimalStart root(const CubieCube& cube) const;
+    // No solution is shorter, by what the table says of the cube and, if it is cut off, its inverse.
+    int bound(const CubieCube& cube) const;
     // The positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;
     const OptimalTable& table() const { return table_; }
     const std::vector<int>& turns() const { return turns_; }
     const Succession& succession() const { return succession_; }
 
-    // Brings one view of a node up to date with a turn of the cube; its distance stays the one
-    // before until it is measured.
-    template <bool kIsCutOff>
-    void turn(OptimalNode& node, int axis, int turn) const {
-        OptimalView& view = node.views[axis];
-        view = table_.after(view, seen_[axis][view.symmetry][turn]);
-        table_.prefetch_distance<kIsCutOff>(view);
+    // The view along an axis after a turn of the cube; its distance is still the one before.
+    OptimalView turned(OptimalView view, int axis, int turn) const {
+        return table_.after(view, seen_[axis][view.symmetry][turn]);
     }
     // Along one axis, from what it was before the turn.
     int distance(const OptimalNode& node, int axis) const {
@@ -72,27 +70,12 @@ public:
         for (const OptimalView& view : node.views) table_.prefetch_links(view);
     }
 
-
-    // How the inverse of a position is seen, in two steps between which memory is waited for.
-    using Positions = std::array<OptimalPosition, kViews>;
-    Positions ask_for_inverse(const CubieCube& cube) const {
-        const Positions positions = inverse_.positions(cube);
-        for (const OptimalPosition& position : positions) table_.prefetch_view(position);
-        return positions;
-    }
-    OptimalView view_of_inverse(const Positions& positions, int axis) const {
-        const OptimalView view = table_.view_of(positions[axis]);
-        table_.prefetch_distance<true>(view);
-        return view;
-    }
-
 private:
     int descended(OptimalView view) const;
 
     const OptimalTable& table_;
     const std::vector<int>& turns_;
     Succession succession_;
-    OptimalInverse inverse_;
     // The turn as seen along each axis through each symmetry.
     std::array<std::array<std::array<std::uint8_t, kFaceTurns>, kSymmetries>, kViews> seen_{};
 };

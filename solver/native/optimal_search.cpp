@@ -55,7 +55,7 @@ void Iteration::run(int depth, int threads) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([&] {
-            if (nodes_.table().shape().far > 0) work<true>(starts, depth);
+            if (nodes_.table().inverse()) work<true>(starts, depth);
             else work<false>(starts, depth);
         });
 }
@@ -135,16 +135,7 @@ void Supervisor::run(Iteration& iteration, int depth) {
 }  // namespace
 
 int optimal_bound(const OptimalTable& table, OptimalMetric metric, const CubieCube& cube) {
-    const OptimalNodes nodes(table, metric);
-    const int bound = nodes.root(cube).node.bound();
-    if (table.shape().far == 0) return bound;
-    OptimalNode inverse;
-    for (int axis = 0; axis < kViews; ++axis) {
-        OptimalView& view = inverse.views[axis];
-        view = nodes.view_of_inverse(nodes.ask_for_inverse(cube), axis);
-        view.distance = static_cast<std::int8_t>(table.least_distance(view));
-    }
-    return std::max(bound, inverse.bound());
+    return OptimalNodes(table, metric).bound(cube);
 }
 
 OptimalReport search_optimal(const OptimalTable& table, OptimalMetric metric, const CubieCube& cube,
@@ -153,7 +144,7 @@ OptimalReport search_optimal(const OptimalTable& table, OptimalMetric metric, co
     const OptimalNodes nodes(table, metric);
     Supervisor supervisor(options, on_progress);
     OptimalReport report;
-    report.lower_bound = std::max(options.shortest, nodes.root(cube).node.bound());
+    report.lower_bound = std::max(options.shortest, nodes.bound(cube));
     const int longest = std::min(options.longest, kLongestSolution);
     for (; report.lower_bound <= longest && !report.turns; ++report.lower_bound) {
         Iteration iteration(nodes, cube, supervisor.counter());

@@ -2,8 +2,8 @@
 // order the middle edges are there, up to a normal subgroup of their 24 orders.
 //
 // With all 24 orders told apart (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10 positions,
-// divided by the 16 symmetries that keep the U-D axis: 890 MB at two bits. With none told apart
-// (`kinds` 1) it is 37 MB. A search looks a position up along all three axes.
+// divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 as rows are laid out.
+// With none told apart (`kinds` 1) it is 37 MB. A search looks a position up along all three axes.
 //
 // Entries are distances modulo 3; neighbours differ by one at most, so that the distance follows
 // from theirs. A table may be cut off at a distance `far`: entries of 3 are that far away or farther.
@@ -13,69 +13,19 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "coordinates.hpp"
-#include "face_turns.hpp"
 #include "layout.hpp"
-#include "optimal_row.hpp"
+#include "optimal_inverse.hpp"
 #include "symmetry.hpp"
 
 namespace cubist {
 
-enum class OptimalMetric { kHalfTurn, kQuarterTurn };
-// Throws std::invalid_argument for a name other than htm, qtm.
-OptimalMetric optimal_metric(std::string_view name);
-constexpr int kLongestSolution = 26;  // quarter turns that solve any position
-// The face turns that count one.
-const std::vector<int>& unit_turns(OptimalMetric metric);
-
 struct OptimalShape {
     int kinds;  // of orders of the middle edges that are told apart: 1, 2, 6 or 24
     int far;    // distances from here on are not told apart; 0 for none
-};
-
-// The three coordinates of a table and how turns and symmetries change them.
-class OptimalCoordinates {
-public:
-    // `kinds` of orders: 1, 2, 6 or 24, else std::invalid_argument.
-    explicit OptimalCoordinates(int kinds);
-
-    // The set of the middle edges' slots, and the kind of their order in it.
-    int placed_of(const CubieCube& cube) const {
-        const int placement = placement_of(cube, Layer::kMiddle);
-        return slice_of(cube) * kinds_ + kind_[placement % kOrders];
-    }
-    int flip_after(int flip, int turn) const { return flip_after_[flip * kFaceTurns + turn]; }
-    int placed_after(int placed, int turn) const { return placed_after_[placed * kFaceTurns + turn]; }
-    // Twists have the numbers of a table's rows.
-    int twist_after(int twist, int turn) const { return twist_after_[twist * kFaceTurns + turn]; }
-    int twist_seen(int twist, int symmetry) const {
-        return twist_seen_[symmetry * optimal_row::kNumbers + twist];
-    }
-    int kind_seen(int placed, int symmetry) const {
-        return kind_seen_[symmetry * kSlices * kinds_ + placed];
-    }
-    // A cube whose middle edges are so placed.
-    CubieCube with_placed(int placed) const;
-
-private:
-    void make_turns();
-    void make_symmetries();
-
-    int kinds_;
-    std::array<std::uint8_t, kOrders> kind_{};
-    std::array<std::uint8_t, kOrders> order_{};  // one order of each kind
-    std::vector<std::uint16_t> flip_after_, placed_after_, twist_after_, twist_seen_;
-    std::vector<std::uint8_t> kind_seen_;
-};
-
-// A position along one axis, as it is; its twist has the number of a table's rows.
-struct OptimalPosition {
-    std::uint16_t flip, slice, twist;
-    std::uint8_t kind;
 };
 
 // A position along one axis, seen through the symmetry that leads to its class's representative.
@@ -99,7 +49,8 @@ public:
 
     const OptimalCoordinates& coordinates() const { return coordinates_; }
     const OptimalShape& shape() const { return shape_; }
-    OptimalPosition position_of(const CubieCube& cube) const;
+    // Of a table that is cut off, else nullopt.
+    const std::optional<OptimalInverse>& inverse() const { return inverse_; }
     // Its distance is left at 0.
     OptimalView view_of(OptimalPosition position) const {
         const std::uint32_t packed = packed_[packed_index(position)];
@@ -120,7 +71,7 @@ public:
                 kind_maps_[from.kind_map[seen_turn] * shape_.kinds + view.kind],
                 symmetries_.product[symmetry][view.symmetry], view.distance};
     }
-    // Modulo 3, or kFar.
+    // Modulo 3, or kFarEntry.
     int remainder(OptimalView view) const {
         const optimal_row::Place place = optimal_row::entry(view.twist);
         return row(view)[place.byte] >> place.shift & 3;
@@ -128,14 +79,14 @@ public:
     // Of a position next to one that is `next_to` away.
     int distance(OptimalView view, int next_to) const {
         const int remainder = this->remainder(view);
-        return remainder == kFar ? shape_.far : next_to - 1 + (remainder + 2 * next_to + 1) % 3;
+        return remainder == kFarEntry ? shape_.far : next_to - 1 + (remainder + 2 * next_to + 1) % 3;
     }
     // What is certain without a neighbour, 0 if nothing is; only of a table that is cut off.
     int least_distance(OptimalView view) const {
         const optimal_row::Place group = optimal_row::group(view.twist);
         const int remainder = this->remainder(view);
-        const bool is_clear = remainder == kFar || row(view)[group.byte] >> group.shift & 1;
-        return is_clear ? clear_[remainder] : 0;
+        const bool none_near = remainder == kFarEntry || row(view)[group.byte] >> group.shift & 1;
+        return none_near ? alone_[remainder] : 0;
     }
     // Ask for what will be looked at. Lines of a table that is cut off are asked for past the second
     // level, which has better use for its room: such a table is large, and none is used again.
@@ -151,10 +102,10 @@ public:
         __builtin_prefetch(&packed_[packed_index(position)]);
     }
 
-    static constexpr int kFar = 3;
+    static constexpr int kFarEntry = 3;
     // A distance is near if it is at least so much less than `far`: there is a greater one below
     // `far` with the same remainder.
-    static constexpr int kNear = 4;
+    static constexpr int kNearMargin = 4;
 
 private:
     // Where the turns lead from the representative of a class of flip-slices: one cache line.
@@ -179,10 +130,11 @@ private:
 
     OptimalShape shape_;
     OptimalCoordinates coordinates_;
+    std::optional<OptimalInverse> inverse_;
     const Symmetries& symmetries_ = symmetries();
     const std::uint32_t* packed_;  // class and symmetry of every flip-slice
     const std::uint8_t* rows_;
-    std::array<std::uint8_t, 4> clear_{};  // by remainder: the distance where none is near
+    std::array<std::uint8_t, 4> alone_{};  // by remainder: the distance where none is near
     std::vector<ClassLinks> links_;
     // The orders are a group: a turn multiplies them from one side, a symmetry renames them, so
     // that few maps of kinds to kinds do for all positions, and stay in the first-level cache.

@@ -35,13 +35,13 @@ void OptimalWalk<kIsCutOff>::add(const OptimalStart& start) {
     position.state = static_cast<std::int8_t>(start.state);
     std::copy(start.turns.begin(), start.turns.end(), position.turns.begin());
     if constexpr (kIsCutOff) position.cube = start.cube;
-    if (level.size >= kTogether || gone_on_ >= kPatience) run_out();
+    go_on(depth);
 }
 
 template <bool kIsCutOff>
-void OptimalWalk<kIsCutOff>::run_out() {
-    for (int depth = 0; depth <= depth_ && !halted_; ++depth) go_on(depth);
+void OptimalWalk<kIsCutOff>::run_out(int first) {
     gone_on_ = 0;
+    for (int depth = first; depth <= depth_ && !halted_; ++depth) go_on(depth);
 }
 
 // From all positions of a level; some of what comes after them may wait for more.
@@ -56,8 +56,11 @@ void OptimalWalk<kIsCutOff>::go_on(int depth) {
         add_children(depth, number);
         if (candidate_count_ < kCandidates && number + 1 < level.size) continue;
         sort_out(depth + 1);
-        if (halted_.load(std::memory_order_relaxed)) return;
         if (levels_[depth + 1].size >= kTogether) go_on(depth + 1);
+        // Nothing waits on the levels above: they are being gone on from.
+        if (gone_on_ >= kPatience) run_out(depth + 1);
+        // What is left on a level when the search is halted stays there.
+        if (halted_.load(std::memory_order_relaxed)) return;
     }
     level.size = 0;
 }
@@ -75,7 +78,7 @@ void OptimalWalk<kIsCutOff>::add_children(int depth, int number) {
         child.state = static_cast<std::int8_t>(state);
         child.farthest = farthest;
         child.parent = static_cast<std::uint8_t>(number);
-        nodes_.template turn<kIsCutOff>(child.node, asked(farthest, 0), turn);
+        turn_along(child, asked(farthest, 0));
     }
 }
 
@@ -104,7 +107,7 @@ void OptimalWalk<kIsCutOff>::sort_out(int depth) {
     for (int rank = 1; rank < kViews; ++rank) {
         for (int k = 0; k < candidate_count_; ++k) {
             Candidate& child = candidates_[k];
-            nodes_.template turn<kIsCutOff>(child.node, asked(child.farthest, rank), child.turn);
+            turn_along(child, asked(child.farthest, rank));
         }
         measure(rank, left);
     }
@@ -140,8 +143,11 @@ void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
     // Then only views that all agree would tell more, which is seldom.
     if (left >= nodes_.table().shape().far) return;
     inverse_count_ = level.size;
-    for (int k = 0; k < level.size; ++k)
-        inverses_[k] = {nodes_.ask_for_inverse(level.positions[k].cube), {}, k};
+    for (int k = 0; k < level.size; ++k) {
+        inverses_[k] = {nodes_.table().inverse()->positions(level.positions[k].cube), {}, k};
+        for (const OptimalPosition& position : inverses_[k].positions)
+            nodes_.table().prefetch_view(position);
+    }
     for (int axis = 0; axis < kViews; ++axis) measure_inverses(axis, left);
     level.size = 0;
     for (int k = 0; k < inverse_count_; ++k) {
@@ -157,8 +163,9 @@ void OptimalWalk<kIsCutOff>::measure_inverses(int axis, int left)
     requires kIsCutOff
 {
     for (int k = 0; k < inverse_count_; ++k) {
-        OptimalView& view = inverses_[k].node.views[axis];
-        view = nodes_.view_of_inverse(inverses_[k].positions, axis);
+        const OptimalView view = nodes_.table().view_of(inverses_[k].positions[axis]);
+        inverses_[k].node.views[axis] = view;
+        nodes_.table().template prefetch_distance<true>(view);
     }
     int kept = 0;
     for (int k = 0; k < inverse_count_; ++k) {

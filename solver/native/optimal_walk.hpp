@@ -16,7 +16,8 @@
 
 namespace cubist {
 
-// `kIsCutOff` says what the table is; if it is, the inverses of positions are looked up as well.
+// `kIsCutOff` says what the table is. If it is, the inverses of positions are looked up too, and memory
+// is asked for as from a large table: only those are worth cutting off.
 template <bool kIsCutOff>
 class OptimalWalk {
 public:
@@ -29,7 +30,7 @@ public:
 
     // Sequences that begin as `start` does are looked at now or in run_out(), unless halted.
     void add(const OptimalStart& start);
-    void run_out();
+    void run_out() { run_out(0); }
 
 private:
     static constexpr int kTogether = 64;
@@ -53,7 +54,7 @@ private:
         std::int8_t state;
     };
     struct Inverse {
-        OptimalNodes::Positions positions;
+        std::array<OptimalPosition, kViews> positions;
         OptimalNode node;
         int number;  // of the position on its level
     };
@@ -63,9 +64,15 @@ private:
     };
 
     int turns_left(int depth) const { return depth_ - depth; }
+    void run_out(int first);
     void go_on(int depth);
     void add_children(int depth, int number);
     void sort_out(int depth);
+    void turn_along(Candidate& child, int axis) const {
+        OptimalView& view = child.node.views[axis];
+        view = nodes_.turned(view, axis, child.turn);
+        nodes_.table().template prefetch_distance<kIsCutOff>(view);
+    }
     void accept(int depth);
     void drop_by_inverse(int depth)
         requires kIsCutOff;

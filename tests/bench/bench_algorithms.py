@@ -74,7 +74,8 @@ def proofs(emit: Emit) -> None:
     """Optimal solutions of scrambles of 14 turns.
 
     With CUBIST_BENCH_LONG=default or large also of random cubes, those that CUBIST_BENCH_CUBES
-    names (``0:10``), and what it takes to prove that eight of them have no solution of 15 turns.
+    names (``0:10``), and what it takes to prove that eight of them have no solution of 15 turns,
+    four of them none of 16.
     """
     rng = np.random.default_rng(SEED)
     names = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
@@ -86,16 +87,17 @@ def proofs(emit: Emit) -> None:
     if tables:
         rng = np.random.default_rng(777)
         cubes = [Cube.random(rng) for _ in range(40)]
-        refutations(emit, cubes[:8], tables)
+        refutations(emit, cubes[:8], tables, 15)
+        refutations(emit, cubes[1:5], tables, 16)
         first, last = map(int, os.environ.get("CUBIST_BENCH_CUBES", "0:10").split(":"))
         if first < last:
             random_cubes(emit, cubes[first:last], tables)
 
 
-def refutations(emit: Emit, cubes: list[Cube], tables: str) -> None:
-    """Processor time and nodes to prove that there is no solution of 15 turns, on one thread."""
+def refutations(emit: Emit, cubes: list[Cube], tables: str, turns: int) -> None:
+    """Processor time and nodes to prove that no solution has so many turns, on one thread."""
     table = optimal.kernel(Request(tables=tables))
-    limits = _native.OptimalOptions(0, 15, 3600.0, 1, None)
+    limits = _native.OptimalOptions(0, turns, 3600.0, 1, None)
     nodes = 0
 
     def refute() -> None:
@@ -104,7 +106,7 @@ def refutations(emit: Emit, cubes: list[Cube], tables: str) -> None:
 
     spent = cpu_s(refute) / len(cubes)
     detail = {"nodes": nodes / len(cubes)}
-    emit(f"optimal-no-15-turns-{tables}", spent, "s", len(cubes), detail)
+    emit(f"optimal-no-{turns}-turns-{tables}", spent, "s", len(cubes), detail)
 
 
 def random_cubes(emit: Emit, cubes: list[Cube], tables: str) -> None:

@@ -183,6 +183,29 @@ def test_a_table_that_is_cut_off_proves_the_same_in_fewer_positions(cache, cut_o
     assert cut.nodes < whole.nodes
 
 
+def test_a_solution_that_begins_with_the_first_turns_is_come_upon_early(cache, cut_off):
+    """And not only when so many positions wait that its own are gone on from."""
+    cube = Cube.from_moves("U R U R B2 U R2 D2 R U F2 D2 F2 D L'").inverse
+    table = cut_off["htm"]
+    refuted, found = (
+        table.solve("htm", cube.states, _native.OptimalOptions(n, n, 600.0, 1, None), None)
+        for n in (14, 15)
+    )
+    assert refuted.turns is None
+    assert cube.apply(moves_of(found.turns or ())).is_solved
+    assert found.nodes < refuted.nodes
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_search_that_is_stopped_claims_only_what_it_proved(cache, cut_off, threads, rng):
+    options = _native.OptimalOptions(0, 20, 0.3, threads, None)
+    for _ in range(3):
+        report = cut_off["htm"].solve("htm", Cube.random(rng).states, options, None)
+        assert report.turns is None
+        assert 11 <= report.lower_bound <= 17
+        assert report.nodes > 0
+
+
 def entries(data: tables.Bytes, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Some rows of a table: entries[row, line, 243] and flags of sixteens[row, line, 16]."""
     lines = data[-64430 * 576 :].reshape(64430, 9, 64)[rows]
