@@ -11,11 +11,11 @@
 
 namespace cubist {
 
-// With `kCandidates` or more, candidates are looked up.
-template <class Node, int kMaxChildren, int kCandidates = 64>
+template <class Node, int kMaxChildren>
 class Level {
 public:
-    static constexpr int kNodes = 64;  // to go on with at a time
+    // Nodes to go on with, and candidates looked up at a time.
+    static constexpr int kNodes = 64, kCandidates = 64;
     static constexpr int kRoom = kNodes + kCandidates + kMaxChildren;
 
     bool is_full() const { return count_ >= kNodes; }

@@ -83,18 +83,6 @@ std::vector<CubieCube> twisted_cubes() {
 
 }  // namespace
 
-OptimalMetric optimal_metric(std::string_view name) {
-    if (name == "htm") return OptimalMetric::kHalfTurn;
-    if (name == "qtm") return OptimalMetric::kQuarterTurn;
-    throw std::invalid_argument("the optimal search counts in htm or qtm");
-}
-
-const std::vector<int>& unit_turns(OptimalMetric metric) {
-    static const std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
-    static const std::vector<int> quarters{0, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17};
-    return metric == OptimalMetric::kHalfTurn ? all : quarters;
-}
-
 OptimalCoordinates::OptimalCoordinates(int kinds) : kinds_(kinds) {
     int known = 0;
     for (int rank = 0; rank < kOrders; ++rank) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "coordinates.hpp"
@@ -12,13 +11,6 @@
 #include "optimal_row.hpp"
 
 namespace cubist {
-
-enum class OptimalMetric { kHalfTurn, kQuarterTurn };
-// Throws std::invalid_argument for a name other than htm, qtm.
-OptimalMetric optimal_metric(std::string_view name);
-constexpr int kLongestSolution = 26;  // quarter turns that solve any position
-// The face turns that count one.
-const std::vector<int>& unit_turns(OptimalMetric metric);
 
 constexpr int kViews = 3;
 // The rotation that shows a cube along the axis as it is seen along the first one.

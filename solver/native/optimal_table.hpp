@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "layout.hpp"
@@ -22,6 +23,13 @@
 #include "symmetry.hpp"
 
 namespace cubist {
+
+enum class OptimalMetric { kHalfTurn, kQuarterTurn };
+// Throws std::invalid_argument for a name other than htm, qtm.
+OptimalMetric optimal_metric(std::string_view name);
+constexpr int kLongestSolution = 26;  // quarter turns that solve any position
+// The face turns that count one.
+const std::vector<int>& unit_turns(OptimalMetric metric);
 
 struct OptimalShape {
     int kinds;  // of orders of the middle edges that are told apart: 1, 2, 6 or 24
