@@ -172,7 +172,9 @@ def test_the_screens_leave_the_mode_whatever_ends_them(daemon: Any, ending: str)
     """As over SSH: a terminal of its own, which the command leads, and which may go away."""
     client = ControlClient()
     terminal, theirs = pty.openpty()
-    command = ["setsid", "--ctty", sys.executable, "-m", "robot.cli.main", "calibrate"]
+    # Also where the run itself was started to ignore hang-ups (nohup).
+    command = ["env", "--default-signal=HUP", "setsid", "--ctty", sys.executable]
+    command += ["-m", "robot.cli.main", "calibrate"]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         shown = b""
