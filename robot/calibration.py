@@ -67,11 +67,19 @@ class CalibrationStore:
         return self._read(previous_of(self.path), robot)
 
     def save(self, calibration: Calibration) -> None:
-        """Replace it, durably; raises :class:`robot.storage.StorageError`."""
+        """Replace it, durably; raises :class:`robot.storage.StorageError`.
+
+        The first one replaces an empty one, so that it can be undone as well.
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
+        if not self.path.exists():
+            self._write(Calibration(robot=calibration.robot))
+        self._write(calibration)
+
+    def _write(self, calibration: Calibration) -> None:
         text = json.dumps(calibration.model_dump(), indent=1, sort_keys=True) + "\n"
         write_atomically(self.path, text.encode(), keep_previous=True)
 

@@ -90,8 +90,10 @@ def show_screens(robot: RobotProfile, which: Sequence[str], as_json: bool) -> in
     with in_maintenance(robot) as session:
         app = CalibrationApp(session, [_screen(name, robot, session) for name in which])
         code = app.run()
+    if code != 0:
+        return ExitCode.STOPPED
     _tell_changes(before, _values(), as_json)
-    return ExitCode.DONE if code == 0 else ExitCode.STOPPED
+    return ExitCode.DONE
 
 
 def _screen(name: str, robot: RobotProfile, session: Any) -> Callable[[], StepScreen]:

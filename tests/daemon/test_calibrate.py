@@ -68,6 +68,8 @@ def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     assert code != 0
     assert "no version to go back to" in err
     ask("calibrate", "servo", "lid", "open", "--to", "1510")
+    assert ask("calibration", "restore")[1][0]["values"] == {}
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
     ask("calibrate", "servo", "lid", "open", "--to", "1520")
     assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
     file = tmp_path / "mine.json"
@@ -167,18 +169,34 @@ def test_without_a_terminal_nobody_is_asked(
     assert "there is no terminal to ask at" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("ending", ["hang-up", "SIGHUP", "SIGKILL", "SIGTERM", "leave"])
-def test_the_screens_leave_the_mode_whatever_ends_them(daemon: Any, ending: str) -> None:
+MENU: tuple[str, ...] = ()
+ALL = ("all", "--robot", "cubotino", "--real")
+
+
+@pytest.mark.parametrize(
+    ("ending", "hang_ups", "screens"),
+    [
+        ("hang-up", "default", MENU),
+        ("hang-up", "ignore", MENU),
+        ("hang-up", "ignore", ALL),
+        ("SIGHUP", "default", MENU),
+        ("SIGKILL", "default", MENU),
+        ("SIGTERM", "default", ALL),
+        ("leave", "default", MENU),
+    ],
+)
+def test_the_screens_leave_the_mode_whatever_ends_them(
+    daemon: Any, ending: str, hang_ups: str, screens: tuple[str, ...]
+) -> None:
     """As over SSH: a terminal of its own, which the command leads, and which may go away."""
     client = ControlClient()
     terminal, theirs = pty.openpty()
-    # Also where the run itself was started to ignore hang-ups (nohup).
-    command = ["env", "--default-signal=HUP", "setsid", "--ctty", sys.executable]
-    command += ["-m", "robot.cli.main", "calibrate"]
+    command = ["env", f"--{hang_ups}-signal=HUP", "setsid", "--ctty", sys.executable]
+    command += ["-m", "robot.cli.main", "calibrate", *screens]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        shown = b""
-        while b"maintenance" not in shown:
+        shown, sign = b"", b"step 1" if screens else b"maintenance"
+        while sign not in shown:
             shown += os.read(terminal, 65536)
         assert client.status()["state"] == "maintenance"
         end(process, terminal, ending)

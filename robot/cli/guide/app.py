@@ -16,6 +16,7 @@ from robot.cli.guide.positions import JogScreen, PositionsScreen
 from robot.cli.guide.screens import StepScreen
 from robot.cli.guide.session import CalibrationSession, Position
 from robot.cli.guide.steppers import SteppersScreen
+from robot.cli.guide.terminal import TerminalDriver
 from robot.cli.guide.travel import TravelsScreen
 from robot.settings import RobotProfile
 from robot.settings.mechanisms import GrippersSettings
@@ -33,9 +34,12 @@ STEPS: dict[str, tuple[str, Callable[[], StepScreen]]] = {
 
 ALL = "all"
 
+HANG_UP_S = 0.5
+"""How often to look whether the terminal is still there: a hang-up's signal may be ignored."""
+
 
 class CalibrationApp(App[int]):
-    """Calibrates one robot; 0 when the person is done.
+    """Calibrates one robot; 0 when the person is done, None when the terminal has gone.
 
     ``first``: the screens to go through, else the menu is shown.
     """
@@ -57,7 +61,7 @@ class CalibrationApp(App[int]):
     def __init__(
         self, session: CalibrationSession, first: Sequence[Callable[[], StepScreen]] = ()
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self.session = session
         self.title = f"Calibrating {session.profile.title}"
         self._steps = steps_of(session.profile)
@@ -80,6 +84,7 @@ class CalibrationApp(App[int]):
 
     def on_mount(self) -> None:
         """Begin with the first of the screens asked for."""
+        self.set_interval(HANG_UP_S, self._end_without_terminal)
         if self._first:
             self._go_through(self._first)
 
@@ -92,6 +97,10 @@ class CalibrationApp(App[int]):
     def action_leave(self) -> None:
         """Leave; what was kept stays kept."""
         self.exit(0)
+
+    def _end_without_terminal(self) -> None:
+        if isinstance(self._driver, TerminalDriver) and self._driver.hung_up:
+            self.exit(None)
 
     def _go_through(self, screens: Sequence[Callable[[], StepScreen]], number: int = 0) -> None:
         """Show screens one after the other, for as long as the person goes on."""
