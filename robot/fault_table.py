@@ -9,13 +9,20 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
+from robot.outcomes import Outcome
 
-class FaultText(NamedTuple):
-    """What a fault is, what usually causes it, what to do about it."""
+
+class FaultRow(NamedTuple):
+    """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
+
+    ``recoverable``: homing and starting over may help.
+    """
 
     about: str
     cause: str
     remedy: str
+    outcome: Outcome
+    recoverable: bool
 
 
 class Fault(IntEnum):
@@ -81,146 +88,202 @@ class Fault(IntEnum):
     """The firmware is not the one of this program."""
 
 
-FAULTS: Mapping[Fault, FaultText] = {
-    Fault.EMERGENCY_STOP: FaultText(
+WIRE_FAULTS: Mapping[Fault, FaultRow] = {
+    Fault.EMERGENCY_STOP: FaultRow(
         "emergency stop",
         "somebody or the daemon asked for it",
-        "make sure that the robot is safe and that everything stands square, then clear and home",
+        "see that nothing is jammed and that all stands square, then start again: it homes first",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.HOST_LOST: FaultText(
+    Fault.HOST_LOST: FaultRow(
         "the Raspberry Pi fell silent",
         "the daemon died, the cable was pulled, or the Pi is overloaded",
-        "check cable and power of the Pi, then clear and home",
+        "check cable and power of the Pi, then start again",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.HOME_MISSING: FaultText(
+    Fault.HOME_MISSING: FaultRow(
         "the end stop was never reached",
         "the end stop is unplugged or broken, or the motor does not turn",
-        "check motor power and the end stop's wiring, then home again",
+        "check motor power and the end stop's wiring, then start again",
+        Outcome.JAMMED,
+        True,
     ),
-    Fault.HOME_STUCK: FaultText(
+    Fault.HOME_STUCK: FaultRow(
         "the end stop stays active",
         "its polarity is set wrong, it is stuck, or its wire is shorted",
-        "check endstop_active in the profile and the switch, then home again",
+        "check endstop_active in the profile and the switch, then start again",
+        Outcome.JAMMED,
+        True,
     ),
-    Fault.NOT_HOMED: FaultText(
+    Fault.NOT_HOMED: FaultRow(
         "a turn was asked of an actuator that is not homed",
         "the microcontroller was reset or stopped since the last homing",
-        "home the robot",
+        "start again: the robot homes first",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.BAD_STATE: FaultText(
+    Fault.BAD_STATE: FaultRow(
         "a command came in a state that does not allow it",
         "the host lost track of the microcontroller",
-        "reconnect; report it if it comes again",
+        "start again: the robot connects anew; report it if it comes again",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.BAD_MESSAGE: FaultText(
+    Fault.BAD_MESSAGE: FaultRow(
         "a message is malformed or unknown",
         "host and firmware were built from different sources",
         "flash the firmware that came with this version: cubist firmware flash",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.BAD_CONFIG: FaultText(
+    Fault.BAD_CONFIG: FaultRow(
         "the configuration of an actuator is impossible",
         "a pin or a limit in the profile that this board does not have",
         "check pins and limits of the named actuator",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.CONFIG_CRC: FaultText(
+    Fault.CONFIG_CRC: FaultRow(
         "the configuration arrived damaged",
         "host and firmware disagree about the messages",
         "flash the firmware that came with this version: cubist firmware flash",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.PROFILE_CRC: FaultText(
+    Fault.PROFILE_CRC: FaultRow(
         "a motion profile arrived damaged",
         "host and firmware disagree about the messages",
         "flash the firmware that came with this version: cubist firmware flash",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.PROFILE_SPACE: FaultText(
+    Fault.PROFILE_SPACE: FaultRow(
         "too many motion profiles for this microcontroller",
         "the plan uses more kinds of motion than fit in its memory",
         "use a board with more memory, or gentler acceleration",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.BAD_PROFILE: FaultText(
+    Fault.BAD_PROFILE: FaultRow(
         "a motion profile is impossible",
         "a speed in the profile is beyond the actuator's or the board's limits",
         "check speeds of the actuators",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.BAD_TURN: FaultText(
+    Fault.BAD_TURN: FaultRow(
         "a turn names a profile or actuator that is not there",
         "the host lost track of the microcontroller",
-        "reconnect; report it if it comes again",
+        "start again: the robot connects anew; report it if it comes again",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.OUT_OF_RANGE: FaultText(
+    Fault.OUT_OF_RANGE: FaultRow(
         "a turn leaves the limits of an actuator",
         "limits or positions in the profile are wrong",
-        "check limits of the named actuator; home the robot",
+        "check limits_us and the positions of the named actuator, then start again",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.OVERLOAD: FaultText(
+    Fault.OVERLOAD: FaultRow(
         "the step interrupt could not keep up",
         "more steps per second than this chip can make",
         "lower the speeds, or use fewer axes at a time",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.NOT_IN_PLACE: FaultText(
+    Fault.NOT_IN_PLACE: FaultRow(
         "an actuator is not where its turn should have ended",
         "it is jammed or has lost steps, or its sensor is broken or out of place",
-        "free it and see that it turns easily, then home the robot",
+        "free it and see that it turns easily, then start again",
+        Outcome.JAMMED,
+        True,
     ),
-    Fault.PORT_MISSING: FaultText(
+    Fault.PORT_MISSING: FaultRow(
         "the serial port is not there",
         "the microcontroller is unplugged, or the port's name changed",
         "plug it in; `ls /dev/serial/by-id` shows the names",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.PORT_REFUSED: FaultText(
+    Fault.PORT_REFUSED: FaultRow(
         "the serial port cannot be opened",
         "another program has it, or the user may not use it",
         "stop the other program; add the user to group dialout",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.NO_ANSWER: FaultText(
+    Fault.NO_ANSWER: FaultRow(
         "the microcontroller does not answer",
         "no Cubist firmware on it, a wrong baud rate, or no power",
-        "flash it: cubist firmware flash; check link.baud",
+        "flash it: cubist firmware flash; check firmware.baud in the profile",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.WRONG_PROTOCOL: FaultText(
+    Fault.WRONG_PROTOCOL: FaultRow(
         "the firmware speaks another version of the protocol",
         "the firmware is older or newer than this program",
         "flash the firmware that came with this version: cubist firmware flash",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.LINK_LOST: FaultText(
+    Fault.LINK_LOST: FaultRow(
         "the connection to the microcontroller broke",
         "the cable was pulled, or disturbed by the motors",
         "check the cable; use a shorter or shielded one",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.RESET: FaultText(
+    Fault.RESET: FaultRow(
         "the microcontroller was reset",
         "its power broke down, its reset button was pressed, or it hung",
         "check the supply; the robot homes and looks at the cube again",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.BEYOND_BOARD: FaultText(
+    Fault.BEYOND_BOARD: FaultRow(
         "the plan is beyond what this microcontroller can do",
         "too many steps per second, or too many motion profiles",
         "lower max_speed_steps_per_s, or use a bigger board",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.BAD_SCHEDULE: FaultText(
+    Fault.BAD_SCHEDULE: FaultRow(
         "the plan cannot be sent",
         "it names an unknown actuator, or turns of one actuator overlap",
         "report it with the run's record",
+        Outcome.FAULT,
+        False,
     ),
-    Fault.STOPPED: FaultText(
+    Fault.STOPPED: FaultRow(
         "the plan was stopped before its end",
         "somebody asked for it",
-        "home the robot, then start again",
+        "start again: the robot homes first",
+        Outcome.STOPPED,
+        True,
     ),
-    Fault.HUNG: FaultText(
+    Fault.HUNG: FaultRow(
         "the firmware hung and was reset by its watchdog",
         "a fault of the firmware, or electrical disturbance",
-        "home the robot; report it if it comes again",
+        "start again: the robot homes first; report it if it comes again",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.BROWN_OUT: FaultText(
+    Fault.BROWN_OUT: FaultRow(
         "the supply voltage broke down",
         "motors and microcontroller share a supply that is too weak",
         "use a stronger supply, or a separate one for the motors",
+        Outcome.FAULT,
+        True,
     ),
-    Fault.WRONG_FIRMWARE: FaultText(
+    Fault.WRONG_FIRMWARE: FaultRow(
         "the firmware is not the one of this program",
         "program and firmware were not updated together",
         "flash the firmware that came with this version: cubist firmware flash",
+        Outcome.FAULT,
+        False,
     ),
 }
-"""Every fault: what it is, what causes it, what to do."""
+"""The faults of the microcontroller and its link."""

@@ -14,25 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.outcomes import OUTCOMES, Outcome
 from robot.storage import StorageError, flush_directory, remove_leftovers, write_atomically
-
-Outcome = Literal[
-    "solved",
-    "already-solved",
-    "not-solved",
-    "done",
-    "unreadable",
-    "no-cube",
-    "two-cubes",
-    "wrong-size",
-    "face-covered",
-    "slipped",
-    "jammed",
-    "stopped",
-    "fault",
-    "interrupted",
-]
-"""How a job ended; ``interrupted`` is written at the next start, for jobs that a crash ended."""
 
 JobKind = Literal["solve", "home", "scramble"]
 
@@ -222,8 +205,8 @@ class RunStore:
             if record is None:
                 shutil.rmtree(directory, ignore_errors=True)
             elif record.outcome is None:
-                record.outcome = "interrupted"
-                record.reason = "the daemon ended before the job did"
+                record.outcome = Outcome.INTERRUPTED
+                record.reason = OUTCOMES[record.outcome].about
                 RunWriter(directory, record).save()
                 closed.append(run_id)
         return closed

@@ -33,23 +33,11 @@ class CameraTrouble(StrEnum):
     EMPTY = "camera-empty"
 
 
-REMEDIES = {
-    CameraTrouble.ABSENT: "check the cable and the camera's name in the robot profile",
-    CameraTrouble.BUSY: "stop the other program that uses it (another cubistd?)",
-    CameraTrouble.VANISHED: "check cable and power supply, then try again",
-    CameraTrouble.BLACK: "take the lens cap off, switch the light on, check the cable",
-    CameraTrouble.FROZEN: "unplug the camera and plug it in again",
-    CameraTrouble.STALE: "the computer is too busy or the camera too slow: lower its resolution",
-    CameraTrouble.EMPTY: "put photographs into the folder",
-}
-"""What a person should do about each kind of fault."""
-
-
 class CameraFault(CubistError):
-    """A camera gave no usable picture: which camera, what kind of trouble, what to do."""
+    """A camera gave no usable picture: which camera, what kind of trouble, what happened."""
 
     def __init__(self, camera: str, trouble: CameraTrouble, what: str) -> None:
-        super().__init__(f"camera {camera}: {what}; {REMEDIES[trouble]}")
+        super().__init__(f"camera {camera}: {what}")
         self.camera = camera
         self.trouble = trouble
 

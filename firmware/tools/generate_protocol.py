@@ -61,7 +61,7 @@ def header(protocol: dict[str, Any]) -> str:
         out += ["};", ""]
     out.append("enum fault {")
     out.append("    FAULT_NONE = 0,")
-    for name, (code, about, _, _) in protocol["faults"].items():
+    for name, (code, about, *_) in protocol["faults"].items():
         if code < 64:
             out.append(f"    FAULT_{name} = {code}, /* {about} */")
     out += ["};", ""]
@@ -162,12 +162,14 @@ def field_names(names: list[str]) -> list[str]:
 
 def faults_table(faults: dict[str, list[Any]]) -> list[str]:
     """What every fault means and what to do."""
-    lines = ["FAULTS: Mapping[Fault, FaultText] = {"]
-    for name, (_, about, cause, remedy) in faults.items():
-        lines.append(f"    Fault.{name}: FaultText(")
+    lines = ["WIRE_FAULTS: Mapping[Fault, FaultRow] = {"]
+    for name, (_, about, cause, remedy, outcome, recoverable) in faults.items():
+        lines.append(f"    Fault.{name}: FaultRow(")
         lines += [f'        "{text}",' for text in (about, cause, remedy)]
+        member = outcome.upper().replace("-", "_")
+        lines += [f"        Outcome.{member},", f"        {recoverable},"]
         lines.append("    ),")
-    return [*lines, "}", '"""Every fault: what it is, what causes it, what to do."""', ""]
+    return [*lines, "}", '"""The faults of the microcontroller and its link."""', ""]
 
 
 FAULT_TEXT = '''
@@ -177,13 +179,20 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
+from robot.outcomes import Outcome
 
-class FaultText(NamedTuple):
-    """What a fault is, what usually causes it, what to do about it."""
+
+class FaultRow(NamedTuple):
+    """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
+
+    ``recoverable``: homing and starting over may help.
+    """
 
     about: str
     cause: str
     remedy: str
+    outcome: Outcome
+    recoverable: bool
 
 
 '''
@@ -220,7 +229,7 @@ class Message:
 
 def fault_module(protocol: dict[str, Any]) -> str:
     """The Python module of the faults."""
-    faults = {"NONE": [0, "nothing is wrong", "", ""]} | protocol["faults"]
+    faults = {"NONE": [0, "nothing is wrong"]} | protocol["faults"]
     out = ['"""Faults by their code on the wire, with cause and remedy.', "", NOTE, '"""']
     out.append(FAULT_TEXT.rstrip("\n") + "\n\n")
     out += python_enum("Fault", faults, "IntEnum", "What can go wrong, by the code on the wire.")

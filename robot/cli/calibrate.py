@@ -8,10 +8,11 @@ from robot.cli.camera import camera
 from robot.cli.groups import Listing
 from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.measuring import colours, gripper, timing, travel
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import maintenance
 from robot.cli.stepping import stepper
 from robot.cli.wizard import wizard
+from robot.outcomes import ExitCode
 
 
 @click.group(cls=Listing, invoke_without_command=True)

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from robot.cli.interactive import interactively
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import maintenance
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode
 
 
 @click.command()

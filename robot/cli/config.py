@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import ExitCode, complain, emit, json_option, note
+from robot.cli.output import complain, emit, json_option, note
+from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
     from robot.settings import BadProfile

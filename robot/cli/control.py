@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode
 
 
 @click.command()

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from robot.cli.following import watch
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
 
 @click.command()
@@ -20,7 +21,8 @@ from robot.daemon.client import ControlClient
 def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     """Scramble and solve the cube repeatedly; Ctrl-C stops the robot.
 
-    Exit code 0 when every cube was solved, 1 when one was not, 3 when the robot failed.
+    Exit code 0 when every cube was scrambled and solved; else that of the worst outcome: 3 when the
+    robot failed (a jam or a slip included), 4 when it was stopped, 1 when a cube was not solved.
     """
     client = ControlClient()
     records: list[dict[str, Any]] = []
@@ -28,7 +30,7 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
         for number in range(cycles):
             records.append(_cycle(client, f"{number + 1}/{cycles}  "))
             _tell(number + 1, cycles, records[-1], as_json)
-            if records[-1]["outcome"] != "solved" and not keep_going:
+            if records[-1]["outcome"] != Outcome.SOLVED and not keep_going:
                 break
     except KeyboardInterrupt:
         note("stopping the robot")
@@ -40,18 +42,14 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
 
 
 def verdict(records: Sequence[Mapping[str, Any]]) -> ExitCode:
-    """The exit code for the runs' outcomes."""
-    outcomes = {record["outcome"] for record in records}
-    if outcomes & {"fault", "interrupted", None}:
-        return ExitCode.FAILED
-    if "stopped" in outcomes:
-        return ExitCode.STOPPED
-    return ExitCode.DONE if outcomes == {"solved"} else ExitCode.NO
+    """The exit code for the runs' outcomes: of the worst; 0 takes that each solved its cube."""
+    outcomes = [record["outcome"] for record in records]
+    return worst(exit_code(ended, good=ended == Outcome.SOLVED) for ended in outcomes)
 
 
 def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Statistics of the runs: how many were solved, and how long things took."""
-    solved = [record for record in records if record["outcome"] == "solved"]
+    solved = [record for record in records if record["outcome"] == Outcome.SOLVED]
     durations = sorted(record["duration_s"] for record in solved)
     turning = [record["executed_us"] / 1e6 for record in solved]
     figures: dict[str, Any] = {"cycles": len(records), "solved": len(solved)}
@@ -69,7 +67,7 @@ def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _cycle(client: ControlClient, about: str) -> dict[str, Any]:
     """One scramble and one solve; the record of whichever ended the cycle."""
     scrambled = _done(client, "scramble", about)
-    return scrambled if scrambled["outcome"] != "done" else _done(client, "solve", about)
+    return scrambled if scrambled["outcome"] != Outcome.DONE else _done(client, "solve", about)
 
 
 def _done(client: ControlClient, kind: str, about: str) -> dict[str, Any]:

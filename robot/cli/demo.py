@@ -9,13 +9,15 @@ from pathlib import Path
 
 import click
 
-from robot.cli.output import ExitCode, a_number, emit, json_option
+from robot.cli.output import a_number, emit, json_option
 from robot.cli.surroundings import interrupted_by
 from robot.demo.display import display_for, print_outcome
 from robot.demo.mischief import DEEDS, parse_mischief
 from robot.demo.outcome import DemoOutcome
 from robot.demo.progress import STAGES, Display, SilentDisplay
 from robot.demo.session import Demo, DemoOptions
+from robot.outcomes import ExitCode
+from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.studio import load_photographs
@@ -102,12 +104,8 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
 
 
 def exit_code(outcome: DemoOutcome) -> ExitCode:
-    """Done only when the simulated robot itself says so; faults and people have their own codes."""
-    if outcome.good:
-        return ExitCode.DONE
-    failed = dict.fromkeys(("fault", "slipped", "jammed"), ExitCode.FAILED)
-    codes = failed | {"stopped": ExitCode.STOPPED}
-    return codes.get(outcome.record.outcome or "", ExitCode.NO)
+    """That of the daemon's outcome; done only when the simulated robot itself says so as well."""
+    return outcome_code(outcome.record.outcome, good=outcome.good)
 
 
 def _run(options: DemoOptions, display: Display) -> DemoOutcome:

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import ExitCode, emit, json_option
+from robot.cli.output import emit, json_option
 from robot.firmware import BOARDS, Built, ask, build, flash, matches
 from robot.link.protocol import FIRMWARE_VERSION
+from robot.outcomes import ExitCode
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

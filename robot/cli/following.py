@@ -10,23 +10,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from robot.cli.output import ExitCode, complain, emit, note
+from robot.cli.output import complain, emit, note
 from robot.daemon.client import ControlClient
+from robot.outcomes import exit_code, is_success
 
 POLL_S = 0.2
-
-_CODES = {
-    "solved": ExitCode.DONE,
-    "already-solved": ExitCode.DONE,
-    "done": ExitCode.DONE,
-    "not-solved": ExitCode.NO,
-    "unreadable": ExitCode.NO,
-    "no-cube": ExitCode.NO,
-    "two-cubes": ExitCode.NO,
-    "wrong-size": ExitCode.NO,
-    "face-covered": ExitCode.NO,
-    "stopped": ExitCode.STOPPED,
-}
 
 
 def follow(
@@ -46,15 +34,14 @@ def follow(
         emit(record)
     else:
         tell(record)
-    return _CODES.get(record["outcome"], ExitCode.FAILED)
+    return exit_code(record["outcome"])
 
 
 def tell(record: Mapping[str, Any]) -> None:
     """Say how a run ended, in a line or two."""
-    good = _CODES.get(record["outcome"]) is ExitCode.DONE
     seconds = f"{record['duration_s']:.1f} s"
     line = f"{record['outcome']} in {seconds}, run {record['id']}"
-    if good:
+    if is_success(record["outcome"]):
         click.secho(line, fg="green", bold=True)
     else:
         complain(f"{line}: {record['reason']}")

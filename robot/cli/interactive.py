@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import present, set_position, tell
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
     from robot.cli.guide.screens import StepScreen

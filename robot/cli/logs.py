@@ -7,7 +7,8 @@ import subprocess
 
 import click
 
-from robot.cli.output import ExitCode, json_option
+from robot.cli.output import json_option
+from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
 

@@ -10,8 +10,9 @@ import sys
 
 import click
 
-from robot.cli.output import ExitCode, complain, exit_code_of
+from robot.cli.output import complain, exit_code_of
 from robot.cli.surroundings import interrupted_by, prepare_streams
+from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
 COMMANDS = {

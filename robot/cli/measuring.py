@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import TABLES, NoSuchActuator, keep, maintenance
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode
 
 FACES = "URFDLB"
 

@@ -6,43 +6,25 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
-from enum import IntEnum
 from typing import Any, TypeVar
 
 import click
 
+from robot.faults import FAULTS, fault_code
+from robot.outcomes import ERRORS, ExitCode, exit_code
 from solver.errors import CubistError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class ExitCode(IntEnum):
-    """How a command ended; scripts rely on these."""
-
-    DONE = 0
-    NO = 1
-    USAGE = 2
-    FAILED = 3
-    STOPPED = 4
-
-
-_BY_NAME = {
-    "IllegalCube": ExitCode.NO,
-    "Unreadable": ExitCode.NO,
-    "SearchFailed": ExitCode.STOPPED,
-    "BadProfile": ExitCode.USAGE,
-    "UnknownProfile": ExitCode.USAGE,
-    "StorageError": ExitCode.USAGE,
-    "RunStopped": ExitCode.STOPPED,
-}
-"""Errors by name, so that telling an exit code apart does not import half of Cubist."""
-
-
 def exit_code_of(error: CubistError) -> ExitCode:
-    """The exit code of an error: by name, else bad values are usage and the rest is the robot."""
+    """The exit code of an error: that of the outcome which a fault leads to, else by its class."""
+    row = FAULTS.get(fault_code(error))
+    if row is not None:
+        return exit_code(row.outcome)
     for kind in type(error).__mro__:
-        if kind.__name__ in _BY_NAME:
-            return _BY_NAME[kind.__name__]
+        if kind.__name__ in ERRORS:
+            return ERRORS[kind.__name__]
     return ExitCode.USAGE if isinstance(error, ValueError) else ExitCode.FAILED
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, exit_code_of, json_option, note
+from robot.outcomes import ExitCode, worst
 from solver.errors import CubistError
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def read(
     documents = list(_colour_documents(colours or "-"))
     if explain is not None and len(documents) > 1:
         raise click.UsageError("--explain draws one cube, but the file holds more")
-    return max(_read_colours(each, size, report) for each in documents)
+    return worst(_read_colours(each, size, report) for each in documents)
 
 
-def _read_photographs(folder: Path, size: int | None, report: _Report) -> int:
+def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
     from vision.locate import NoFace
     from vision.looks import look_at_folder
     from vision.reader import read_cube
@@ -79,11 +80,11 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> int:
         looks = look_at_folder(folder, size)
     except NoFace as error:
         report.refusal(str(error), ())
-        return ExitCode.NO
+        return exit_code_of(error)
     return report.outcome(looks.colours, read_cube, start, looks)
 
 
-def _read_colours(document: Any, size: int | None, report: _Report) -> int:
+def _read_colours(document: Any, size: int | None, report: _Report) -> ExitCode:
     from vision.reader import read_cube
     from vision.sticker_colours import StickerColours
 
@@ -112,7 +113,7 @@ class _Report:
         decide: Callable[[StickerColours], CubeReading],
         start: float,
         looks: CubeLooks | None = None,
-    ) -> int:
+    ) -> ExitCode:
         """Decide on the cube and report; the exit code. ``start`` is when reading began."""
         from vision.reader import Unreadable
 
@@ -121,7 +122,7 @@ class _Report:
         except Unreadable as error:
             self._draw(colours, error, looks)
             self.refusal(error.reason, error.doubtful)
-            return ExitCode.NO
+            return exit_code_of(error)
         seconds = time.perf_counter() - start
         self._draw(colours, reading, looks)
         self._reading(reading, seconds)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import ExitCode, a_number, emit, json_option, note
+from robot.cli.output import a_number, emit, json_option, note
+from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
     from robot.survey import Survey

@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.cli.groups import Listing
-from robot.cli.output import ExitCode, emit, json_option
+from robot.cli.output import emit, json_option
 from robot.cli.solution_text import timeline as timeline_table
 from robot.daemon.client import ControlClient, NoDaemon
 from robot.daemon.places import state_directory
+from robot.outcomes import ExitCode, Outcome, exit_code
 from robot.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore
 
 _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
@@ -90,20 +91,19 @@ def _list(records: Sequence[RunRecord]) -> None:
     for record in records:
         started = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         moves = str(len(record.moves.split())) if record.moves else ""
-        outcome = record.outcome or "under way"
         took = f"{record.duration_s:.1f} s"
-        table.add_row(record.id, started, record.kind, _coloured(outcome), took, moves)
+        table.add_row(record.id, started, record.kind, _coloured(record.outcome), took, moves)
     console.print(table)
 
 
-def _coloured(outcome: str) -> Text:
-    good = outcome in {"solved", "already-solved", "done"}
-    return Text(outcome, style="green" if good else "yellow" if outcome == "stopped" else "red")
+def _coloured(outcome: Outcome | None) -> Text:
+    style = {ExitCode.DONE: "green", ExitCode.STOPPED: "yellow"}.get(exit_code(outcome), "red")
+    return Text(outcome or "under way", style=style if outcome else "cyan")
 
 
 def _show(record: RunRecord) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    head = Text.assemble((f"run {record.id} ", "bold"), _coloured(record.outcome or "under way"))
+    head = Text.assemble((f"run {record.id} ", "bold"), _coloured(record.outcome))
     console.print(head)
     console.print(f"{record.robot}, {record.kind}, {record.started_at.astimezone():%c}")
     if record.reason:

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from robot.cli.output import ExitCode, a_number, complain, emit, json_option
+from robot.cli.output import a_number, complain, emit, exit_code_of, json_option
 from robot.cli.search_job import SearchJob, make_job
+from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
@@ -87,7 +88,7 @@ def solve(
         raise click.UsageError("--timeline draws the plan of a robot: give --robot too")
     job = make_job(profile, **wanted)
     codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
-    return _worst(codes)
+    return worst(codes)
 
 
 def _check_for_robot(wanted: dict[str, Any]) -> None:
@@ -127,15 +128,15 @@ def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
         raise click.UsageError("there is no state on standard input: give one on each line")
 
 
-def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> int:
+def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> ExitCode:
     try:
         answers = job.answers(text)
     except IllegalCube as error:
-        return _refuse(text, "illegal-cube", error, as_json, ExitCode.NO, detail=error.detail)
+        return _refuse(text, "illegal-cube", error, as_json, detail=error.detail)
     except BadNotation as error:
-        return _refuse(text, "bad-notation", error, as_json, ExitCode.USAGE)
+        return _refuse(text, "bad-notation", error, as_json)
     except SearchFailed as error:
-        return _refuse(text, "no-solution", error, as_json, ExitCode.STOPPED)
+        return _refuse(text, Outcome.NO_SOLUTION, error, as_json)
     for answer in answers:
         _print(answer, as_json)
     if timeline:
@@ -154,19 +155,11 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     print_answer(answer)
 
 
-def _refuse(
-    text: str, name: str, error: CubistError, as_json: bool, code: ExitCode, **more: Any
-) -> int:
+def _refuse(text: str, name: str, error: CubistError, as_json: bool, **more: Any) -> ExitCode:
     if as_json:
         emit(
             {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)} | more
         )
     else:
         complain(str(error))
-    return code
-
-
-def _worst(codes: list[int]) -> int:
-    """Of many answers: bad input outweighs a search that ran out, that a cube refused."""
-    order = (ExitCode.USAGE, ExitCode.STOPPED, ExitCode.NO)
-    return next((code for code in order if code in codes), ExitCode.DONE)
+    return exit_code_of(error)

@@ -8,10 +8,11 @@ import click
 
 from robot.cli.groups import Listing
 from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import keep, maintenance
 from robot.cli.ramp import FIELDS, Ramp, stepper_of
 from robot.daemon.client import ControlClient
+from robot.outcomes import ExitCode
 from robot.settings import RobotProfile
 
 PLAY_LIMIT = 1000

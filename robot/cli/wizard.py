@@ -12,10 +12,11 @@ import click
 from robot.cli.camera import LookedAt
 from robot.cli.interactive import require_terminal, show_screens
 from robot.cli.measuring import measure_colours, measure_timing, tell_colours, tell_timing
-from robot.cli.output import ExitCode, emit, json_option, note
+from robot.cli.output import emit, json_option, note
 from robot.cli.positions import TABLES, keep, maintenance, present, set_position, tell
 from robot.cli.ramp import stepper_of, steppers_of
 from robot.daemon.client import ControlClient, NoDaemon
+from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
 
 STEPS = ("home", "steppers", "positions", "travel", "camera", "colours", "timing")

@@ -23,20 +23,32 @@ class NoDaemon(CubistError, ConnectionError):
 
 
 class RequestRefused(CubistError, RuntimeError):
-    """The daemon did not do what it was asked; ``status`` is HTTP's, ``error`` a stable name."""
+    """The daemon did not do what it was asked; ``status`` is HTTP's, ``error`` a stable name.
 
-    def __init__(self, status: int, error: str, reason: str) -> None:
+    ``code`` names the robot's fault that was in the way, if there was one.
+    """
+
+    def __init__(self, status: int, error: str, reason: str, code: str = "") -> None:
         super().__init__(reason)
         self.status = status
         self.error = error
         self.reason = reason
+        self.code = code
 
 
 class BadRequest(RequestRefused, ValueError):
     """What was asked for does not exist or has no meaning; the robot is as it was."""
 
 
-_ABOUT_THE_REQUEST = (http.client.BAD_REQUEST, http.client.NOT_FOUND)
+class NotNow(RequestRefused):
+    """What the robot is doing does not allow it: ask again later, or stop it first."""
+
+
+_REFUSALS: Mapping[int, type[RequestRefused]] = {
+    http.client.BAD_REQUEST: BadRequest,
+    http.client.NOT_FOUND: BadRequest,
+    http.client.CONFLICT: NotNow,
+}
 
 
 class ControlClient:
@@ -78,9 +90,7 @@ class ControlClient:
         finally:
             connection.close()
         if response.status != http.client.OK:
-            name, reason = answer.get("error", "unknown"), answer.get("reason", "")
-            refusal = BadRequest if response.status in _ABOUT_THE_REQUEST else RequestRefused
-            raise refusal(response.status, name, reason)
+            raise _refusal(response.status, answer)
         return answer
 
     @contextlib.contextmanager
@@ -110,8 +120,7 @@ class ControlClient:
         try:
             response = self._request(connection, "POST", "/maintenance", {})
             if response.status != http.client.OK:
-                answer = json.loads(response.read())
-                raise RequestRefused(response.status, answer["error"], answer["reason"])
+                raise _refusal(response.status, json.loads(response.read()))
             response.readline()
             since = self.status()["since"]
             yield
@@ -191,6 +200,13 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self._limit_s)
         self.sock.connect(str(self._path))
+
+
+def _refusal(status: int, answer: Mapping[str, Any]) -> RequestRefused:
+    """The error that a reply (``ErrorReply``) tells of."""
+    kind = _REFUSALS.get(status, RequestRefused)
+    name, reason = answer.get("error", "unknown"), answer.get("reason", "")
+    return kind(status, name, reason, answer.get("fault") or "")
 
 
 def _why_absent(path: Path, error: OSError) -> str:

@@ -16,7 +16,9 @@ from robot.daemon.models import Event, JobStatus, StartRequest, Status
 from robot.daemon.ports import Mind, MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
 from robot.daemon.traffic import complaints
-from robot.runs import FaultRecord, Outcome, RunRecord, RunStore, RunWriter, unrecorded, utc_now
+from robot.faults import FAULTS, outcome_of
+from robot.outcomes import OUTCOMES, Outcome
+from robot.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.storage import StorageError
 from solver.errors import CubistError
 
@@ -26,8 +28,6 @@ Performer = Callable[[Job, Robot], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """How long a job may take to end after a stop before the outputs are turned off."""
-
-_GOOD: frozenset[Outcome] = frozenset({"solved", "already-solved", "done", "stopped"})
 
 
 class Conductor:
@@ -172,10 +172,8 @@ class Conductor:
         await asyncio.to_thread(self.robot.eyes.close)
 
     async def _begin(self, request: StartRequest) -> RunWriter:
-        if self._fault is not None:
-            await self._connect()
-        if self._fault is not None:
-            raise Refused(f"{self._fault.cause}. {self._fault.remedy}".rstrip(" ."))
+        if self._fault is not None and (error := await self._connect()) is not None:
+            raise error
         job = (request.kind, self.robot.name, self._now())
         try:
             return await asyncio.to_thread(self.store.begin, *job)
@@ -183,14 +181,16 @@ class Conductor:
             log.warning("not recorded: %s", error)
             return unrecorded(*job)
 
-    async def _connect(self) -> None:
+    async def _connect(self) -> CubistError | None:
+        """Connect to the robot; why it is not there, which then is the present fault."""
         try:
             await asyncio.to_thread(self.robot.hands.open)
         except CubistError as error:
             self._set_fault(error)
-        else:
-            self._fault = None
-            self._enter(State.IDLE, "ready")
+            return error
+        self._fault = None
+        self._enter(State.IDLE, "ready")
+        return None
 
     async def _run(self, job: Job, perform: Performer) -> None:
         """Perform a job to its end, whatever that is, and leave a closed record."""
@@ -198,17 +198,18 @@ class Conductor:
         try:
             outcome = await perform(job, self.robot)
         except RunStopped:
-            outcome, job.record.reason = "stopped", "stopped by a person"
+            outcome = Outcome.STOPPED
+            job.record.reason = OUTCOMES[outcome].about
         except CubistError as error:
             fault = error
-            outcome = "stopped" if job.cancel.is_set() else _outcome_of(error)
-            job.record.reason = str(error)
-            job.record.faults.append(fault_record(error))
         except Exception as error:
             log.exception("run %s: unexpected error", job.record.id)
-            fault = MotionFault("internal", f"internal error: {error}", recoverable=False)
-            outcome, job.record.reason = "fault", str(fault)
-        await self._finish(job, outcome, None if outcome in _GOOD else fault)
+            fault = MotionFault("internal", f"internal error: {error}")
+        if fault is not None:
+            outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
+            job.record.faults.append(fault_record(fault))
+            job.record.reason = job.record.faults[-1].cause
+        await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
@@ -218,7 +219,7 @@ class Conductor:
         await asyncio.to_thread(self.store.prune)
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None
-        self._homed = fault is None and outcome != "stopped"
+        self._homed = fault is None and outcome is not Outcome.STOPPED
         if fault is not None:
             self._set_fault(fault)
         elif self.state is not State.FAULT:
@@ -230,15 +231,7 @@ class Conductor:
         log.warning("emergency stop")
         await asyncio.to_thread(self.robot.hands.emergency_stop)
         self._homed = False
-        self._set_fault(
-            MotionFault(
-                "emergency-stop",
-                "emergency stop",
-                "Make sure that nothing is jammed and that cube and motors stand square, then "
-                "start again: the robot homes first.",
-                recoverable=False,
-            )
-        )
+        self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
 
     def _set_fault(self, error: CubistError) -> None:
         self._fault = fault_record(error)
@@ -288,21 +281,3 @@ def _performer(request: StartRequest, mind: Mind) -> Performer:
         reading = mind.know(request.facelets)
         return lambda job, robot: solving.solve_known(job, robot, reading)
     return solving.solve
-
-
-_OUTCOMES: dict[str, Outcome] = {
-    "unreadable": "unreadable",
-    "no-cube": "no-cube",
-    "two-cubes": "two-cubes",
-    "wrong-size": "wrong-size",
-    "face-covered": "face-covered",
-    "cube-slipped": "slipped",
-    "home-missing": "jammed",
-    "home-stuck": "jammed",
-    "not-in-place": "jammed",
-}
-"""How a job ends, by the code of what ended it; everything else is a ``fault``."""
-
-
-def _outcome_of(error: CubistError) -> Outcome:
-    return _OUTCOMES.get(getattr(error, "code", ""), "fault")

@@ -10,6 +10,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.inspection import Inspection
 from robot.daemon.models import Event, StartRequest
 from robot.daemon.states import WORKING, State
+from robot.outcomes import Outcome
 from robot.panel.button import Press
 from robot.panel.gpio import Gpio, PanelFault
 from robot.panel.pads import Hands
@@ -155,7 +156,7 @@ class FrontPanel:
         if event.state in WORKING:
             self._inspection.cancel()
         self._panel.show(event.state)
-        if event.outcome in {"solved", "already-solved"}:
+        if event.outcome in {Outcome.SOLVED, Outcome.ALREADY_SOLVED}:
             self._panel.sound("solved")
         elif event.event == "state" and event.state == "fault":
             self._panel.sound("fault")

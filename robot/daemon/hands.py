@@ -12,7 +12,7 @@ from pathlib import Path
 from robot.daemon.interruption import Clock, Course, position_lost
 from robot.daemon.ports import BadOrder, MotionFault, RunStopped
 from robot.daemon.traffic import Traffic
-from robot.faults import Fault, LinkFault, RobotFault, Stopped
+from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, described
 from robot.firmware import matches
 from robot.homing import Home, homing_steps
 from robot.link import (
@@ -44,23 +44,6 @@ SERVO_JOG_US = 1_000
 
 LONGEST_SILENCE_HOLD_MS = 2000
 """Most the firmware takes as the host's silence after which motion holds."""
-
-_LASTING = frozenset(
-    {
-        Fault.EMERGENCY_STOP,
-        Fault.BAD_CONFIG,
-        Fault.BAD_PROFILE,
-        Fault.BAD_SCHEDULE,
-        Fault.BEYOND_BOARD,
-        Fault.OUT_OF_RANGE,
-        Fault.PORT_MISSING,
-        Fault.PORT_REFUSED,
-        Fault.PROFILE_SPACE,
-        Fault.WRONG_FIRMWARE,
-        Fault.WRONG_PROTOCOL,
-    }
-)
-"""Faults that homing and trying again cannot help; the others have to do with one motion."""
 
 
 class LinkHands:
@@ -342,14 +325,8 @@ def _is_astray(setup: StepperSetup, left: Whereabouts) -> bool:
 
 
 def motion_fault(fault: RobotFault) -> MotionFault:
-    """The fault as told to people, with its stable name."""
-    where = f" ({fault.detail})" if fault.detail else ""
-    return MotionFault(
-        fault.name,
-        f"{fault.about}{where}: {fault.cause}",
-        fault.remedy,
-        recoverable=fault.fault not in _LASTING,
-    )
+    """The fault as told to people."""
+    return MotionFault(fault.code, described(FAULTS[fault.code], fault.detail))
 
 
 def find_board(link: Path = BOARD_LINK, by_id: Path = BY_ID) -> str:

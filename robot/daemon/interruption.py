@@ -64,6 +64,6 @@ def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
     return MotionFault(
         fault.code,
         f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
-        f"Set {which} and the cube square by hand, then start again",
+        f"set {which} and the cube square by hand, then start again",
         recoverable=False,
     )

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 
+from robot.faults import advised
 from robot.runs import RunRecord
 
 _PRIORITIES = {
@@ -51,6 +52,4 @@ def ending(record: RunRecord) -> str:
 def complaint(error: Exception) -> str:
     """An error and its remedy, which most errors name themselves."""
     text, remedy = str(error), str(getattr(error, "remedy", ""))
-    if not remedy or remedy.rstrip(".") in text:
-        return text
-    return f"{text.rstrip('.')}. What to do: {remedy}"
+    return text if remedy in text else advised(text, remedy)

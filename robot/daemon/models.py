@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from robot.daemon.states import State
-from robot.runs import FaultRecord, JobKind, LinkRecord, Outcome, RunRecord
+from robot.outcomes import Outcome
+from robot.runs import FaultRecord, JobKind, LinkRecord, RunRecord
 
 
 class Document(BaseModel):
@@ -273,7 +274,11 @@ class Event(Document):
 
 
 class ErrorReply(Document):
-    """Why a request was not carried out; ``error`` is stable, ``reason`` is for people."""
+    """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
+
+    ``fault`` is the stable name of the robot's fault, where one was in the way.
+    """
 
     error: str
     reason: str
+    fault: str | None = None

@@ -6,12 +6,12 @@ another thread while ``home`` or ``perform`` is under way.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from robot.faults import FAULTS, advised, described, fault_code
 from robot.runs import FaultRecord, LinkRecord
 from robot.schedule import Schedule
 from robot.settings.profile import RobotProfile
@@ -196,34 +196,32 @@ class RunStopped(Exception):
 
 
 class MotionFault(CubistError, RuntimeError):
-    """The robot or its link failed. ``recoverable``: homing and starting over may help."""
+    """The robot or its link failed; ``code`` is one of :data:`robot.faults.FAULTS`.
 
-    def __init__(self, code: str, cause: str, remedy: str = "", *, recoverable: bool) -> None:
-        super().__init__(f"{cause}. {remedy}".rstrip(" ."))
+    What is not said of this one - ``cause``, ``remedy``, and whether it is ``recoverable``, that is
+    whether homing and starting over may help - is as the table has it.
+    """
+
+    def __init__(
+        self, code: str, cause: str = "", remedy: str = "", *, recoverable: bool | None = None
+    ) -> None:
+        row = FAULTS[code]
         self.code = code
-        self.cause = cause
-        self.remedy = remedy
-        self.recoverable = recoverable
+        self.cause = cause or described(row)
+        self.remedy = remedy or row.remedy
+        self.recoverable = row.recoverable if recoverable is None else recoverable
+        super().__init__(advised(self.cause, self.remedy))
 
 
 def fault_record(error: CubistError) -> FaultRecord:
     """An error for the record; those without a code of their own are named after their class."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
+    code = fault_code(error)
+    usual = FAULTS[code].remedy if code in FAULTS else ""
     return FaultRecord(
-        code=str(getattr(error, "code", name)),
+        code=code,
         cause=str(getattr(error, "cause", error)),
-        remedy=str(getattr(error, "remedy", "")),
+        remedy=str(getattr(error, "remedy", usual)),
     )
-
-
-_REMEDIES = {
-    "unreadable": "Clean the lens, check the light and that the cube sits well, then start again.",
-    "no-cube": "Put a cube in, then start again.",
-    "two-cubes": "Leave only the cube that is to be solved in the camera's view, then start again.",
-    "wrong-size": "Put a cube in of the size the robot is for, then start again.",
-    "face-covered": "Take your hands and whatever else is in the way out of the robot, "
-    "then start again.",
-}
 
 
 class NotReadable(CubistError, RuntimeError):
@@ -239,7 +237,7 @@ class NotReadable(CubistError, RuntimeError):
         super().__init__(reason)
         self.look_again = tuple(look_again)
         self.code = code
-        self.remedy = _REMEDIES[code]
+        self.remedy = FAULTS[code].remedy
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,14 @@ from pydantic import BaseModel, ValidationError
 
 from robot.calibration import BadCalibration
 from robot.daemon.conductor import Conductor
+from robot.daemon.journal import complaint
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
 from robot.daemon.ports import BadOrder
 from robot.daemon.routes import ROUTES, Call, Route
 from robot.daemon.states import Refused
+from robot.faults import FAULTS, fault_code
 from robot.storage import StorageError
 from solver.errors import CubistError
 
@@ -200,7 +202,7 @@ async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamR
         ).lower()
         return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
     except CubistError as error:
-        return _refusal(*_status_of(error), str(error))
+        return _refusal(*_status_of(error), complaint(error), fault=_fault_of(error))
     except Exception:
         log.exception("%s %s", request.method, request.path)
         return _refusal(500, "internal", "internal error; see the journal")
@@ -216,8 +218,16 @@ def _status_of(error: CubistError) -> tuple[int, str]:
     return (400, "bad-request") if bad else (503, "robot")
 
 
-def _refusal(status: int, error: str, reason: str, allow: str | None = None) -> web.Response:
-    reply = ErrorReply(error=error, reason=reason).model_dump()
+def _fault_of(error: CubistError) -> str | None:
+    """The name by which the table of faults knows an error, if it does."""
+    code = fault_code(error)
+    return code if code in FAULTS else None
+
+
+def _refusal(
+    status: int, error: str, reason: str, allow: str | None = None, fault: str | None = None
+) -> web.Response:
+    reply = ErrorReply(error=error, reason=reason, fault=fault).model_dump(exclude_none=True)
     headers = {"Allow": allow} if allow else None
     return web.Response(
         status=status, text=json.dumps(reply), content_type="application/json", headers=headers

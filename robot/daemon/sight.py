@@ -152,4 +152,4 @@ class _explained:  # noqa: N801  # used like a function: `with _explained():`
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Translate."""
         if isinstance(error, CameraFault):
-            raise MotionFault(error.trouble, str(error), recoverable=False) from error
+            raise MotionFault(error.trouble, str(error)) from error

@@ -19,7 +19,7 @@ from robot.daemon.ports import (
 )
 from robot.daemon.states import State
 from robot.daemon.turning import note, perform
-from robot.runs import Outcome
+from robot.outcomes import Outcome
 from solver.errors import CubistError
 
 TELLING_FACES = 5
@@ -36,7 +36,7 @@ class _Stand:
 async def home(job: Job, robot: Robot) -> Outcome:
     """Bring every actuator to its start position."""
     await _home(job, robot)
-    return "done"
+    return Outcome.DONE
 
 
 async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
@@ -46,7 +46,7 @@ async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
     plan = await job.do("plan", robot.mind.scramble, cube, None)
     note(job, [plan])
     await perform(job, robot, plan)
-    return "done"
+    return Outcome.DONE
 
 
 async def solve(job: Job, robot: Robot) -> Outcome:
@@ -94,16 +94,16 @@ async def _reconnect(job: Job, robot: Robot) -> None:
 async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: Any) -> Outcome:
     """Think, turn, look again; what is then found unsolved is solved on from there."""
     if reading.is_solved:
-        return "already-solved"
+        return Outcome.ALREADY_SOLVED
     for _ in range(robot.policy.solve_retries + 1):
         plan = await _think(job, robot, reading, state)
         state = await perform(job, robot, plan, reading.cube)
         if not robot.policy.check_after:
-            return "done"
+            return Outcome.DONE
         reading, state = await _checked(job, robot, state)
         if reading.is_solved:
-            return "solved"
-    return "not-solved"
+            return Outcome.SOLVED
+    return Outcome.NOT_SOLVED
 
 
 async def _checked(job: Job, robot: Robot, state: Any) -> tuple[Reading, Any]:
@@ -114,9 +114,6 @@ async def _checked(job: Job, robot: Robot, state: Any) -> tuple[Reading, Any]:
         raise MotionFault(
             "cube-slipped",
             f"after turning, the camera does not see what it should: {error}",
-            "See that the cube sits straight and turns freely, and that no motor is jammed, then "
-            "start again.",
-            recoverable=True,
         ) from error
 
 

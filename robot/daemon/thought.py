@@ -27,6 +27,7 @@ from robot.daemon.ports import (
     ViewPoint,
 )
 from robot.daemon.views import odd_view, usual_oddity
+from robot.faults import FAULTS
 from robot.planner import (
     Mechanism,
     Plan,
@@ -193,13 +194,8 @@ class Thought:
 
 
 def _slipped(what: str) -> MotionFault:
-    return MotionFault(
-        "cube-slipped",
-        f"the cube did not move as it should have: {what}",
-        "See that the cube sits straight and turns freely, and that no motor is jammed, then "
-        "start again.",
-        recoverable=True,
-    )
+    code = "cube-slipped"
+    return MotionFault(code, f"{FAULTS[code].about}: {what}")
 
 
 def _stand_back() -> None:

@@ -54,7 +54,7 @@ def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
     ask("start", "--no-wait")
     assert daemon.hands.moving.wait(LIMIT_S)
     code, answers, err = ask("start")
-    assert (code, answers) == (3, [])
+    assert (code, answers) == (1, [])
     assert "stop it first" in err
     assert ask("stop")[:2] == (0, [{"stopped": True}])
     assert ask("stop")[:2] == (0, [{"stopped": False}])

@@ -70,7 +70,7 @@ def test_how_a_job_ended(outcome: Outcome, reason: str, told: str) -> None:
 
 def test_every_complaint_names_its_remedy_once() -> None:
     unreadable = complaint(NotReadable("two centres are red"))
-    assert unreadable.startswith("two centres are red. What to do: Clean the lens")
+    assert unreadable.startswith("two centres are red. What to do: clean the lens")
     fault = RobotFault(Fault.EMERGENCY_STOP)
     assert complaint(fault) == str(fault)
     assert complaint(ValueError("nothing to add")) == "nothing to add"

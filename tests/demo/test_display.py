@@ -10,12 +10,12 @@ import pytest
 from rich.text import Text
 
 from robot.cli.demo import exit_code
-from robot.cli.output import ExitCode
 from robot.daemon.states import State
 from robot.demo.display import LiveDisplay, PlainDisplay, display_for, print_outcome
 from robot.demo.outcome import DemoOutcome
 from robot.demo.picture import net_of, operation_text
 from robot.demo.progress import DemoProgress
+from robot.outcomes import ExitCode
 from robot.runs import RunRecord
 from robot.twin.incidents import Violation
 

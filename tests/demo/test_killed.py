@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robot.cli.output import ExitCode
+from robot.outcomes import ExitCode
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]

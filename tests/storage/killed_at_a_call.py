@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from robot.calibration import Calibration, CalibrationStore
+from robot.outcomes import Outcome
 from robot.runs import RunStore
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
@@ -48,7 +49,7 @@ def save_run(folder: Path, value: int) -> None:
     writer = store.begin("solve", "cubotino", NOW)
     writer.save_photo("scanning-U.jpg", PHOTO)
     writer.record.moves = "R" * value
-    writer.record.outcome = "solved"
+    writer.record.outcome = Outcome.SOLVED
     writer.save()
     store.prune()
 

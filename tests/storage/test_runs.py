@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from robot.outcomes import Outcome
 from robot.runs import RunStore
 from robot.storage import StorageError
 
@@ -22,7 +23,7 @@ def finish(store: RunStore, photo: bytes = b"") -> str:
     writer = store.begin("solve", "cubotino", NOW)
     if photo:
         writer.save_photo("scanning-U.jpg", photo)
-    writer.record.outcome = "solved"
+    writer.record.outcome = Outcome.SOLVED
     writer.save()
     return writer.record.id
 
@@ -30,7 +31,7 @@ def finish(store: RunStore, photo: bytes = b"") -> str:
 def test_a_record_comes_back_as_it_was_saved(store: RunStore) -> None:
     writer = store.begin("solve", "cubotino", NOW)
     writer.save_photo("scanning-U.jpg", b"picture")
-    writer.record.outcome = "solved"
+    writer.record.outcome = Outcome.SOLVED
     writer.record.moves = "R U R'"
     writer.save()
     assert store.load(writer.record.id) == writer.record
