@@ -21,7 +21,7 @@ def make_phase1(
     metric: str, data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]
 ) -> bool: ...
 def make_phase2(
-    metric: str, data: NDArray[np.uint8], progress: Callable[[float], bool]
+    metric: str, data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]
 ) -> bool: ...
 
 # two-phase
@@ -135,6 +135,7 @@ def make_pocket_steps(
     following: NDArray[np.uint32],
     final: NDArray[np.uint32],
     data: NDArray[np.uint8],
+    threads: int,
     progress: Callable[[float], bool],
 ) -> bool: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from contextlib import suppress
 from dataclasses import replace
@@ -130,12 +131,13 @@ def _onward(cost: CostModel) -> tuple[bytes, bytes]:
 @lru_cache(maxsize=1)
 def _steps(name: str, size: int, following: bytes, final: bytes) -> _native.PocketSteps:
     costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
+    threads = os.cpu_count() or 1
     of_costs = f"{name}-{zlib.crc32(final, zlib.crc32(following)):08x}"
     data = tables.load(
         f"pocket-{of_costs}",
         STEPS_FORMAT,
         size,
-        lambda data, progress: _native.make_pocket_steps(*costs, data, progress),
+        lambda data, progress: _native.make_pocket_steps(*costs, data, threads, progress),
     )
     _forget_others(name, of_costs)
     return _native.PocketSteps(*costs, data)

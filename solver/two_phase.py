@@ -91,7 +91,7 @@ def _load(metric: str, request: Request) -> _native.TwoPhase:
             phase2,
             TABLE_VERSION,
             _native.phase2_size(metric),
-            lambda data, progress: _native.make_phase2(metric, data, progress),
+            lambda data, progress: _native.make_phase2(metric, data, threads, progress),
             progress=tables.reporter(phase2, request),
         ),
     )

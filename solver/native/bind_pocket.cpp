@@ -51,14 +51,14 @@ void make_robot(PocketRobot* self, const Microseconds& next, const Microseconds&
 }
 
 bool make_steps(const Microseconds& next, const Microseconds& final, WritableBytes data,
-                const PocketSteps::Progress& progress) {
+                int threads, const Progress& progress) {
     const PocketCosts costs = costs_of(next, final);
     const auto told = [&progress](double done) {
         const nb::gil_scoped_acquire locked;
         return progress(done);
     };
     const nb::gil_scoped_release unlocked;
-    return PocketSteps::generate(costs, span_of(data), told);
+    return PocketSteps::generate(costs, span_of(data), threads, told);
 }
 
 void use_steps(PocketSteps* self, const Microseconds& next, const Microseconds& final,
@@ -109,7 +109,7 @@ void bind_steps(nb::module_& module) {
     module.def("pocket_steps_size", &PocketSteps::size, nb::arg("states"),
                "Bytes of the table of a mechanism with so many states; 0: too many.");
     module.def("make_pocket_steps", &make_steps, nb::arg("following"), nb::arg("final"),
-               nb::arg("data"), nb::arg("progress"),
+               nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill a table of steps; false when `progress` stopped it.");
     nb::class_<PocketSteps>(module, "PocketSteps",
                             "The soonest next step from every 2x2x2 and mechanism state.")

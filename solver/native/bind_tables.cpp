@@ -31,10 +31,11 @@ bool make_phase1(std::string_view name, WritableBytes bytes, int threads,
     return Phase1Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
 }
 
-bool make_phase2(std::string_view name, WritableBytes bytes, const Progress& progress) {
+bool make_phase2(std::string_view name, WritableBytes bytes, int threads,
+                 const Progress& progress) {
     const Metric& chosen = metric(metric_kind(name));
     const nb::gil_scoped_release released;
-    return Phase2Tables::generate(chosen, span_of(bytes), unlocked(progress));
+    return Phase2Tables::generate(chosen, span_of(bytes), threads, unlocked(progress));
 }
 
 std::uint64_t checksum_of(const TableBytes& bytes) {
@@ -57,8 +58,8 @@ void bind_tables(nb::module_& module) {
         nb::arg("metric"), "Bytes of the phase-2 table.");
     module.def("make_phase1", &make_phase1, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
                nb::arg("progress"), "Fill a phase-1 table; false when `progress` stopped it.");
-    module.def("make_phase2", &make_phase2, nb::arg("metric"), nb::arg("data"), nb::arg("progress"),
-               "Fill a phase-2 table; false when `progress` stopped it.");
+    module.def("make_phase2", &make_phase2, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
+               nb::arg("progress"), "Fill a phase-2 table; false when `progress` stopped it.");
 }
 
 }  // namespace cubist

@@ -1,8 +1,11 @@
 #include "corner_pairs.hpp"
 
+#include <array>
+#include <atomic>
 #include <stdexcept>
 #include <vector>
 
+#include "parallel.hpp"
 #include "symmetry.hpp"
 
 namespace cubist {
@@ -26,37 +29,74 @@ CubieCube outer_cube(int outer) {
     return cube;
 }
 
+// Distances while they are made: a byte each, eight to a word, so that threads may share rows.
+constexpr int kRowWords = kOuterPlacements / 8;
+static_assert(kRowWords * 8 == kOuterPlacements);
+constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
+
+std::uint8_t load(std::uint64_t* row, int placement) {
+    const std::uint64_t word = std::atomic_ref(row[placement / 8]).load(std::memory_order_relaxed);
+    return static_cast<std::uint8_t>(word >> (placement % 8 * 8));
+}
+
+// Leaves the lower of the distance that is there and this one.
+void lower(std::uint64_t* row, int placement, int distance) {
+    const std::atomic_ref word(row[placement / 8]);
+    const int shift = placement % 8 * 8;
+    std::uint64_t before = word.load(std::memory_order_relaxed), after;
+    do {
+        if (static_cast<int>(before >> shift & 0xFF) <= distance) return;
+        after = (before & ~(std::uint64_t{0xFF} << shift)) |
+                static_cast<std::uint64_t>(distance) << shift;
+    } while (!word.compare_exchange_weak(before, after, std::memory_order_relaxed));
+}
+
 class Generation {
 public:
     Generation(const TurnSet& turns, const std::uint16_t* corners, const std::uint16_t* outer,
-               std::span<std::uint8_t> bytes, std::size_t offset)
+               std::span<std::uint8_t> bytes, std::size_t offset, int threads)
         : turns_(turns),
+          generators_(static_cast<int>(turns.generators.size())),
           corners_(corners),
           outer_(outer),
           layout_(offset),
           bytes_(bytes),
+          threads_(threads),
           upright_(part<std::uint32_t>(bytes, layout_.upright)),
           conjugates_(part<std::uint16_t>(bytes, layout_.conjugates)) {}
 
-    void run();
+    bool run(const Progress& progress);
 
 private:
+    static constexpr int kBlock = 64;  // rows handed to a thread at a time
+    using Placements = std::array<std::uint16_t, kOuterPlacements>;
+
     void make_classes();
     void make_views();
-    void make_distances();
-    bool spread(int depth);
-    void reach(std::uint32_t packed, int placement, int distance);
+    void make_placements_after();
+    bool make_distances(const Progress& progress);
+    int collect(int number, int depth, Placements& found);
+    int spread(int number, int depth);
+    void reach(std::uint32_t number, int placement, int distance);
     void store();
 
+    std::uint64_t* row(std::uint32_t number) {
+        return distances_.data() + std::size_t{number} * kRowWords;
+    }
+
     const TurnSet& turns_;
+    int generators_;
     const std::uint16_t* corners_;
     const std::uint16_t* outer_;
     CornerPairsLayout layout_;
     std::span<std::uint8_t> bytes_;
+    int threads_;
     std::uint32_t* upright_;
     std::uint16_t* conjugates_;
     std::vector<int> representatives_;
-    std::vector<std::uint8_t> stabilizers_, distances_;
+    std::vector<std::uint8_t> stabilizers_;
+    std::vector<std::uint16_t> placements_after_;  // by generator, symmetry, placement
+    std::vector<std::uint64_t> distances_;
 };
 
 void Generation::make_classes() {
@@ -86,61 +126,108 @@ void Generation::make_views() {
                 conjugate(outer_cube(placement * kOrders), symmetries().maps[s]), Layer::kUp));
     const FaceMap& flip = symmetries().maps[kUpsideDown];
     auto* const upside_down = part<std::uint32_t>(bytes_, layout_.upside_down);
-    for (int corners = 0; corners < kCornerPerms; ++corners)
-        upside_down[corners] = upright_[corner_perm_of(conjugate(corner_cube(corners), flip))];
     auto* const down_as_up = part<std::uint16_t>(bytes_, layout_.down_as_up);
-    for (int outer = 0; outer < kOuterEdges; ++outer)
-        down_as_up[outer] = static_cast<std::uint16_t>(
-            placement_of(conjugate(outer_cube(outer), flip), Layer::kUp));
+    static_assert(kCornerPerms == kOuterEdges);
+    in_blocks(kCornerPerms, kBlock, threads_, [&](int first, int last) {
+        for (int k = first; k < last; ++k) {
+            upside_down[k] = upright_[corner_perm_of(conjugate(corner_cube(k), flip))];
+            down_as_up[k] = static_cast<std::uint16_t>(
+                placement_of(conjugate(outer_cube(k), flip), Layer::kUp));
+        }
+    });
+}
+
+// Where a generator takes the U edges, as the class it takes the corners to sees them.
+void Generation::make_placements_after() {
+    for (int g = 0; g < generators_; ++g)
+        for (int s = 0; s < kUprightSymmetries; ++s)
+            for (int placement = 0; placement < kOuterPlacements; ++placement)
+                placements_after_.push_back(
+                    conjugates_[s * kOuterPlacements +
+                                outer_[placement * kOrders * generators_ + g] / kOrders]);
 }
 
 // Lowers the distance of a node and of its images under what keeps its representative.
-void Generation::reach(std::uint32_t packed, int placement, int distance) {
-    const std::uint32_t number = packed / kUprightSymmetries;
-    std::uint8_t* const row = distances_.data() + std::size_t{number} * kOuterPlacements;
-    const int seen = conjugates_[packed % kUprightSymmetries * kOuterPlacements + placement];
-    if (row[seen] <= distance) return;
+void Generation::reach(std::uint32_t number, int placement, int distance) {
     for (int bits = stabilizers_[number], s = 0; bits != 0; bits >>= 1, ++s)
-        if (bits & 1)
-            row[conjugates_[s * kOuterPlacements + seen]] = static_cast<std::uint8_t>(distance);
+        if (bits & 1) lower(row(number), conjugates_[s * kOuterPlacements + placement], distance);
 }
 
-bool Generation::spread(int depth) {
-    bool found = false;
-    const int generators = static_cast<int>(turns_.generators.size());
-    for (int number = 0; number < kCornerClasses; ++number) {
-        const std::uint8_t* row = distances_.data() + std::size_t(number) * kOuterPlacements;
-        for (int placement = 0; placement < kOuterPlacements; ++placement) {
-            if (row[placement] != depth) continue;
-            found = true;
-            for (int g = 0; g < generators; ++g)
-                reach(upright_[corners_[representatives_[number] * generators + g]],
-                      outer_[placement * kOrders * generators + g] / kOrders,
-                      depth + turns_.costs[g]);
-        }
+// The placements at the depth; how many they are.
+int Generation::collect(int number, int depth, Placements& found) {
+    int count = 0;
+    for (int k = 0; k < kRowWords; ++k) {
+        const std::uint64_t word =
+            std::atomic_ref(row(number)[k]).load(std::memory_order_relaxed);
+        const std::uint64_t differs = word ^ kEach * static_cast<std::uint64_t>(depth);
+        if (((differs - kEach) & ~differs & kEach << 7) == 0) continue;  // no byte is 0
+        for (int byte = 0; byte < 8; ++byte)
+            if ((differs >> 8 * byte & 0xFF) == 0)
+                found[count++] = static_cast<std::uint16_t>(8 * k + byte);
     }
-    return found;
+    return count;
 }
 
-void Generation::make_distances() {
-    distances_.assign(std::size_t{kCornerClasses} * kOuterPlacements, kFar);
-    reach(upright_[0], 0, 0);
+// Goes on from the nodes of a row that are at the depth; how many they are.
+int Generation::spread(int number, int depth) {
+    Placements found, farther;
+    const int count = collect(number, depth, found);
+    for (int g = 0; count > 0 && g < generators_; ++g) {
+        const std::uint32_t packed = upright_[corners_[representatives_[number] * generators_ + g]];
+        const std::uint16_t* const after =
+            placements_after_.data() +
+            (g * kUprightSymmetries + packed % kUprightSymmetries) * kOuterPlacements;
+        const std::uint32_t to = packed / kUprightSymmetries;
+        const int distance = depth + turns_.costs[g];
+        int open = 0;  // sorted out first: hardly a branch could be predicted
+        for (int k = 0; k < count; ++k) {
+            farther[open] = after[found[k]];
+            open += load(row(to), farther[open]) > distance;
+        }
+        for (int k = 0; k < open; ++k) reach(to, farther[k], distance);
+    }
+    return count;
+}
+
+// By depth, with as many threads as there are: what is at a depth is no longer lowered while others
+// are reached from it, so that the order does not matter.
+bool Generation::make_distances(const Progress& progress) {
+    constexpr double kNodes = double{kCornerClasses} * kOuterPlacements;
+    distances_.assign(std::size_t{kCornerClasses} * kRowWords, ~std::uint64_t{0});
+    static_assert(kFar == 0xFF);
+    reach(upright_[0] / kUprightSymmetries, 0, 0);
+    std::atomic<int> settled{0};
     // Costs are 1 or 2: two empty depths in a row are the end.
-    for (int depth = 0, idle = 0; idle < 2; ++depth) idle = spread(depth) ? 0 : idle + 1;
+    for (int depth = 0, idle = 0; idle < 2; ++depth) {
+        const int before = settled;
+        const auto work = [&](int first, int last) {
+            int found = 0;
+            for (int number = first; number < last; ++number) found += spread(number, depth);
+            settled += found;
+        };
+        if (!in_blocks(kCornerClasses, kBlock, threads_, work,
+                       [&] { return progress(settled / kNodes); }))
+            return false;
+        idle = settled > before ? 0 : idle + 1;
+    }
+    return true;
 }
 
 void Generation::store() {
     std::uint8_t* out = part<std::uint8_t>(bytes_, layout_.distances);
-    for (std::size_t k = 0; k < distances_.size(); k += 2)
-        *out++ = static_cast<std::uint8_t>(std::min<int>(distances_[k], kMost) |
-                                           std::min<int>(distances_[k + 1], kMost) << 4);
+    for (int number = 0; number < kCornerClasses; ++number)
+        for (int k = 0; k < kOuterPlacements; k += 2)
+            *out++ = static_cast<std::uint8_t>(std::min<int>(load(row(number), k), kMost) |
+                                               std::min<int>(load(row(number), k + 1), kMost) << 4);
 }
 
-void Generation::run() {
+bool Generation::run(const Progress& progress) {
     make_classes();
     make_views();
-    make_distances();
+    make_placements_after();
+    if (!make_distances(progress)) return false;
     store();
+    return true;
 }
 
 }  // namespace
@@ -163,10 +250,10 @@ CornerPairs::CornerPairs(std::span<const std::uint8_t> bytes, std::size_t offset
     distances_ = part<std::uint8_t>(bytes, layout.distances);
 }
 
-void CornerPairs::generate(const TurnSet& turns, const std::uint16_t* corners,
+bool CornerPairs::generate(const TurnSet& turns, const std::uint16_t* corners,
                            const std::uint16_t* outer, std::span<std::uint8_t> bytes,
-                           std::size_t offset) {
-    Generation(turns, corners, outer, bytes, offset).run();
+                           std::size_t offset, int threads, const Progress& progress) {
+    return Generation(turns, corners, outer, bytes, offset, threads).run(progress);
 }
 
 }  // namespace cubist

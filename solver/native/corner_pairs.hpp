@@ -38,10 +38,11 @@ public:
                         distance(upside_down_[corners], down_as_up_[outer]));
     }
 
-    // Fills the part; `corners` and `outer` are phase 2's moves by generator.
-    static void generate(const TurnSet& turns, const std::uint16_t* corners,
+    // Fills the part; `corners` and `outer` are phase 2's moves by generator. Stops early with false
+    // when `progress` returns false.
+    static bool generate(const TurnSet& turns, const std::uint16_t* corners,
                          const std::uint16_t* outer, std::span<std::uint8_t> bytes,
-                         std::size_t offset);
+                         std::size_t offset, int threads, const Progress& progress);
 
 private:
     int distance(std::uint32_t packed_class, int placement) const {

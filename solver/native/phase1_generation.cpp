@@ -1,19 +1,13 @@
-// Making the phase-1 table: breadth-first over 64430 x 2187 nodes in place, at two bits a node.
-//
-// The first levels spread from the nodes found last; the last levels ask every node still unknown
-// whether a neighbour was found last. Both go class by class: a generator takes all twists of one
-// class to one other class, so that all memory touched at a time is two rows of 547 bytes.
-#include <atomic>
-#include <thread>
-
+// Making the phase-1 table: what is known of twists and of classes, then the distances of all
+// 64430 x 2187 nodes (twist_rows.hpp).
 #include "phase1_tables.hpp"
+#include "twist_rows.hpp"
 
 namespace cubist {
 namespace {
 
-constexpr int kUnknown = 3;
-// Spreading costs each found node all its generators; asking stops at the first good neighbour.
-constexpr double kAskingGain = 4.0;
+// How much is done before the distances.
+constexpr double kPrepared = 0.05;
 
 class Generation {
 public:
@@ -22,39 +16,46 @@ public:
           generators_(static_cast<int>(turns_.generators.size())),
           layout_(generators_),
           class_layout_(generators_),
-          bytes_(bytes) {}
+          bytes_(bytes) {
+        static_assert(aligned(kDistanceRow) == twist_rows::kBytes);
+        for (int twist = 0; twist < kTwists; ++twist)
+            used_[twist / 32] |= std::uint64_t{1} << (twist % 32 * 2);
+    }
 
     bool run(int threads, const Progress& progress);
 
+    // As TwistSearch wants it.
+    int rows() const { return kFlipSliceClasses; }
+    int turns() const { return generators_; }
+    const twist_rows::Used& used() const { return used_; }
+    std::uint64_t* row(int flip_slice_class) {
+        return reinterpret_cast<std::uint64_t*>(of_class(flip_slice_class) + class_layout_.row);
+    }
+    int twist_after(int twist, int generator) const {
+        return twist_moves_[twist * generators_ + generator];
+    }
+    int twist_seen(int twist, int symmetry) const { return conjugates_[symmetry * kTwists + twist]; }
+    RowTurn row_after(int flip_slice_class, int generator) const {
+        const std::uint32_t packed = class_moves_[flip_slice_class * generators_ + generator];
+        return {static_cast<int>(packed / kSymmetries), static_cast<int>(packed % kSymmetries)};
+    }
+    void for_images(int flip_slice_class, const auto& see) const {
+        for (int bits = classes_.stabilizers[flip_slice_class] >> 1, s = 1; bits != 0;
+             bits >>= 1, ++s)
+            if (bits & 1) see(flip_slice_class, s);
+    }
+    static constexpr std::uint64_t near_bit(int) { return 0; }
+    static constexpr bool is_near(int) { return false; }
+    static constexpr int far() { return 0; }
+
 private:
-    void make_moves();
+    void make_class_moves();
     void make_twists();
     void make_steps();
     void store_classes(const std::vector<PartSteps>& steps);
-    std::size_t spread(int found);
-    std::size_t ask(int found, int first_class, int last_class);
-    std::size_t ask_all(int found, int threads);
-    std::size_t reach(int flip_slice_class, int twist, int value);
-    bool has_neighbour(int flip_slice_class, int twist, int value);
 
     std::uint8_t* of_class(int flip_slice_class) {
         return bytes_.data() + layout_.classes + flip_slice_class * class_layout_.bytes;
-    }
-    std::uint8_t* row(int flip_slice_class) { return of_class(flip_slice_class) + class_layout_.row; }
-    // Other threads may write the same byte's row only as its owner; reads may be stale, not torn.
-    static int get(std::uint8_t* row, int twist) {
-        return std::atomic_ref(row[twist / 4]).load(std::memory_order_relaxed) >> (twist % 4 * 2) &
-               3;
-    }
-    static void set(std::uint8_t* row, int twist, int value) {
-        std::atomic_ref byte(row[twist / 4]);
-        const int shift = twist % 4 * 2;
-        byte.store(static_cast<std::uint8_t>(
-                       (byte.load(std::memory_order_relaxed) & ~(3 << shift)) | value << shift),
-                   std::memory_order_relaxed);
-    }
-    int twist_after(int twist, int generator, int symmetry) {
-        return conjugates_[symmetry * kTwists + twist_moves_[twist * generators_ + generator]];
     }
 
     const TurnSet& turns_;
@@ -64,28 +65,44 @@ private:
     std::span<std::uint8_t> bytes_;
     FlipSliceClasses classes_;
     std::vector<std::uint32_t> class_moves_;  // packed classes
+    twist_rows::Used used_{};
     std::uint16_t* twist_moves_ = nullptr;
     std::uint16_t* conjugates_ = nullptr;
 };
 
-void Generation::make_moves() {
-    class_moves_.resize(std::size_t{kFlipSliceClasses} * generators_);
-    auto* representatives = part<std::uint32_t>(bytes_, layout_.representatives);
-    for (int c = 0; c < kFlipSliceClasses; ++c) {
-        representatives[c] = classes_.representatives[c];
-        CubieCube cube;
-        set_flip_slice(cube, static_cast<int>(classes_.representatives[c]));
+// A turn changes the flips whatever the slice is, and the slice whatever the flips are.
+void Generation::make_class_moves() {
+    std::vector<std::uint16_t> flips, slices;
+    for (int flip = 0; flip < kFlips; ++flip)
+        for (int generator : turns_.generators) {
+            CubieCube cube;
+            set_flip_slice(cube, flip);
+            flips.push_back(
+                static_cast<std::uint16_t>(flip_of(cube * composite_cube(generator))));
+        }
+    for (int slice = 0; slice < kSlices; ++slice)
+        for (int generator : turns_.generators) {
+            CubieCube cube;
+            set_flip_slice(cube, slice * kFlips);
+            slices.push_back(
+                static_cast<std::uint16_t>(slice_of(cube * composite_cube(generator))));
+        }
+    class_moves_.reserve(std::size_t{kFlipSliceClasses} * generators_);
+    for (const std::uint32_t representative : classes_.representatives)
         for (int g = 0; g < generators_; ++g)
-            class_moves_[c * generators_ + g] =
-                classes_.packed[flip_slice_of(cube * composite_cube(turns_.generators[g]))];
-    }
+            class_moves_.push_back(
+                classes_.packed[slices[representative / kFlips * generators_ + g] * kFlips +
+                                flips[representative % kFlips * generators_ + g]]);
+    std::copy(classes_.representatives.begin(), classes_.representatives.end(),
+              part<std::uint32_t>(bytes_, layout_.representatives));
 }
 
 void Generation::store_classes(const std::vector<PartSteps>& steps) {
     for (int c = 0; c < kFlipSliceClasses; ++c) {
         std::uint8_t* const to = of_class(c);
         std::fill_n(to, class_layout_.row, std::uint8_t{0});
-        std::fill_n(row(c), class_layout_.bytes - class_layout_.row, std::uint8_t{0xFF});
+        std::fill_n(to + class_layout_.row, class_layout_.bytes - class_layout_.row,
+                    std::uint8_t{0xFF});
         for (int g = 0; g < generators_; ++g) {
             const std::uint32_t packed = class_moves_[c * generators_ + g];
             const auto number = static_cast<std::uint16_t>(packed / kSymmetries);
@@ -150,93 +167,15 @@ void Generation::make_steps() {
                [this](int value, int g) { return twist_moves_[value * generators_ + g]; });
 }
 
-// Marks a node and its images under the symmetries of its class's representative.
-std::size_t Generation::reach(int flip_slice_class, int twist, int value) {
-    std::uint8_t* const target = row(flip_slice_class);
-    if (get(target, twist) != kUnknown) return 0;
-    set(target, twist, value);
-    std::size_t reached = 1;
-    for (int bits = classes_.stabilizers[flip_slice_class] >> 1, s = 1; bits != 0;
-         bits >>= 1, ++s) {
-        if (!(bits & 1)) continue;
-        const int image = conjugates_[s * kTwists + twist];
-        if (get(target, image) != kUnknown) continue;
-        set(target, image, value);
-        ++reached;
-    }
-    return reached;
-}
-
-std::size_t Generation::spread(int found) {
-    std::size_t reached = 0;
-    std::vector<int> twists;
-    for (int c = 0; c < kFlipSliceClasses; ++c) {
-        twists.clear();
-        for (int twist = 0; twist < kTwists; ++twist)
-            if (get(row(c), twist) == found) twists.push_back(twist);
-        if (twists.empty()) continue;
-        for (int g = 0; g < generators_; ++g) {
-            const std::uint32_t packed = class_moves_[c * generators_ + g];
-            for (int twist : twists)
-                reached += reach(static_cast<int>(packed / kSymmetries),
-                                 twist_after(twist, g, static_cast<int>(packed % kSymmetries)),
-                                 (found + 1) % 3);
-        }
-    }
-    return reached;
-}
-
-bool Generation::has_neighbour(int flip_slice_class, int twist, int value) {
-    for (int g = 0; g < generators_; ++g) {
-        const std::uint32_t packed = class_moves_[flip_slice_class * generators_ + g];
-        const int neighbour = twist_after(twist, g, static_cast<int>(packed % kSymmetries));
-        if (get(row(static_cast<int>(packed / kSymmetries)), neighbour) == value) return true;
-    }
-    return false;
-}
-
-std::size_t Generation::ask(int found, int first_class, int last_class) {
-    std::size_t reached = 0;
-    for (int c = first_class; c < last_class; ++c) {
-        std::uint8_t* const own = row(c);
-        for (int twist = 0; twist < kTwists; ++twist) {
-            if (get(own, twist) != kUnknown || !has_neighbour(c, twist, found)) continue;
-            set(own, twist, (found + 1) % 3);
-            ++reached;
-        }
-    }
-    return reached;
-}
-
-std::size_t Generation::ask_all(int found, int threads) {
-    std::vector<std::size_t> reached(threads);
-    std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t)
-        workers.emplace_back([&, t] {
-            reached[t] =
-                ask(found, kFlipSliceClasses * t / threads, kFlipSliceClasses * (t + 1) / threads);
-        });
-    workers.clear();
-    std::size_t sum = 0;
-    for (std::size_t count : reached) sum += count;
-    return sum;
-}
-
 bool Generation::run(int threads, const Progress& progress) {
-    constexpr std::size_t kNodes = std::size_t{kFlipSliceClasses} * kTwists;
     if (!progress(0.0)) return false;
-    make_moves();
+    make_class_moves();
     make_twists();
     make_steps();
-    std::size_t last = reach(0, 0, 0), known = last;
-    for (int depth = 0; last > 0; ++depth) {
-        if (!progress(0.1 + 0.9 * static_cast<double>(known) / kNodes)) return false;
-        const bool few =
-            static_cast<double>(last) * kAskingGain < static_cast<double>(kNodes - known);
-        last = few ? spread(depth % 3) : ask_all(depth % 3, threads);
-        known += last;
-    }
-    return progress(1.0);
+    const auto distances = [&progress](double done) {
+        return progress(kPrepared + (1.0 - kPrepared) * done);
+    };
+    return TwistSearch(*this).run(threads, distances) && progress(1.0);
 }
 
 }  // namespace

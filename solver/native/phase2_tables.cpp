@@ -3,21 +3,27 @@
 #include <stdexcept>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace cubist {
 namespace {
 
 constexpr std::uint8_t kFar = 0xFF;
 
 // moves[coordinate][generator] from a cube with that coordinate and the turn done to it.
-template <class T, class Make, class Read>
-void fill_moves(T* moves, int size, const std::vector<std::uint8_t>& generators, Make make,
-                Read read) {
-    for (int value = 0; value < size; ++value) {
-        CubieCube cube;
-        make(cube, value);
-        for (std::uint8_t generator : generators)
-            *moves++ = static_cast<T>(read(cube * composite_cube(generator)));
-    }
+template <class T>
+void fill_moves(T* moves, int size, const std::vector<std::uint8_t>& generators, int threads,
+                const auto& make, const auto& read) {
+    constexpr int kBlock = 512;
+    in_blocks(size, kBlock, threads, [&](int first, int last) {
+        T* to = moves + first * generators.size();
+        for (int value = first; value < last; ++value) {
+            CubieCube cube;
+            make(cube, value);
+            for (std::uint8_t generator : generators)
+                *to++ = static_cast<T>(read(cube * composite_cube(generator)));
+        }
+    });
 }
 
 // Distances over pairs (coordinate, middle order), cheapest first.
@@ -88,8 +94,9 @@ std::size_t Phase2Tables::size(const Metric& metric) {
         .bytes;
 }
 
-bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes,
+bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
                             const Progress& progress) {
+    constexpr double kMovesDone = 0.1, kDistancesDone = 0.2;
     const TurnSet& phase1 = metric.phase1;
     const TurnSet& phase2 = metric.phase2;
     const Phase2Layout layout(static_cast<int>(phase1.generators.size()),
@@ -99,26 +106,32 @@ bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes,
     auto* middle = part<std::uint8_t>(bytes, layout.middle);
     if (!progress(0.0)) return false;
     fill_moves(part<std::uint16_t>(bytes, layout.corners_in_phase1), kCornerPerms,
-               phase1.generators, set_corner_perm, corner_perm_of);
+               phase1.generators, threads, set_corner_perm, corner_perm_of);
     fill_moves(
-        part<std::uint16_t>(bytes, layout.placements), kPlacements, phase1.generators,
+        part<std::uint16_t>(bytes, layout.placements), kPlacements, phase1.generators, threads,
         [](CubieCube& cube, int value) { set_placement(cube, Layer::kUp, value); },
         [](const CubieCube& cube) { return placement_of(cube, Layer::kUp); });
-    fill_moves(corners, kCornerPerms, phase2.generators, set_corner_perm, corner_perm_of);
+    fill_moves(corners, kCornerPerms, phase2.generators, threads, set_corner_perm, corner_perm_of);
     fill_moves(
-        outer, kOuterEdges, phase2.generators,
+        outer, kOuterEdges, phase2.generators, threads,
         [](CubieCube& cube, int value) { set_outer_edges(cube, value, 0); }, outer_of);
     fill_moves(
-        middle, kOrders, phase2.generators,
+        middle, kOrders, phase2.generators, threads,
         [](CubieCube& cube, int value) { set_outer_edges(cube, 0, value); }, middle_of);
-    if (!progress(0.3)) return false;
-    fill_distances(part<std::uint8_t>(bytes, layout.corner_distances), corners, middle,
-                   kCornerPerms, phase2.costs);
-    fill_distances(part<std::uint8_t>(bytes, layout.outer_distances), outer, middle, kOuterEdges,
-                   phase2.costs);
-    if (!progress(0.6)) return false;
-    CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs);
-    return progress(1.0);
+    if (!progress(kMovesDone)) return false;
+    in_blocks(2, 1, threads, [&](int first, int) {
+        if (first == 0)
+            fill_distances(part<std::uint8_t>(bytes, layout.corner_distances), corners, middle,
+                           kCornerPerms, phase2.costs);
+        else
+            fill_distances(part<std::uint8_t>(bytes, layout.outer_distances), outer, middle,
+                           kOuterEdges, phase2.costs);
+    });
+    const auto pairs_done = [&progress](double done) {
+        return progress(kDistancesDone + (1.0 - kDistancesDone) * done);
+    };
+    return CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs, threads, pairs_done) &&
+           progress(1.0);
 }
 
 }  // namespace cubist

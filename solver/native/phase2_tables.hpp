@@ -36,7 +36,9 @@ public:
     Phase2Tables(const Metric& metric, std::span<const std::uint8_t> bytes);
 
     static std::size_t size(const Metric& metric);
-    static bool generate(const Metric& metric, std::span<std::uint8_t> bytes,
+    // Fills `bytes`, telling from time to time how much is done (0..1); stops early with false
+    // when `progress` returns false.
+    static bool generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
                          const Progress& progress);
 
     // While in phase 1: by its generators.

@@ -7,23 +7,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "layout.hpp"
 #include "pocket_costs.hpp"
 
 namespace cubist {
 
 class PocketSteps {
 public:
-    // Returning false stops the making of a table.
-    using Progress = std::function<bool(double done)>;
-
     // Bytes of the table of a mechanism with so many states; 0 when a step does not fit into a byte.
     static std::size_t size(int states);
     // Fills `steps`, with four times as many bytes beside it; false when `progress` stopped it.
-    static bool generate(const PocketCosts& costs, std::span<std::uint8_t> steps,
+    static bool generate(const PocketCosts& costs, std::span<std::uint8_t> steps, int threads,
                          const Progress& progress);
 
     // The costs are copied, the steps looked at as long as this lives.

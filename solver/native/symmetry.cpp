@@ -35,6 +35,39 @@ Symmetries make_symmetries() {
 
 constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
 
+// What a symmetry makes of a cube's middle slots and of its flips.
+struct Seen {
+    std::uint16_t slice, flip;
+};
+
+std::array<Seen, kSymmetries> seen_through_all(int flip_slice) {
+    CubieCube cube;
+    set_flip_slice(cube, flip_slice);
+    std::array<Seen, kSymmetries> seen;
+    for (int symmetry = 0; symmetry < kSymmetries; ++symmetry) {
+        const CubieCube image = conjugate(cube, symmetries().maps[symmetry]);
+        seen[symmetry] = {static_cast<std::uint16_t>(slice_of(image)),
+                          static_cast<std::uint16_t>(flip_of(image))};
+    }
+    return seen;
+}
+
+// A symmetry moves the flips from slot to slot, and then flips the edges for which "the first-named
+// sticker" is another one there. Which those are depends on the slice alone; none where every edge is
+// in a slot of its kind. So the flip of any flip-slice is that of its flip and that of its slice,
+// each seen by itself, added bit by bit.
+std::vector<std::array<Seen, kSymmetries>> seen_flips() {
+    std::vector<std::array<Seen, kSymmetries>> all;
+    for (int flip = 0; flip < kFlips; ++flip) all.push_back(seen_through_all(flip));
+    return all;
+}
+
+std::vector<std::array<Seen, kSymmetries>> seen_slices() {
+    std::vector<std::array<Seen, kSymmetries>> all;
+    for (int slice = 0; slice < kSlices; ++slice) all.push_back(seen_through_all(slice * kFlips));
+    return all;
+}
+
 }  // namespace
 
 const Symmetries& symmetries() {
@@ -44,16 +77,17 @@ const Symmetries& symmetries() {
 
 FlipSliceClasses::FlipSliceClasses() : packed(kFlipSlices, kUnknown) {
     const Symmetries& s = symmetries();
+    const std::vector<std::array<Seen, kSymmetries>> flips = seen_flips(), slices = seen_slices();
     representatives.reserve(kFlipSliceClasses);
     stabilizers.reserve(kFlipSliceClasses);
     for (int raw = 0; raw < kFlipSlices; ++raw) {
         if (packed[raw] != kUnknown) continue;
         const int number = static_cast<int>(representatives.size());
-        CubieCube cube;
-        set_flip_slice(cube, raw);
         std::uint16_t stabilizer = 0;
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry) {
-            const int image = flip_slice_of(conjugate(cube, s.maps[symmetry]));
+            const Seen slice = slices[raw / kFlips][symmetry];
+            const int image =
+                slice.slice * kFlips + (slice.flip ^ flips[raw % kFlips][symmetry].flip);
             if (image == raw) stabilizer |= static_cast<std::uint16_t>(1 << symmetry);
             if (packed[image] == kUnknown)
                 packed[image] = packed_class(number, s.inverse[symmetry]);

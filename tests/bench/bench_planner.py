@@ -98,7 +98,7 @@ def _soltvvo(one_way: bool) -> tuple[float, str, int, Mapping[str, Any]]:
     costs = models[0].next, models[0].final
     data = np.zeros(_native.pocket_steps_size(models[0].states), np.uint8)
     started = time.process_time()
-    _native.make_pocket_steps(*costs, data, lambda done: True)
+    _native.make_pocket_steps(*costs, data, 1, lambda done: True)
     made = time.process_time() - started
     solver = _native.PocketSteps(*costs, data)
     rng = np.random.default_rng(20)

@@ -23,7 +23,7 @@ TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
 
 def steps_table(model):
     data = np.zeros(_native.pocket_steps_size(model.states), np.uint8)
-    assert _native.make_pocket_steps(model.next, model.final, data, lambda done: True)
+    assert _native.make_pocket_steps(model.next, model.final, data, 2, lambda done: True)
     return _native.PocketSteps(model.next, model.final, data)
 
 
@@ -181,7 +181,7 @@ def test_the_making_can_be_stopped(one_way_model):
     data = np.zeros(_native.pocket_steps_size(one_way_model.states), np.uint8)
     heard = []
     made = _native.make_pocket_steps(
-        one_way_model.next, one_way_model.final, data, lambda done: heard.append(done) or False
+        one_way_model.next, one_way_model.final, data, 2, lambda done: heard.append(done) or False
     )
     assert not made
     assert heard == [0.0]

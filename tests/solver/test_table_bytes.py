@@ -1,0 +1,99 @@
+"""Tables have the same bytes whatever the number of threads: those that files on disk have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from solver import _native
+
+PHASE_1 = {
+    "htm": 0x8AA7578087F75A21,
+    "qtm": 0x2F17ED2A83148019,
+    "axial": 0xD4D30C8462074C39,
+    "axial-qtm": 0xAF001107E1CD2188,
+}
+PHASE_2 = {
+    "htm": 0x104551F0AACB0417,
+    "qtm": 0x8CCE98A2A1BF14FA,
+    "axial": 0xE05E431BFEC576B3,
+    "axial-qtm": 0x8F82693DCF4FA032,
+}
+OPTIMAL = {"htm": 0x4DB5B7D5ED82DDA0, "qtm": 0xEBA58B34531B2F29}
+POCKET_STEPS = 0x8639758D37D3C4C8
+
+Hear = Callable[[float], bool]
+
+
+def made(size: int, make: Callable[[np.ndarray, Hear], bool]) -> int:
+    """The checksum of a table, the making of which was reported from 0 to 1 and never backwards."""
+    data = np.zeros(size, np.uint8)
+    heard: list[float] = []
+    assert make(data, lambda done: heard.append(done) is None)
+    assert (heard[0], heard[-1]) == (0.0, 1.0)
+    assert heard == sorted(heard)
+    assert max(np.diff(heard)) < 0.2
+    return _native.checksum(data)
+
+
+def phase1(metric: str, threads: int) -> int:
+    size = _native.phase1_size(metric)
+    return made(size, lambda data, hear: _native.make_phase1(metric, data, threads, hear))
+
+
+def phase2(metric: str, threads: int) -> int:
+    size = _native.phase2_size(metric)
+    return made(size, lambda data, hear: _native.make_phase2(metric, data, threads, hear))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_two_phase(threads: int) -> None:
+    assert phase1("htm", threads) == PHASE_1["htm"]
+    assert phase2("htm", threads) == PHASE_2["htm"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("metric", ["qtm", "axial", "axial-qtm"])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_two_phase_in_every_metric(metric: str, threads: int) -> None:
+    assert phase1(metric, threads) == PHASE_1[metric]
+    assert phase2(metric, threads) == PHASE_2[metric]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("metric", ["htm", "qtm"])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_optimal(metric: str, threads: int) -> None:
+    shape = _native.OptimalShape(1, 0)
+    size = _native.optimal_size(shape)
+    found = made(size, lambda data, hear: _native.make_optimal(metric, shape, data, threads, hear))
+    assert found == OPTIMAL[metric]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_pocket_steps(threads: int) -> None:
+    """On a robot with one state, where many ways take equally long."""
+    following = np.random.default_rng(5).integers(1, 5, (3, 45, 1, 1)).astype(np.uint32) * 100
+    final = np.zeros((3, 1), np.uint32)
+    found = made(
+        _native.pocket_steps_size(1),
+        lambda data, hear: _native.make_pocket_steps(following, final, data, threads, hear),
+    )
+    assert found == POCKET_STEPS
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("enough", [0.0, 0.3])
+def test_making_ends_when_it_is_told_to(threads: int, enough: float) -> None:
+    heard: list[float] = []
+
+    def hear(done: float) -> bool:
+        heard.append(done)
+        return done < enough
+
+    data = np.zeros(_native.phase2_size("htm"), np.uint8)
+    assert not _native.make_phase2("htm", data, threads, hear)
+    assert enough <= heard[-1] < enough + 0.2
+    assert all(done < enough for done in heard[:-1])
