@@ -30,3 +30,8 @@ class IllegalCube(CubistError, ValueError):
 
 class SearchFailed(CubistError, RuntimeError):
     """A search ended without any solution: deadline, cancellation or limit reached first."""
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """``text`` to be quoted in a message: its beginning and its length, where it is long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"

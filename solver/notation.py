@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from solver.errors import BadNotation
+from solver.errors import BadNotation, shortened
 from solver.facelets import OPPOSITE, face_towards, rotation, vector
+
+MOST_MOVES = 20_000
+"""Of a sequence that somebody wrote: performing them takes less than a second."""
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
 """Ways to count a sequence; see :func:`length`."""
@@ -26,7 +30,7 @@ SLICE_FACE = {"M": "L", "E": "D", "S": "F"}
 _AXIS = dict(zip("URFDLB", (0, 1, 2, 0, 1, 2), strict=True))
 _QUARTERS = {"": 1, "2": 2, "'": 3, "2'": 2, "3": 3}
 _SUFFIX = {1: "", 2: "2", 3: "'"}
-_TOKEN = re.compile(r"(\d*)([URFDLBurfdlbMESxyz])(w?)((?:2'|2|'|3)?)")
+_TOKEN = re.compile(r"([0-9]{0,3})([URFDLBurfdlbMESxyz])(w?)((?:2'|2|'|3)?)")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "′": "'"})
 
 
@@ -91,8 +95,14 @@ def _stem(move: Move) -> str:
 
 
 def parse_moves(text: str) -> tuple[Move, ...]:
-    """The moves of ``text``; spaces are optional. BadNotation says which character was wrong."""
-    return tuple(_tokens(text.translate(_APOSTROPHES)))
+    """The moves of ``text``, at most :data:`MOST_MOVES`; spaces are optional.
+
+    BadNotation says which character was wrong.
+    """
+    moves = tuple(islice(_tokens(text.translate(_APOSTROPHES)), MOST_MOVES + 1))
+    if len(moves) > MOST_MOVES:
+        raise BadNotation(f"more than {MOST_MOVES:,} moves; a shorter sequence does the same")
+    return moves
 
 
 def _tokens(text: str) -> Iterator[Move]:
@@ -125,7 +135,7 @@ def _move(match: re.Match[str], text: str) -> Move:
 
 
 def _not_a_move(text: str, at: int) -> BadNotation:
-    word = text[at:].split(maxsplit=1)[0]
+    word = shortened(text[at:].split(maxsplit=1)[0])
     return BadNotation(
         f"'{word}' at character {at + 1} is not a move; moves are U R F D L B with an optional"
         " 2 or ', wide Rw or 3Rw, slices 2R M E S, rotations x y z."

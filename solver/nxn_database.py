@@ -24,6 +24,9 @@ from solver.tables import cache_directory
 MOST_BYTES = 32_000_000
 """Memory of a database made without asking for a depth."""
 
+LARGEST = 40
+"""Layers of a cube; the kernel numbers the blocks of layers that turn together with one byte."""
+
 _BYTES_BESIDES_KEY = 12
 """Of a position: its distance and its share of the hash table."""
 
@@ -57,7 +60,9 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
 
 
 def empty(size: int, metric: str) -> _native.NxnDatabase:
-    """The database of depth 0."""
+    """The database of depth 0; BadNotation for a cube of more than :data:`LARGEST` layers."""
+    if size > LARGEST:
+        raise BadNotation(f"A cube of size {size} is too large: up to {LARGEST} can be searched.")
     moves = counted_moves(size, metric)
     permutations = np.array([_permutation(move, size) for move in moves], dtype=np.uint16)
     return _native.NxnDatabase(

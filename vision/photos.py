@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CubistError
+from solver.files import BadFile, read_file
 from vision.photo_headers import BadHeader, PhotoHeader, read_header
 from vision.sticker_colours import FACES
 
@@ -55,11 +56,9 @@ def face_files(folder: Path) -> dict[str, Path]:
 def load_photo(path: Path) -> Picture:
     """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadPhoto`."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadPhoto(f"{path}: larger than {MAX_BYTES >> 20} MB; save a smaller photograph")
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadPhoto(f"{path}: cannot be read ({error.strerror or error})") from error
+        data = read_file(path, MAX_BYTES)
+    except BadFile as error:
+        raise BadPhoto(str(error)) from error
     return decode_photo(data, str(path))
 
 

@@ -116,9 +116,11 @@ class StickerColours:
     @classmethod
     def from_srgb(cls, size: int, rgb: ArrayLike) -> StickerColours:
         """From sRGB triples 0..255 in facelet order, as ``cubist read --colours`` takes them."""
+        if not 2 <= size <= 7:
+            raise BadColours(f"a cube of size {size}: sizes 2 to 7 can be read")
         try:
             triples = np.asarray(rgb, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise BadColours("rgb must be a list of [red, green, blue] triples") from error
         if triples.shape != (6 * size * size, 3):
             raise BadColours(

@@ -13,6 +13,9 @@ from robot.cli.output import emit, json_option, note
 from robot.cli.positions import maintenance
 from robot.daemon.client import ControlClient
 from robot.outcomes import ExitCode
+from solver.files import BadFile, parse_json, read_text
+
+MAX_CALIBRATION_BYTES = 2**20
 
 
 @click.group(cls=Listing)
@@ -78,14 +81,14 @@ def export(file: Path, as_json: bool) -> int:
 
 
 @calibration.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def import_(file: Path, as_json: bool) -> int:
     """Replace the calibration by what `export` wrote."""
-    try:
-        values: dict[str, Any] = json.loads(file.read_text())["values"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise click.UsageError(f"{file} is no exported calibration: {error}") from error
+    exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
+    values = exported.get("values") if isinstance(exported, dict) else None
+    if not isinstance(values, dict):
+        raise BadFile(f"{file}: no exported calibration: its values are missing")
     with maintenance() as client:
         present = client.call("GET", "/calibration")["values"]
         removed = dict.fromkeys(present)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 
 from robot.cli.interactive import interactively
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
 from robot.cli.positions import maintenance
 from robot.daemon.client import ControlClient
@@ -21,7 +23,7 @@ from robot.outcomes import ExitCode
 @click.option("--place", metavar="SITE", help="Find the face at SITE, and keep where it is.")
 @click.option("--save/--try", default=True, help="Keep the place, or only look for it.")
 @click.option("--save-to", type=click.Path(dir_okay=False, path_type=Path), help="A JPEG file.")
-@click.option("--width", type=click.IntRange(20, 400), default=80, show_default=True)
+@click.option("--width", type=Whole(20, 400), default=80, show_default=True)
 @json_option
 def camera(  # one argument per option
     camera: str | None,
@@ -62,7 +64,7 @@ class LookedAt:
         from robot.cli.terminal_picture import decode
         from robot.settings import load_profile
 
-        path = "/maintenance/picture" + (f"?camera={name}" if name else "")
+        path = "/maintenance/picture" + (f"?camera={quote(name)}" if name else "")
         self.jpeg = base64.b64decode(client.call("GET", path)["jpeg"])
         self.image = decode(self.jpeg)
         kept = Calibration.model_validate(client.call("GET", "/calibration"))

@@ -69,10 +69,10 @@ def _check_one(name: str, as_json: bool) -> int:
 
     try:
         profile = load_profile(name)
+        build_mechanism(profile)
     except BadProfile as error:
         _report(name, error, as_json)
         return ExitCode.USAGE
-    build_mechanism(profile)
     if as_json:
         emit({"profile": name, "ok": True, "title": profile.title})
     else:

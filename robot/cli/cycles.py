@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from robot.cli.following import watch
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
 from robot.daemon.client import ControlClient
 from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
 
 @click.command()
-@click.option("--cycles", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--cycles", type=Whole(1, 1_000_000), default=10, show_default=True, help="How many.")
 @click.option("--keep-going", is_flag=True, help="Do not end at the first failure.")
 @json_option
 def test(cycles: int, keep_going: bool, as_json: bool) -> int:

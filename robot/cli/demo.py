@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from robot.cli.output import a_number, emit, json_option
+from robot.cli.numbers import SEED, Number
+from robot.cli.output import emit, json_option
 from robot.cli.surroundings import interrupted_by
 from robot.demo.display import display_for, print_outcome
 from robot.demo.mischief import DEEDS, parse_mischief
@@ -32,7 +33,7 @@ from solver.cube import parse_state
     show_default=True,
     help="A profile: a name from config/ or a path.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Which random cube to hold.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Which random cube to hold.")
 @click.option(
     "--faces",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -41,8 +42,7 @@ from solver.cube import parse_state
 @click.option("--state", help="The true state of the cube in the photographs: 54 or 24 facelets.")
 @click.option(
     "--speed",
-    type=click.FloatRange(0.1, 1000),
-    callback=a_number,
+    type=Number(0.1, 1000),
     default=1.0,
     show_default=True,
     help="Simulated seconds per second.",

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from robot.cli.groups import Listing
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option
 from robot.firmware import BOARDS, Built, ask, build, flash, matches
 from robot.link.protocol import FIRMWARE_VERSION
@@ -27,9 +28,13 @@ def board_option(command: Command) -> Command:
 
 def port_options(command: Command) -> Command:
     """Add ``--port`` and ``--baud``."""
-    command = click.option("--baud", default=500_000, show_default=True, help="Speed of the link.")(
-        command
-    )
+    command = click.option(
+        "--baud",
+        type=Whole(1_200, 4_000_000),
+        default=500_000,
+        show_default=True,
+        help="Speed of the link.",
+    )(command)
     return click.option("--port", required=True, help="Serial port, see /dev/serial/by-id.")(
         command
     )

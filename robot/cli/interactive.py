@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
 from robot.cli.positions import present, set_position, tell
 from robot.daemon.client import ControlClient
@@ -48,7 +49,12 @@ def position_options(command: Callable[..., int]) -> Callable[..., int]:
         json_option,
         click.option("--robot", "profile", help="The daemon's profile, where it is not the usual."),
         click.option("--save/--try", default=True, help="Keep the value, or only move there."),
-        click.option("--to", "target", type=int, help="Where it should be; else arrow keys move."),
+        click.option(
+            "--to",
+            "target",
+            type=Whole(-1_000_000, 1_000_000),
+            help="Where it should be; else arrow keys move.",
+        ),
     ):
         placed = option(placed)
     return placed

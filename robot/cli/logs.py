@@ -7,6 +7,7 @@ import subprocess
 
 import click
 
+from robot.cli.numbers import Whole
 from robot.cli.output import json_option
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
@@ -19,7 +20,7 @@ class NoJournal(CubistError, RuntimeError):
 @click.command()
 @click.option("--follow", "-f", is_flag=True, help="Go on showing new lines, until Ctrl-C.")
 @click.option(
-    "--lines", "-n", type=click.IntRange(1), default=100, show_default=True, help="How many."
+    "--lines", "-n", type=Whole(1, 1_000_000), default=100, show_default=True, help="How many."
 )
 @click.option("--since", help="From this time on, as journalctl takes it: today, -1h, ...")
 @json_option

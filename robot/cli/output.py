@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -18,13 +17,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def exit_code_of(error: CubistError) -> ExitCode:
-    """The exit code of an error: that of the outcome which a fault leads to, else by its class."""
-    row = FAULTS.get(fault_code(error))
-    if row is not None:
-        return exit_code(row.outcome)
+    """The exit code of an error: by its class, else that of the outcome which a fault leads to.
+
+    A bad profile is a fault of the daemon that met it, but bad usage of the command given it.
+    """
     for kind in type(error).__mro__:
         if kind.__name__ in ERRORS:
             return ERRORS[kind.__name__]
+    row = FAULTS.get(fault_code(error))
+    if row is not None:
+        return exit_code(row.outcome)
     return ExitCode.USAGE if isinstance(error, ValueError) else ExitCode.FAILED
 
 
@@ -33,13 +35,6 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(
         command
     )
-
-
-def a_number(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """A callback of options: a range lets ``nan`` through."""
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("nan is not a number")
-    return value
 
 
 def emit(document: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,14 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, exit_code_of, json_option, note
 from robot.outcomes import ExitCode, worst
-from solver.errors import CubistError
+from solver.errors import CubistError, shortened
+from solver.files import parse_json_values, read_text
 
 if TYPE_CHECKING:
     from vision.looks import CubeLooks
     from vision.reader import CubeReading, Unreadable
     from vision.sticker_colours import StickerColours
+
+
+MAX_COLOUR_BYTES = 16 * 2**20
+"""Of a file with colours: some 20,000 cubes."""
 
 
 class BadColourFile(CubistError, ValueError):
@@ -39,7 +44,7 @@ class BadColourFile(CubistError, ValueError):
     metavar="FILE",
     help='Measured colours {"size": 3, "rgb": [[r, g, b], ...]}; - for standard input.',
 )
-@click.option("--size", type=click.IntRange(2, 7), help="Layers of the cube; found when not given.")
+@click.option("--size", type=Whole(2, 7), help="Layers of the cube; found when not given.")
 @click.option(
     "--explain",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -91,9 +96,12 @@ def _read_colours(document: Any, size: int | None, report: _Report) -> ExitCode:
     if not isinstance(document, dict) or not isinstance(document.get("rgb"), list):
         raise BadColourFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
     start = time.perf_counter()
-    stated = document.get("size") or round((len(document["rgb"]) / 6) ** 0.5)
+    stated = document.get("size")
+    if stated is None:
+        stated = round((len(document["rgb"]) / 6) ** 0.5)
     if type(stated) is not int:
-        raise BadColourFile(f"size {json.dumps(stated)} in the file: a whole number is expected")
+        shown = shortened(json.dumps(stated))
+        raise BadColourFile(f"size {shown} in the file: a whole number is expected")
     if size not in (None, stated):
         raise BadColourFile(f"size {stated} in the file, --size {size} asked for")
     colours = StickerColours.from_srgb(stated, document["rgb"])
@@ -174,21 +182,4 @@ class _Report:
 
 def _colour_documents(source: str) -> Iterator[Any]:
     """The JSON documents in a file, one after the other, whatever their lines."""
-    decoder = json.JSONDecoder()
-    text = _text_of(source).strip()
-    if not text:
-        raise BadColourFile(f"{source}: empty; expected colours as JSON")
-    while text:
-        try:
-            document, end = decoder.raw_decode(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise BadColourFile(f"{source}: not JSON: {error}") from error
-        yield document
-        text = text[end:].lstrip()
-
-
-def _text_of(source: str) -> str:
-    try:
-        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadColourFile(f"{source}: cannot be read as text ({error})") from error
+    return parse_json_values(read_text(source, MAX_COLOUR_BYTES), source)

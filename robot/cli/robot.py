@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import a_number, emit, json_option, note
+from robot.cli.numbers import Number, Whole
+from robot.cli.output import emit, json_option, note
 from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
     from robot.survey import Survey
 
 _cubes = click.option(
-    "--cubes", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Random cubes."
+    "--cubes", type=Whole(0, 10_000), default=10, show_default=True, help="Random cubes."
 )
 _time_limit = click.option(
     "--time-limit",
     "search_s",
-    type=click.FloatRange(0.001, 600),
-    callback=a_number,
+    type=Number(0.001, 600),
     default=0.5,
     show_default=True,
     help="Seconds of search for each cube.",

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.cli.groups import Listing
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option
 from robot.cli.solution_text import timeline as timeline_table
 from robot.daemon.client import ControlClient, NoDaemon
@@ -22,7 +23,7 @@ _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
 
 
 @click.group(cls=Listing, invoke_without_command=True)
-@click.option("--count", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--count", type=Whole(1, 1000), default=20, show_default=True)
 @json_option
 @click.pass_context
 def runs(ctx: click.Context, count: int, as_json: bool) -> int:

@@ -9,12 +9,20 @@ from typing import Any
 
 import click
 
-from robot.cli.output import a_number, complain, emit, exit_code_of, json_option
+from robot.cli.numbers import Number, Whole
+from robot.cli.output import complain, emit, exit_code_of, json_option
 from robot.cli.search_job import SearchJob, make_job
 from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
+from solver.files import read_lines
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
+
+LARGEST_SIZE = 40
+"""Layers; as solver.nxn_database.LARGEST, which is not imported where it is not needed."""
+
+LONGEST_LINE = 500_000
+"""Characters of a state on standard input; more are neither facelets nor moves that we read."""
 
 
 class SolveCommand(click.Command):
@@ -32,24 +40,19 @@ class SolveCommand(click.Command):
 @click.argument("state", required=False)
 @click.option("--scramble", help="Moves from the solved cube, instead of STATE; - for lines.")
 @click.option(
-    "--size", type=click.IntRange(1, 100), help="Layers; told by STATE's length when absent."
+    "--size", type=Whole(1, LARGEST_SIZE), help="Layers; told by STATE's length when absent."
 )
 @click.option("--algorithm", help="Which search; see the list below.")
 @click.option("--metric", type=click.Choice(METRICS), help="What is counted (htm).")
 @click.option("--robot", "profile", help="Soonest on this robot: a name from config/ or a path.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True, max=1e6),
-    callback=a_number,
+    type=Number(0, 1e6, above=True),
     help="Seconds to search (two-phase 1, heuristic-db 30, others until they end by themselves).",
 )
-@click.option(
-    "--threads", type=click.IntRange(1, 64), default=1, show_default=True, help="Processors used."
-)
-@click.option(
-    "--solutions", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many."
-)
-@click.option("--target", type=click.IntRange(min=0), help="End at this many moves or fewer.")
+@click.option("--threads", type=Whole(1, 64), default=1, show_default=True, help="Processors used.")
+@click.option("--solutions", type=Whole(1, 1000), default=1, show_default=True, help="How many.")
+@click.option("--target", type=Whole(0, 1000), help="End at this many moves or fewer.")
 @click.option(
     "--tables",
     type=click.Choice(["default", "large"]),
@@ -57,7 +60,7 @@ class SolveCommand(click.Command):
     show_default=True,
     help="Large tables (895 MB) make optimal faster.",
 )
-@click.option("--depth", type=click.IntRange(min=1), help="Depth of the tables of heuristic-db.")
+@click.option("--depth", type=Whole(1, 40), help="Depth of the tables of heuristic-db.")
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -120,7 +123,7 @@ def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
         yield prefix + (given or "")
         return
     empty = True
-    for line in sys.stdin:
+    for line in read_lines(sys.stdin, LONGEST_LINE):
         if line.strip():
             empty = False
             yield prefix + line.strip()

@@ -8,6 +8,7 @@ import click
 
 from robot.cli.groups import Listing
 from robot.cli.interactive import Placing, interactively, position_options, set_or_ask
+from robot.cli.numbers import Number, Whole
 from robot.cli.output import emit, json_option, note
 from robot.cli.positions import keep, maintenance
 from robot.cli.ramp import FIELDS, Ramp, stepper_of
@@ -75,8 +76,8 @@ def direction(actuator: str, went: str | None, save: bool, as_json: bool) -> int
 
 @stepper.command()
 @click.argument("actuator")
-@click.option("--turns", type=click.IntRange(1, 20), default=1, show_default=True)
-@click.option("--turned", type=click.FloatRange(1, 36000), help="Degrees it turned, as you saw.")
+@click.option("--turns", type=Whole(1, 20), default=1, show_default=True)
+@click.option("--turned", type=Number(1, 36_000), help="Degrees it turned, as you saw.")
 @save_option
 @json_option
 def steps(actuator: str, turns: int, turned: float | None, save: bool, as_json: bool) -> int:
@@ -127,9 +128,11 @@ def _ramp_command(what: str, unit: str) -> click.Command:
     options = (
         click.argument("actuator"),
         click.option("--held", is_flag=True, help="With a layer of the held cube as its load."),
-        click.option("--from", "begin", type=click.FloatRange(50), help=f"First, in {unit}."),
-        click.option("--up-to", "end", type=click.FloatRange(50), help=f"Last, in {unit}."),
-        click.option("--last-good", type=click.FloatRange(50), help="What you found: try nothing."),
+        click.option("--from", "begin", type=Number(50, 10_000_000), help=f"First, in {unit}."),
+        click.option("--up-to", "end", type=Number(50, 10_000_000), help=f"Last, in {unit}."),
+        click.option(
+            "--last-good", type=Number(50, 10_000_000), help="What you found: try nothing."
+        ),
         save_option,
         json_option,
     )
@@ -144,7 +147,7 @@ stepper.add_command(_ramp_command("acceleration", "steps/s^2"))
 
 @stepper.command()
 @click.argument("actuator")
-@click.option("--to", "target", type=click.IntRange(0, PLAY_LIMIT), help="Steps, as you saw them.")
+@click.option("--to", "target", type=Whole(0, PLAY_LIMIT), help="Steps, as you saw them.")
 @save_option
 @json_option
 def backlash(actuator: str, target: int | None, save: bool, as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from robot.mechanism.impossible import moving
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.limits import TICKS_PER_US
 from robot.schedule import MotionProfile, StepSegment
@@ -78,10 +79,12 @@ def travel_profile(
         if times is None:
             raise ValueError(f"{name} has no way from {start} to {end}")
         pulses = actuator.positions_us
-        return _servo_profile(name, actuator, pulses[start], pulses[end], times, held)
+        with moving(profile, name):
+            return _servo_profile(name, actuator, pulses[start], pulses[end], times, held)
     if isinstance(actuator, Stepper):
         steps = actuator.positions_steps
-        return _stepper_profile(name, actuator, steps[start], steps[end] - steps[start], held)
+        with moving(profile, name):
+            return _stepper_profile(name, actuator, steps[start], steps[end] - steps[start], held)
     raise NotDrivable(_no_pins(profile, name))
 
 
@@ -92,7 +95,8 @@ def rotation_profile(
     actuator = profile.actuators[name]
     if isinstance(actuator, Stepper) and actuator.steps_per_turn is not None:
         steps = quarters * actuator.steps_per_turn // 4
-        return _stepper_profile(name, actuator, start_steps, steps, held)
+        with moving(profile, name):
+            return _stepper_profile(name, actuator, start_steps, steps, held)
     raise NotDrivable(_no_pins(profile, name))
 
 

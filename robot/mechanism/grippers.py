@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
-from robot.mechanism.gripping import Hand, ImpossibleRobot
+from robot.mechanism.gripping import Hand
 from robot.mechanism.gripping_moves import (
     CARRIES,
     Angles,
@@ -28,6 +28,7 @@ from robot.mechanism.gripping_moves import (
     transition_of,
     turns_of,
 )
+from robot.mechanism.impossible import ImpossibleRobot
 from robot.mechanism.showing import widen
 from robot.settings.mechanisms import GrippersSettings
 from robot.settings.profile import RobotProfile
@@ -43,7 +44,8 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
     index = {angles: number for number, angles in enumerate(rests)}
     start = tuple(hand.rotary.start for hand in maker.hands)
     if start not in index:
-        raise ImpossibleRobot(f"{profile.name}: at their start angles the grippers' jaws collide")
+        text = "at their start angles the grippers' jaws collide"
+        raise ImpossibleRobot(profile, ("mechanism", "grippers"), text)
     best: dict[object, Transition] = {}
     for angles in rests:
         for step in maker.transitions(angles, index):

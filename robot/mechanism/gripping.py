@@ -8,19 +8,15 @@ import numpy as np
 
 from robot.mechanism.durations import travel_us
 from robot.mechanism.graph import Deed, Motion, signed
+from robot.mechanism.impossible import ImpossibleRobot
 from robot.mechanism.rotary import Rotary
 from robot.settings.base import Site
 from robot.settings.geometry import AXIS_OF
 from robot.settings.mechanisms import Gripper, GrippersSettings
 from robot.settings.profile import RobotProfile
-from solver.errors import CubistError
 from solver.facelets import FACES, places, vector
 
 SITES_OF_AXIS = {"x": "RL", "y": "UD", "z": "FB"}
-
-
-class ImpossibleRobot(CubistError, ValueError):
-    """A robot that cannot do what a solve needs; the text says what and why."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +54,10 @@ class Hand:
         duration = travel_us(profile, settings.jaw, *ends, held=False)
         if duration is None:
             raise ImpossibleRobot(
-                f"{profile.name}: gripper {self.site} cannot get from {ends[0]} to {ends[1]}: "
-                f"{settings.jaw} has no travel row for it"
+                profile,
+                ("actuators", settings.jaw, "travel"),
+                f"gripper {self.site} cannot get from {ends[0]} to {ends[1]}: "
+                f"{settings.jaw} has no travel row for it",
             )
         return duration
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from robot.mechanism.closure import rotated
 from robot.mechanism.graph import Mechanism, State
-from robot.mechanism.gripping import ImpossibleRobot
+from robot.mechanism.impossible import ImpossibleRobot
 from solver.cost import AXES
 from solver.orientation import Orientation
 
@@ -32,7 +32,8 @@ def check_turnable(mechanism: Mechanism) -> None:
         safe = _reached(goals, before)
         stuck = next((node for node in edges if node not in safe), None)
         if stuck is not None:
-            raise ImpossibleRobot(_reason(mechanism, faces, stuck, bool(goals)))
+            reason = _reason(mechanism, faces, stuck, bool(goals))
+            raise ImpossibleRobot(mechanism.profile, ("mechanism",), reason)
 
 
 def check_reachable(mechanism: Mechanism) -> None:
@@ -46,8 +47,10 @@ def check_reachable(mechanism: Mechanism) -> None:
             if (actuator, place) not in been:
                 quarters = " quarter turns" if isinstance(place, int) else ""
                 raise ImpossibleRobot(
-                    f"{mechanism.name}: {actuator} can never get to {place}{quarters}; "
-                    "a way to it is missing, or something is always in the way"
+                    mechanism.profile,
+                    ("actuators", actuator),
+                    f"{actuator} can never get to {place}{quarters}; "
+                    "a way to it is missing, or something is always in the way",
                 )
 
 
@@ -94,13 +97,13 @@ def _reason(mechanism: Mechanism, faces: str, stuck: Node, ever: bool) -> str:
     what = " or ".join(faces)
     if not ever:
         return (
-            f"{mechanism.name}: nobody can ever turn the face {what} of the cube; check the "
+            f"nobody can ever turn the face {what} of the cube; check the "
             "ranges, the travel rows and who holds the cube"
         )
     state = State(stuck[0], Orientation(stuck[1]))
     places = mechanism.configurations[state.configuration].positions
     where = ", ".join(f"{name} at {place}" for name, place in places.items())
     return (
-        f"{mechanism.name}: with {where} and the cube held as {state.orientation.name} the face "
+        f"with {where} and the cube held as {state.orientation.name} the face "
         f"{what} can no longer be turned; a range is too small or a way back is missing"
     )

@@ -37,16 +37,19 @@ TravelMs = Annotated[
 SettleMs = Annotated[
     float, Field(strict=True, ge=0, le=5_000, description="milliseconds, 0..5000 (not seconds)")
 ]
-Steps = Annotated[int, Field(strict=True, description="a whole number of steps")]
+Steps = Annotated[
+    int,
+    Field(strict=True, ge=-1_000_000, le=1_000_000, description="steps, -1000000..1000000"),
+]
 PositiveSteps = Annotated[
     int, Field(strict=True, ge=1, le=1_000_000, description="steps, 1..1000000")
 ]
 
 
 class Settings(BaseModel):
-    """A frozen part of a profile; unknown keys are errors."""
+    """A frozen part of a profile; unknown keys are errors, and so are infinite numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def microseconds(milliseconds: float) -> int:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from robot.settings.document import Document, Path
 from robot.settings.errors import Complaint
+from solver.errors import shortened
 
 UNITS = ("_ms", "_us", "_s", "_mm", "_degrees", "_quarters", "_steps", "_gpio")
 
@@ -25,13 +26,9 @@ def complaints_of(
         path = _real_path(finding["loc"], document.data, absent)
         text = _text(dict(finding), path, _types_at(path[:-1], model, document.data))
         seen.setdefault(path, document.complaint(path, text))
-    deepest = [path for path in seen if not any(_inside(other, path) for other in seen)]
-    return [seen[path] for path in deepest]
-
-
-def _inside(path: Path, outer: Path) -> bool:
-    """Whether ``path`` is below ``outer``; then it says more precisely what is wrong."""
-    return len(path) > len(outer) and path[: len(outer)] == outer
+    # What is said about a value inside another says more precisely what is wrong.
+    outer = {path[:length] for path in seen for length in range(len(path))}
+    return [complaint for path, complaint in seen.items() if path not in outer]
 
 
 def _real_path(loc: tuple[str | int, ...], data: Any, absent: bool) -> Path:
@@ -58,7 +55,7 @@ def _text(finding: dict[str, Any], path: Path, owners: list[type[BaseModel]]) ->
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return f"kind must be one of {finding['ctx'].get('expected_tags', 'those documented')}"
     given = finding.get("input")
-    shown = "" if isinstance(given, dict | list | tuple) else f", not {given!r}"
+    shown = "" if isinstance(given, dict | list | tuple) else f", not {shortened(repr(given))}"
     message = str(finding["msg"]).removeprefix("Value error, ")
     return message + shown + _allowed(path, owners)
 

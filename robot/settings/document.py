@@ -1,21 +1,33 @@
-"""YAML documents that remember the line of every key."""
+"""YAML documents that remember the line of every key.
+
+PyYAML's own loader makes dates, sets and binaries of what stands in a file, raises bare
+ValueErrors for values that contradict their tags, and needs gigabytes for a few hundred bytes of
+aliases. A profile is text, numbers, booleans, lists and mappings, so that is all there is here;
+whatever else stands in the file is a complaint with file, line and key.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from robot.settings.errors import BadProfile, Complaint
+from solver.errors import shortened
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indexes from the top."""
 
-
-MOST_VALUES = 100_000
+MOST_VALUES = 5_000
 DEEPEST = 50
 """Aliases can make a short text endless; a robot needs a few hundred values, some levels deep."""
+
+LONGEST_NUMBER = 30
+"""Characters of a number."""
+
+_TOO_LARGE = "too large or too deeply nested for a profile"
 
 
 @dataclass(frozen=True)
@@ -39,55 +51,185 @@ class Document:
 
 def dotted(path: Path) -> str:
     """``("cameras", 0, "name")`` as ``cameras[0].name``."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    steps = (f"[{step}]" if isinstance(step, int) else f".{shortened(step)}" for step in path)
+    text = "".join(steps)
     return text.removeprefix(".")
 
 
 def parse_document(text: str, file: str) -> Document:
-    """Parse one YAML document; a syntax error or a doubled key raises :class:`BadProfile`."""
+    """Parse one YAML document; :class:`BadProfile` for no plain data and for doubled keys."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        node = _compose(text)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise BadProfile([Complaint(file, line, "", f"not YAML: {error.problem}")]) from None
-    except yaml.YAMLError as error:
-        raise BadProfile([Complaint(file, 0, "", f"not YAML: {error}")]) from None
-    except RecursionError:
-        raise _endless(file) from None
-    lines: dict[Path, int] = {}
-    doubled: list[Path] = []
-    if node is not None:
-        _note_lines(node, (), lines, doubled)
-    if len(lines) > MOST_VALUES or any(len(path) > DEEPEST for path in lines):
-        raise _endless(file)
-    document = Document(file, data, lines)
-    if doubled:
-        raise BadProfile([document.complaint(path, "given twice; keep one") for path in doubled])
-    return document
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise _not_yaml(file, line, str(error.problem)) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise _not_yaml(file, line, error.reason) from None
+    except (ValueError, OverflowError) as error:
+        # The scanner's own, for escapes beyond Unicode and versions of thousands of digits.
+        raise _not_yaml(file, 1, str(error)) from None
+    return _Reader(file).read(node)
 
 
-def _endless(file: str) -> BadProfile:
-    return BadProfile([Complaint(file, 0, "", "too large or too deeply nested for a profile")])
+def _not_yaml(file: str, line: int, problem: str) -> BadProfile:
+    return BadProfile([Complaint(file, line, "", f"not YAML: {shortened(problem, 200)}")])
 
 
-def _note_lines(
-    node: yaml.Node,
-    path: Path,
-    lines: dict[Path, int],
-    doubled: list[Path],
-    line: int | None = None,
-) -> None:
-    """Walk the tree below ``node``; a mapping's value is at the line of its key."""
-    if len(lines) > MOST_VALUES or len(path) > DEEPEST + 1:
-        return
-    lines[path] = node.start_mark.line + 1 if line is None else line
-    if isinstance(node, yaml.SequenceNode):
-        for index, child in enumerate(node.value):
-            _note_lines(child, (*path, index), lines, doubled)
-    elif isinstance(node, yaml.MappingNode):
-        for key, child in node.value:
-            below = (*path, str(key.value))
-            if below in lines:
-                doubled.append(below)
-            _note_lines(child, below, lines, doubled, key.start_mark.line + 1)
+_MAP, _SEQ, _STR, _INT, _FLOAT, _BOOL, _NULL, _DATE, _MERGE, _VALUE = (
+    f"tag:yaml.org,2002:{name}"
+    for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge", "value")
+)
+
+
+class _BoundedLoader(yaml.SafeLoader):
+    """Composes nodes until there are too many of them, or too deep; it follows no aliases."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._count = 0
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node, with what is below it."""
+        self._count += 1
+        self._depth += 1
+        if self._count > 2 * MOST_VALUES or self._depth > DEEPEST:
+            raise yaml.MarkedYAMLError(problem=_TOO_LARGE, problem_mark=self.get_mark())
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+# A date is text unless a tag says otherwise, and so is a lone equals sign.
+_BoundedLoader.yaml_implicit_resolvers = {
+    first: [entry for entry in entries if entry[0] not in {_DATE, _VALUE}]
+    for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _compose(text: str) -> yaml.Node | None:
+    loader = _BoundedLoader(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+    finally:
+        loader.dispose()
+    return node
+
+
+@dataclass
+class _Reader:
+    """Makes plain data of nodes, noting lines and collecting what is wrong."""
+
+    file: str
+    lines: dict[Path, int] = field(default_factory=dict)
+    complaints: list[Complaint] = field(default_factory=list)
+    work: int = 0
+
+    def read(self, node: yaml.Node | None) -> Document:
+        """The document; raises :class:`BadProfile` with all that was found."""
+        if not (isinstance(node, yaml.MappingNode) and node.tag == _MAP):
+            line = 1 if node is None else _line_of(node)
+            text = "a profile is a mapping of keys to values"
+            raise BadProfile([Complaint(self.file, line, "", text)])
+        data = self._value(node, (), _line_of(node))
+        if self.complaints:
+            raise BadProfile(self.complaints)
+        return Document(self.file, data, self.lines)
+
+    def _value(self, node: yaml.Node, path: Path, line: int) -> Any:
+        """The value of a node; a mapping's value is at the line of its key."""
+        self._count(1, path, line)
+        self.lines[path] = line
+        if isinstance(node, yaml.MappingNode) and node.tag == _MAP:
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:
+            parts = enumerate(node.value)
+            return [self._value(part, (*path, index), _line_of(part)) for index, part in parts]
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path)
+        return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
+
+    def _count(self, values: int, path: Path, line: int) -> None:
+        """Aliases are followed again wherever they stand, so the work has to be counted."""
+        self.work += values
+        if self.work > MOST_VALUES or len(path) > DEEPEST:
+            raise BadProfile([Complaint(self.file, line, dotted(path[:2]), _TOO_LARGE)])
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        """A mapping with its own keys, then those that it takes over with ``<<``."""
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                continue
+            name, line = self._key(key, path), _line_of(key)
+            if name in found:
+                self._complain((*path, name), line, "given twice; keep one")
+            elif name is not None:
+                found[name] = self._value(value, (*path, name), line)
+        for name, (value, line) in self._taken_over(node, path).items():
+            if name not in found:
+                found[name] = self._value(value, (*path, name), line)
+        return found
+
+    def _key(self, key: yaml.Node, path: Path) -> str | None:
+        """A key as it is written: ``on`` and ``1`` are names, too."""
+        if isinstance(key, yaml.ScalarNode):
+            return str(key.value)
+        self._complain((*path, "?"), _line_of(key), "a key must be a name, not a list or a mapping")
+        return None
+
+    def _taken_over(self, node: yaml.MappingNode, path: Path) -> dict[str, tuple[yaml.Node, int]]:
+        """Values, with their lines, that ``<<`` brings; the first to have a key counts."""
+        found: dict[str, tuple[yaml.Node, int]] = {}
+        pending = [(value, _line_of(key), 1) for key, value in node.value if key.tag == _MERGE]
+        while pending:
+            source, line, depth = pending.pop(0)
+            self._count(1 + len(source.value), (*path, *[0] * depth), line)
+            if isinstance(source, yaml.SequenceNode):
+                pending = [(part, line, depth + 1) for part in source.value] + pending
+            elif isinstance(source, yaml.MappingNode):
+                further = [value for key, value in source.value if key.tag == _MERGE]
+                pending = [(part, line, depth + 1) for part in further] + pending
+                for key, value in source.value:
+                    if key.tag != _MERGE and isinstance(key, yaml.ScalarNode):
+                        found.setdefault(str(key.value), (value, _line_of(key)))
+            else:
+                self._complain((*path, "<<"), line, "<< takes over a mapping, as in <<: *name")
+        return found
+
+    def _scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
+        text, line = str(node.value), self.lines[path]
+        if node.tag not in _SCALARS:
+            return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
+        if node.tag in {_INT, _FLOAT} and len(text) > LONGEST_NUMBER:
+            return self._complain(path, line, f"{shortened(text)} is too long for a number")
+        try:
+            return _SCALARS[node.tag](text)
+        except (ValueError, LookupError, OverflowError):
+            return self._complain(path, line, f"{shortened(text)!r} is not {_tag_name(node)}")
+
+    def _complain(self, path: Path, line: int, text: str) -> None:
+        self.complaints.append(Complaint(self.file, line, dotted(path), text))
+
+
+def _line_of(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _tag_name(node: yaml.Node) -> str:
+    return shortened(str(node.tag).replace("tag:yaml.org,2002:", "!!"))
+
+
+def _constructed(tag: str) -> Callable[[str], Any]:
+    """PyYAML's own conversion of a text by its tag."""
+    construct = yaml.SafeLoader.yaml_constructors[tag]
+    loader = yaml.SafeLoader("")
+    return lambda text: construct(loader, yaml.ScalarNode(tag, text))
+
+
+_SCALARS: dict[str, Callable[[str], Any]] = {
+    _STR: str,
+    _NULL: lambda _: None,
+    **{tag: _constructed(tag) for tag in (_BOOL, _INT, _FLOAT)},
+}

@@ -13,8 +13,13 @@ from robot.settings.document import parse_document
 from robot.settings.errors import BadProfile, Complaint, UnknownProfile
 from robot.settings.geometry import check_geometry
 from robot.settings.profile import RobotProfile
+from solver.errors import shortened
+from solver.files import BadFile, read_text
 
 DEFAULT_PROFILE = "cubotino"
+
+MAX_BYTES = 64 * 1024
+"""Of a profile's file; those that ship with Cubist have 2,000."""
 
 
 def profile_folders() -> tuple[Path, ...]:
@@ -42,7 +47,9 @@ def profile_path(name: str) -> Path:
         if path.is_file():
             return path
     known = ", ".join(list_profiles())
-    raise UnknownProfile(f"no profile named {name}; there is {known} (or give a path to a .yaml)")
+    raise UnknownProfile(
+        f"no profile named {shortened(name)}; there is {known} (or give a path to a .yaml)"
+    )
 
 
 def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
@@ -51,18 +58,16 @@ def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
     is_path = isinstance(name_or_path, Path) or given.suffix in {".yaml", ".yml"}
     path = given if is_path else profile_path(str(name_or_path))
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadProfile([Complaint(str(path), 0, "", f"cannot be read: {reason}")]) from None
+        text = read_text(path, MAX_BYTES)
+    except BadFile as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise BadProfile([Complaint(str(path), 0, "", reason)]) from None
     return parse_profile(text, str(path))
 
 
 def parse_profile(text: str, file: str = "profile") -> RobotProfile:
     """The profile that ``text`` describes; ``file`` names it in complaints."""
     document = parse_document(text, file)
-    if not isinstance(document.data, dict):
-        raise BadProfile([Complaint(file, 0, "", "a profile is a mapping of keys to values")])
     try:
         profile = RobotProfile.model_validate(document.data)
     except ValidationError as error:
@@ -70,4 +75,4 @@ def parse_profile(text: str, file: str = "profile") -> RobotProfile:
     findings = list(check_profile(profile)) or list(check_geometry(profile))
     if findings:
         raise BadProfile([document.complaint(path, text) for path, text in findings])
-    return profile
+    return profile.described_by(document)

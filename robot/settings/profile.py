@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from robot.settings.actuators import Actuator
 from robot.settings.base import Gpio, Name, Settings, Site
+from robot.settings.document import Document, Path, dotted
+from robot.settings.errors import Complaint
 from robot.settings.mechanisms import MechanismSettings
 
 Fraction = Annotated[
@@ -146,3 +148,24 @@ class RobotProfile(Settings):
     panel: PanelSettings = PanelSettings()
     policy: PolicySettings = PolicySettings()
     simulation: SimulationSettings = SimulationSettings()
+
+    _document: Document | None = PrivateAttr(default=None)
+
+    def described_by(self, document: Document) -> RobotProfile:
+        """The same, with the document it was read from: complaints then name file and line."""
+        self._document = document
+        return self
+
+    def complaint(self, path: Path, text: str) -> Complaint:
+        """``text`` about the value at ``path``, found only after the profile was read."""
+        if self._document is None:
+            return Complaint(self.name, 0, dotted(path), text)
+        return self._document.complaint(path, text)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both describe the same robot, whatever they were read from."""
+        if not isinstance(other, RobotProfile):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]  # mappings are part of it

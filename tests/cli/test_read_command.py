@@ -136,7 +136,7 @@ def test_rendered_photographs_are_read_and_explained(
     [
         ('{"size": "3", "rgb": [[1, 2, 3]]}', 'size "3" in the file: a whole number'),
         ('{"size": true, "rgb": [[1, 2, 3]]}', "size true in the file: a whole number"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "nested more than"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_said(

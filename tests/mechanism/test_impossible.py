@@ -3,7 +3,7 @@
 import pytest
 
 from robot.mechanism.build import build_mechanism
-from robot.mechanism.gripping import ImpossibleRobot
+from robot.mechanism.impossible import ImpossibleRobot
 from robot.settings import BadProfile, parse_profile, profile_path
 
 

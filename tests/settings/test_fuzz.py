@@ -1,27 +1,43 @@
 """Whatever stands in a profile, the answer is a profile or complaints, never something else."""
 
 import copy
+import tracemalloc
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.mechanism.build import build_mechanism
-from robot.mechanism.gripping import ImpossibleRobot
-from robot.settings import BadProfile, list_profiles, parse_profile, profile_path
+from robot.settings import BadProfile, list_profiles, load_profile, parse_profile, profile_path
 
 NAMES = [*list_profiles(), *list_profiles(reference=True)]
-DATA = {name: yaml.safe_load(profile_path(name).read_text()) for name in NAMES}
+TEXTS = {name: profile_path(name).read_text() for name in NAMES}
+DATA = {name: yaml.safe_load(text) for name, text in TEXTS.items()}
 
 VALUES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-10_000, 10_000),
+    st.integers(),
     st.floats(allow_nan=True, allow_infinity=True),
+    st.dates(),
+    st.binary(max_size=4),
     st.sampled_from(["", "open", "x", "U", "lid", "servo", "700 ms", "holder", "é"]),
     st.lists(st.integers(-2, 3), max_size=3),
     st.dictionaries(st.sampled_from(["kind", "ms", "U", "open"]), st.integers(0, 5), max_size=2),
 )
+
+HOSTILE = [
+    *("!!bool abc", "!!float abc", '!!int ""', "!!int +", "!!timestamp foo", "2001-99-99"),
+    *("9" * 10_000, "-" + "9" * 5_000, "0x" + "f" * 5_000, "1" + ":1" * 3_000, "1e999", ".inf"),
+    *(".nan", "0b", "!!binary x", "!!set {a}", "!!omap [a]", "!!python/object:os.system x"),
+    *("!!null abc", "!!map 5", "!!seq 5", "!!str [a]", "&a [*a]", "&a {<<: *a}", "*nobody"),
+    *("{<<: 5}", "{<<: [1, {a: 2}]}", "<<", "=", "{? [a] : b}", "{{a: b}: c}", "[" * 300),
+    *("{" * 300, '"\\UFFFFFFFF"', '"\x07"', "'", "|", "%", "@", "- -", "? ?", "\t", "\ufeff", "on"),
+    *("{on: 1}", "{1: 2}", "{~: 1}", "{a: 1, a: 2}", "!<tag:yaml.org,2002:int> x", "x" * 30_000),
+    *("\n---\na: b", "\n...\n", "\n%YAML " + "9" * 5_000 + "\n---\n", "é" * 1_000, "\u2028"),
+]
 
 
 def places(data, path=()):
@@ -54,22 +70,100 @@ def altered(data, path, change, value):
     return data
 
 
+@st.composite
+def hostile_texts(draw):
+    """A shipped profile with something in it that YAML or Python have a way of their own with."""
+    lines = TEXTS[draw(st.sampled_from(NAMES))].split("\n")
+    value = draw(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20)))
+    for number in draw(st.lists(st.integers(0, len(lines) - 1), min_size=1, max_size=2)):
+        key, colon, _ = lines[number].partition(":")
+        way = draw(st.sampled_from(["value", "key", "line", "within"]))
+        if way == "value":
+            lines[number] = f"{key}{colon} {value}"
+        elif way == "key":
+            lines[number] = lines[number].replace(key.strip(), value, 1)
+        elif way == "line":
+            lines.insert(number, value)
+        else:
+            at = draw(st.integers(0, len(lines[number])))
+            lines[number] = lines[number][:at] + value + lines[number][at:]
+    return "\n".join(lines)
+
+
+def assert_refused_or_works(text):
+    """A profile that can be built, or complaints that lead to the place that is to be changed."""
+    try:
+        build_mechanism(parse_profile(text, "fuzz.yaml"))
+    except BadProfile as error:
+        assert error.complaints
+        for complaint in error.complaints:
+            assert complaint.text
+            assert complaint.file == "fuzz.yaml"
+            assert 1 <= complaint.line <= len(text.splitlines()) + 1, complaint
+            assert complaint.key or complaint.text.startswith(("not YAML", "a profile is")), text
+            assert len(str(complaint)) < 2_000
+
+
 @settings(max_examples=150)
 @given(data=st.data(), name=st.sampled_from(NAMES))
 def test_an_altered_profile_is_refused_or_works(data, name):
     path = data.draw(st.sampled_from(list(places(DATA[name]))))
     change = data.draw(st.sampled_from(["replace", "remove", "rename"]))
-    text = yaml.safe_dump(altered(DATA[name], path, change, data.draw(VALUES)), allow_unicode=True)
+    document = altered(DATA[name], path, change, data.draw(VALUES))
+    assert_refused_or_works(yaml.safe_dump(document, allow_unicode=True))
+
+
+@settings(max_examples=300)
+@given(hostile_texts())
+def test_a_profile_with_anything_in_it_is_refused_or_works(text):
+    assert_refused_or_works(text)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_nothing_hostile_is_a_size(value):
+    text = TEXTS["cubotino"].replace("size: 3", f"size: {value}")
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "fuzz.yaml")
+    assert all(complaint.line for complaint in caught.value.complaints)
+    assert_refused_or_works(text)
+
+
+def many(line, count):
+    return "".join(line.format(n, n + 1) for n in range(count))
+
+
+BOMBS = {
+    "merge keys": "a0: &a0 {b: 1}\n" + many("a{1}: &a{1} {{<<: [" + "*a{0}, " * 9 + "]}}\n", 12),
+    "merge keys with keys": "a0: &a0 {"
+    + many("k{}: 1, ", 500)
+    + "}\n"
+    + "b: {<<: ["
+    + "*a0, " * 2_000
+    + "]}\n",
+    "aliases": "a0: &a0 [x]\n" + many("a{1}: &a{1} [" + "*a{0}, " * 9 + "]\n", 8),
+    "keys": many("k{}: 1\n", 5_900),
+    "deep": "a: " + "[" * 60_000,
+    "deep merges": "a0: &a0 {b: 1}\n" + many("a{1}: &a{1} {{<<: *a{0}}}\n", 1_500),
+    "one key": "k" * 60_000 + ": 1",
+    "one number": "format: " + "9" * 60_000,
+    "one tag": "format: !" + "t" * 60_000 + " 1",
+    "complex keys": "? {a: b}\n: c\n" * 3_000,
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_small_texts_cannot_take_much_memory(bomb):
+    tracemalloc.start()
     try:
-        profile = parse_profile(text, "fuzz.yaml")
-    except BadProfile as error:
-        assert error.complaints
-        assert all(
-            complaint.text and complaint.file == "fuzz.yaml" for complaint in error.complaints
-        )
-        assert all(complaint.line <= text.count("\n") + 1 for complaint in error.complaints)
-        return
-    try:
-        build_mechanism(profile)
-    except ImpossibleRobot as error:
-        assert profile.name in str(error)
+        with pytest.raises(BadProfile):
+            parse_profile(BOMBS[bomb], "fuzz.yaml")
+        assert tracemalloc.get_traced_memory()[1] < 80e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_is_read_no_further_than_profiles_go(tmp_path):
+    file = tmp_path / "many.yaml"
+    file.write_text(many("k{}: 1\n", 200_000))
+    with pytest.raises(BadProfile, match=r"many\.yaml: larger than 64 kB"):
+        load_profile(file)

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from robot.calibration import Calibration, apply
 from robot.cli.positions import TABLES, maintenance
@@ -75,7 +76,7 @@ class CalibrationSession:
 
     def picture(self, camera: str) -> Image:
         """What a camera sees now: uint8[H, W, 3], RGB."""
-        answer = self._client.call("GET", f"/maintenance/picture?camera={camera}")
+        answer = self._client.call("GET", f"/maintenance/picture?camera={quote(camera)}")
         return decode(base64.b64decode(answer["jpeg"]))
 
     def colours(self, facelets: str | None) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""Numbers as options take them: always with bounds, and nothing that is not a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from solver.errors import shortened
+
+_LONGEST = 40
+"""Characters of a number that can be in any range here."""
+
+
+class Whole(click.IntRange):
+    """A whole number from ``low`` to ``high``."""
+
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__(low, high)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; ``BadParameter`` for anything else."""
+        _refuse_long(self, value, param, ctx)
+        return int(super().convert(value, param, ctx))
+
+
+class Number(click.FloatRange):
+    """A number from ``low`` to ``high``; ``above``: more than ``low``."""
+
+    def __init__(self, low: float, high: float, *, above: bool = False) -> None:
+        super().__init__(low, high, min_open=above)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number; ``BadParameter`` for anything else, and for ``nan``, which no range ends."""
+        _refuse_long(self, value, param, ctx)
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail("nan is not a number", param, ctx)
+        return number
+
+
+SEED = Whole(0, 2**32 - 1)
+"""What random choices begin with."""
+
+
+def _refuse_long(
+    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> None:
+    """Neither Python nor a person wants to read a number of thousands of digits."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        kind.fail(f"{shortened(value)!r} is too long for a number", param, ctx)

@@ -1,0 +1,175 @@
+"""Files that people name, and what stands in them: read within bounds, or refused with the reason.
+
+A name may lead anywhere: to a pipe nobody writes to, to a device that never ends, to a file of
+gigabytes. Only ordinary files are opened, and no more than a stated number of bytes is read. JSON
+gets bounds of its own, as a short text can hold numbers of thousands of digits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from solver.errors import CubistError, shortened
+
+STANDARD_INPUT = "-"
+
+LONGEST_NUMBER = 30
+"""Digits of a number in JSON; nothing we measure or count has more than half as many."""
+
+DEEPEST = 32
+"""Lists and objects within each other in JSON."""
+
+
+class BadFile(CubistError, ValueError):
+    """A file that cannot be read or does not hold what it should; the text begins with its name."""
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """All bytes of an ordinary file; :class:`BadFile` for others and for more than ``limit``."""
+    try:
+        _refuse_other_than_files(path, path.stat().st_mode)
+        # Without O_NONBLOCK a pipe put there meanwhile would be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            _refuse_other_than_files(path, os.fstat(descriptor).st_mode)
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        if isinstance(error, BadFile):
+            raise
+        raise BadFile(f"{shortened(str(path))!r}: cannot be a file's name") from error
+    if len(data) > limit:
+        raise BadFile(f"{path}: larger than {_size(limit)}, the most that is read here")
+    return data
+
+
+def read_text(source: Path | str, limit: int) -> str:
+    """The UTF-8 text of a file, or of standard input for ``-``; raises :class:`BadFile`."""
+    if source == STANDARD_INPUT:
+        return _read_stream(sys.stdin, limit)
+    data = read_file(Path(source), limit)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start + 1}"
+        raise BadFile(f"{source}: not a text in UTF-8: {place} cannot be read as text") from error
+
+
+def read_lines(stream: TextIO, limit: int) -> Iterator[str]:
+    """Each line without its end; of a line longer than ``limit`` characters ``limit + 1`` of them.
+
+    Whoever gets such a line has to refuse it; the rest of it is passed over.
+    """
+    while line := stream.readline(limit + 1):
+        cut = len(line) > limit and not line.endswith("\n")
+        yield line.rstrip("\n")
+        while cut and (more := stream.readline(limit + 1)):
+            cut = not more.endswith("\n")
+
+
+def parse_json(text: str, source: str) -> Any:
+    """The one JSON value in ``text``; :class:`BadFile`, naming ``source``, for anything else."""
+    documents = parse_json_values(text, source)
+    first = next(documents, None)
+    if next(documents, None) is not None:
+        raise BadFile(f"{source}: more than one JSON value; keep the first")
+    return first
+
+
+def parse_json_values(text: str, source: str) -> Iterator[Any]:
+    """The JSON values in ``text``, one after the other, whatever its lines.
+
+    Raises :class:`BadFile`, naming ``source``, for what is not JSON, for numbers of more than
+    :data:`LONGEST_NUMBER` digits and for values nested more than :data:`DEEPEST` levels.
+    """
+    place = _skip_blanks(text, 0)
+    if place == len(text):
+        raise BadFile(f"{source}: empty; JSON is expected")
+    while place < len(text):
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise BadFile(f"{source}:{error.lineno}: not JSON: {error.msg}") from error
+        except _BadNumber as error:
+            raise BadFile(f"{source}: {error}") from error
+        except RecursionError:
+            raise _too_deep(source) from None
+        _refuse_deep(value, source)
+        yield value
+        place = _skip_blanks(text, end)
+
+
+class _BadNumber(ValueError):
+    """A number that JSON does not have, or that is absurdly long."""
+
+
+def _number(kind: type[int | float]) -> Any:
+    def parse(digits: str) -> int | float:
+        if len(digits) > LONGEST_NUMBER:
+            raise _BadNumber(f"the number {shortened(digits)} is longer than any expected here")
+        return kind(digits)
+
+    return parse
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _BadNumber(f"{name} is no number in JSON")
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_number(int), parse_float=_number(float), parse_constant=_refuse_constant
+)
+
+
+def _skip_blanks(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _refuse_deep(value: Any, source: str) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [below for part in level for below in _parts(part)]
+        if not level:
+            return
+    raise _too_deep(source)
+
+
+def _parts(value: Any) -> list[Any]:
+    """Lists and objects directly within a value."""
+    inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return [part for part in inside if isinstance(part, list | dict)]
+
+
+def _too_deep(source: str) -> BadFile:
+    return BadFile(f"{source}: nested more than {DEEPEST} levels deep")
+
+
+def _read_stream(stream: TextIO, limit: int) -> str:
+    try:
+        text = stream.read(limit + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"standard input cannot be read: {error}") from error
+    if len(text) > limit:
+        raise BadFile(f"standard input holds more than {_size(limit)}, the most that is read here")
+    return text
+
+
+def _refuse_other_than_files(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kinds = {stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
+    kind = next((name for is_kind, name in kinds.items() if is_kind(mode)), "a device")
+    raise BadFile(f"{path}: cannot be read: it is {kind}, not an ordinary file")
+
+
+def _size(limit: int) -> str:
+    return f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} kB"
