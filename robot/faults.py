@@ -96,6 +96,20 @@ FAULTS: Mapping[str, FaultRow] = {
         "the folder is empty",
         "put photographs into the folder",
     ),
+    "button-stuck": FaultRow(
+        "a button or touch pad is pressed all the time",
+        "something lies on it, a wire is shorted, or its polarity is set wrong",
+        "free it; check its wires, and start_button_active or pads_active in the profile",
+        Outcome.FAULT,
+        recoverable=False,
+    ),
+    "panel-failed": FaultRow(
+        "the panel's pins cannot be used any more",
+        "another program took them, or their library failed",
+        "stop what uses them (`gpioinfo` shows it), then restart the service cubistd",
+        Outcome.FAULT,
+        recoverable=False,
+    ),
     "search-failed": FaultRow(
         "no solution was found",
         "the search ended before it found one",

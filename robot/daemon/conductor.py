@@ -48,6 +48,7 @@ class Conductor:
         self._since = now()
         self._homed = False
         self._fault: FaultRecord | None = None
+        self._panel_fault: FaultRecord | None = None
         self._job: Job | None = None
         self._starting = False
         self._task: asyncio.Task[None] | None = None
@@ -71,7 +72,7 @@ class Conductor:
             robot=self.robot.name,
             homed=self._homed,
             job=self._job_status(),
-            fault=self._fault,
+            fault=self._fault or self._panel_fault,
             last_run=self._last,
             link=self.robot.hands.traffic(),
             warnings=list(complaints(self.robot.hands.traffic())),
@@ -152,6 +153,15 @@ class Conductor:
         if self.estop_open:
             raise Refused("the emergency stop is pressed, or its wire is broken; release it first")
 
+    def report_panel(self, fault: CubistError | None) -> None:
+        """A part of the panel is out of order (None: no more). It needs help, but whoever does not
+        use the panel can still start a job."""
+        self._panel_fault = None if fault is None else fault_record(fault)
+        if self._panel_fault is not None and fault is not None:
+            log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
+        if self.state in {State.IDLE, State.FAULT} and self._job is None and self._fault is None:
+            self._rest("the panel is in order again")
+
     def enter_maintenance(self) -> None:
         """Let a person calibrate; raises :class:`Refused` while a job is under way."""
         self._enter(State.MAINTENANCE, "maintenance")
@@ -159,7 +169,7 @@ class Conductor:
     def leave_maintenance(self) -> None:
         """Back to work; what was calibrated moved things, so the robot is not homed any more."""
         self._homed = False
-        self._enter(State.IDLE, "idle")
+        self._rest("idle")
 
     async def replace(self, robot: Robot) -> None:
         """Go on with another robot, put together from other values; in maintenance only."""
@@ -189,7 +199,7 @@ class Conductor:
             self._set_fault(error)
             return error
         self._fault = None
-        self._enter(State.IDLE, "ready")
+        self._rest("ready")
         return None
 
     async def _run(self, job: Job, perform: Performer) -> None:
@@ -223,7 +233,7 @@ class Conductor:
         if fault is not None:
             self._set_fault(fault)
         elif self.state is not State.FAULT:
-            self._enter(State.IDLE, outcome)
+            self._rest(outcome)
         log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
@@ -244,6 +254,13 @@ class Conductor:
         self._enter(state, step)
         log.info("run %s: %s", self._job.record.id if self._job else "-", step)
         self._publish("step", step)
+
+    def _rest(self, text: str) -> None:
+        """Ready for the next job; or in need of help, where the panel is out of order."""
+        if self._panel_fault is None:
+            self._enter(State.IDLE, text)
+        else:
+            self._enter(State.FAULT, self._panel_fault.cause)
 
     def _enter(self, state: State, text: str) -> None:
         check_transition(self.state, state)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from robot.daemon.hands import LONGEST_SILENCE_HOLD_MS, LinkHands
 from robot.daemon.options import Options
 from robot.daemon.ports import Policy, Robot
 from robot.daemon.sight import Sight
 from robot.daemon.thought import Thought
 from robot.link.protocol import SILENCE_HOLD_MS
-from robot.panel.gpio import Gpio, RpiGpio
-from robot.panel.panel import PanelPins
+from robot.panel.gpio import Gpio, Pull, RpiGpio
+from robot.panel.panel import Input, Output, PanelPins
 from robot.planner import build_mechanism
+from robot.settings.base import Level
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from solver.errors import CubistError
@@ -50,13 +53,27 @@ def make_gpio(options: Options) -> Gpio:
 def panel_pins(settings: PanelSettings) -> PanelPins:
     """The profile's pins as the panel takes them."""
     pads = (settings.left_pad_gpio, settings.right_pad_gpio)
+    rest: Mapping[Level, Pull] = {"low": "up", "high": "down"}
+    button_pull = settings.start_button_pull or rest[settings.start_button_active]
+    pads_pull = settings.pads_pull or rest[settings.pads_active]
+    # To the level that stops: a broken wire does, too.
+    stop_pull: Pull = settings.estop_pull or ("up" if settings.estop_active == "high" else "down")
+    found = (_input(pad, settings.pads_active, pads_pull) for pad in pads)
     return PanelPins(
-        start_button=settings.start_button_gpio,
-        led=settings.led_gpio,
-        buzzer=settings.buzzer_gpio,
-        estop=settings.estop_gpio,
-        pads=tuple(pad for pad in pads if pad is not None),
+        start_button=_input(settings.start_button_gpio, settings.start_button_active, button_pull),
+        led=_output(settings.led_gpio, settings.led_active),
+        buzzer=_output(settings.buzzer_gpio, settings.buzzer_active),
+        estop=_input(settings.estop_gpio, settings.estop_active, stop_pull),
+        pads=tuple(pad for pad in found if pad is not None),
     )
+
+
+def _input(pin: int | None, active: Level, pull: Pull) -> Input | None:
+    return None if pin is None else Input(pin, active == "high", pull)
+
+
+def _output(pin: int | None, active: Level) -> Output | None:
+    return None if pin is None else Output(pin, active == "high")
 
 
 def _silence_hold_ms(options: Options) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 
 from robot.daemon.conductor import Conductor
 from robot.daemon.inspection import Inspection
 from robot.daemon.models import Event, StartRequest
+from robot.daemon.ports import MotionFault
 from robot.daemon.states import WORKING, State
+from robot.faults import FAULTS, described
 from robot.outcomes import Outcome
 from robot.panel.button import Press
 from robot.panel.gpio import Gpio, PanelFault
@@ -40,6 +42,7 @@ class FrontPanel:
                 press=lambda press: self._soon(self.pressed(press)),
                 estop=lambda opened: self._soon(self.estop(opened)),
                 hands=lambda hands: self._soon(self.hands(hands)),
+                stuck=lambda pins: self._soon(self.stuck(pins)),
                 fault=lambda fault: self._soon(self.failed(fault)),
             ),
         )
@@ -122,7 +125,6 @@ class FrontPanel:
             return
         busy = self._conductor.state in WORKING
         if press is Press.VERY_LONG:
-            self._panel.sound("shutdown")
             await self._conductor.shut_down(power_off=True)
         elif busy:
             await self._conductor.stop()
@@ -140,9 +142,19 @@ class FrontPanel:
         else:
             log.info("emergency stop released")
 
+    async def stuck(self, pins: Sequence[str]) -> None:
+        """Buttons or pads that are pressed all the time; none, when all were let go."""
+        if pins:
+            self._call_off("a button is stuck")
+            self._conductor.report_panel(_fault("button-stuck", ", ".join(pins)))
+        else:
+            log.info("no button is stuck any more")
+            self._conductor.report_panel(None)
+        self._panel.show(self._conductor.state)
+
     async def failed(self, fault: PanelFault) -> None:
         """A pin does not answer any more. An emergency stop that nobody watches counts as open."""
-        log.error("the panel is out of order: %s", fault)
+        self._conductor.report_panel(_fault("panel-failed", str(fault)))
         if self._has_estop:
             await self.estop(True)
 
@@ -160,3 +172,7 @@ class FrontPanel:
             self._panel.sound("solved")
         elif event.event == "state" and event.state == "fault":
             self._panel.sound("fault")
+
+
+def _fault(code: str, detail: str) -> MotionFault:
+    return MotionFault(code, described(FAULTS[code], detail))

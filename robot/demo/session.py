@@ -77,9 +77,7 @@ class Demo:
         self._facelets = options.body.facelets()
         self._robot = SimulatedRobot(options.profile, options.body)
         self._panel = Panel()
-        if options.profile.panel.estop_gpio is not None:
-            # The emergency stop is normally closed: high would mean that it was hit.
-            self._panel.drive(options.profile.panel.estop_gpio, False)
+        self._panel.connect(options.profile.panel)
         self._progress = DemoProgress(options.title)
 
     async def run(self) -> DemoOutcome:

@@ -1,4 +1,9 @@
-"""From a bouncing contact to presses: short, long and very long. No clock, no pin: only samples."""
+"""From a bouncing contact to presses: short, long and very long. No clock, no pin: only samples.
+
+A contact that is closed at the start, or for longer than anybody presses, is stuck: shorted, or
+covered, or a touch module whose polarity is not the profile's. It must neither start the robot nor
+switch it off, so it is believed again only when it has been open for as long.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +25,13 @@ class ButtonTimes:
 
     ``settle_us``: a level counts once it has held this long without a change. Contacts bounce for
     up to 20 ms; mains pick-up changes level every 8 to 10 ms, so it never holds that long.
+    ``stuck_us``: a contact closed for longer is stuck.
     """
 
     settle_us: int = 25_000
     long_us: int = 1_500_000
     very_long_us: int = 5_000_000
+    stuck_us: int = 15_000_000
 
 
 class Debouncer:
@@ -55,20 +62,54 @@ class Debouncer:
         self._since_us = max(self._since_us, time_us)
 
 
+class Contact(Debouncer):
+    """A debounced contact (``True``: closed) that is believed while it was open for longer than it
+    was closed, of late.
+
+    ``stuck_us`` is how far back "of late" reaches, and so how long a contact that had rested may be
+    closed. One that is open when first looked at counts as rested.
+    """
+
+    def __init__(self, settle_us: int, stuck_us: int) -> None:
+        super().__init__(settle_us)
+        self._stuck_us = stuck_us
+        self._rested_us: int | None = None
+        self._sampled_us = 0
+
+    @property
+    def believed(self) -> bool:
+        """Whether what it says counts."""
+        return self._rested_us is None or self._rested_us > 0
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it is closed and cannot be believed."""
+        return self.level and not self.believed
+
+    def sample(self, level: bool, time_us: int) -> int | None:
+        """See :meth:`Debouncer.sample`."""
+        if self._rested_us is None:
+            self._rested_us = -self._stuck_us if level else self._stuck_us
+            self._sampled_us = time_us
+        changed_us = super().sample(level, time_us)
+        passed_us = (time_us - self._sampled_us) * (-1 if self.level else 1)
+        self._rested_us = max(-self._stuck_us, min(self._stuck_us, self._rested_us + passed_us))
+        self._sampled_us = time_us
+        return changed_us
+
+
 class Button:
     """Presses from samples of a contact (``True``: pressed).
 
-    A short press is told when the button is let go, a long one at release too unless it grows into
-    a very long one, which is told the moment its time is reached: a person watching for the light
-    to change lets go then. A button pressed at the first sample (stuck, or held while the Pi
-    starts) is ignored until it was let go once.
+    Every press is told when the button is let go: only then is it known that the button is not
+    stuck. :attr:`held_very_long` says when to let go.
     """
 
     def __init__(self, times: ButtonTimes | None = None) -> None:
         self._times = times or ButtonTimes()
-        self._contact = Debouncer(self._times.settle_us)
+        self._contact = Contact(self._times.settle_us, self._times.stuck_us)
         self._pressed_us: int | None = None
-        self._armed: bool | None = None
+        self._now_us = 0
 
     @property
     def pressed_us(self) -> int | None:
@@ -80,30 +121,38 @@ class Button:
         """Whether to sample often, see :attr:`Debouncer.settling`."""
         return self._contact.settling
 
+    @property
+    def stuck(self) -> bool:
+        """Whether it is pressed and cannot be believed."""
+        return self._contact.stuck
+
+    @property
+    def held_very_long(self) -> bool:
+        """Whether a press is under way that would be a very long one if it ended now."""
+        pressed_us = self._pressed_us
+        return pressed_us is not None and self._now_us - pressed_us >= self._times.very_long_us
+
     def edge(self, time_us: int) -> None:
         """The contact changed at this time."""
         self._contact.edge(time_us)
 
     def sample(self, pressed: bool, time_us: int) -> Press | None:
-        """Take the contact's level at a time; the press that this completes, if any."""
-        if self._armed is None:
-            self._armed = not pressed
-        self._armed = self._armed or not pressed
-        changed_us = self._contact.sample(pressed and self._armed, time_us)
-        if changed_us is not None and self._contact.level:
+        """Take the contact's level at a time; the press that ended with it, if any."""
+        self._now_us = time_us
+        changed_us = self._contact.sample(pressed, time_us)
+        if not self._contact.believed:
+            self._pressed_us = None
+        elif changed_us is not None and self._contact.level:
             self._pressed_us = changed_us
         elif changed_us is not None:
             return self._released(changed_us)
-        return self._held(time_us)
-
-    def _held(self, time_us: int) -> Press | None:
-        if self._pressed_us is None or time_us - self._pressed_us < self._times.very_long_us:
-            return None
-        self._pressed_us = None
-        return Press.VERY_LONG
+        return None
 
     def _released(self, time_us: int) -> Press | None:
         pressed_us, self._pressed_us = self._pressed_us, None
         if pressed_us is None:
             return None
-        return Press.LONG if time_us - pressed_us >= self._times.long_us else Press.SHORT
+        held_us = time_us - pressed_us
+        if held_us >= self._times.very_long_us:
+            return Press.VERY_LONG
+        return Press.LONG if held_us >= self._times.long_us else Press.SHORT

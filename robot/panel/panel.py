@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from robot.panel.button import Button, ButtonTimes, Debouncer, Press
-from robot.panel.gpio import Gpio, PanelFault
+from robot.panel.gpio import Gpio, PanelFault, Pull
 from robot.panel.pads import Hands, Pads
 from robot.panel.patterns import LIGHTS, OFF, SOUNDS, Pattern
 
@@ -22,19 +22,37 @@ ESTOP_SETTLE_US = 10_000
 
 
 @dataclass(frozen=True)
-class PanelPins:
-    """Broadcom numbers; None where the robot has no such part.
-
-    The button closes to ground. The emergency stop is normally closed to ground: a pressed button
-    and a broken wire both read high, and stop. A touch pad is high while a hand lies on it: one
-    that is not connected never is.
+class Input:
+    """A pin by its Broadcom number, the level that counts as pressed (``True``: high) and its
+    resistor; a contact to ground when nothing is said.
     """
 
-    start_button: int | None = None
-    led: int | None = None
-    buzzer: int | None = None
-    estop: int | None = None
-    pads: tuple[int, ...] = ()
+    pin: int
+    active: bool = False
+    pull: Pull = "up"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A pin by its Broadcom number, and the level that switches on what it drives."""
+
+    pin: int
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class PanelPins:
+    """Where the parts are; None where the robot has no such part.
+
+    Button and pads are pulled to the level at which they rest, so that one that is not connected is
+    not pressed; the emergency stop to the level that stops, so that a broken wire stops, too.
+    """
+
+    start_button: Input | None = None
+    led: Output | None = None
+    buzzer: Output | None = None
+    estop: Input | None = None
+    pads: tuple[Input, ...] = ()
 
 
 def monotonic_us() -> int:
@@ -44,11 +62,12 @@ def monotonic_us() -> int:
 
 @dataclass(frozen=True)
 class Listener:
-    """What the panel tells, on its own thread."""
+    """What the panel tells, on its own thread; ``stuck``: which inputs are, when that changes."""
 
     press: Callable[[Press], None]
     estop: Callable[[bool], None]
     hands: Callable[[Hands], None]
+    stuck: Callable[[tuple[str, ...]], None]
     fault: Callable[[PanelFault], None]
 
 
@@ -71,22 +90,22 @@ class Panel:
         self._pads = Pads(len(pins.pads))
         self._shown: tuple[Pattern, int] = (OFF, clock())
         self._sounded: tuple[Pattern, int] | None = None
-        self._levels: dict[int, bool] = {}
+        self._stuck: tuple[str, ...] = ()
+        self._held_very_long = False
+        self._on: dict[int, bool] = {}
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
         """Take the pins; raises :class:`PanelFault`. Call :meth:`start` or :meth:`poll` then."""
-        for pin in (self._pins.start_button, self._pins.estop):
-            if pin is not None:
-                self._gpio.setup_input(pin, "up")
-        for pin in self._pins.pads:
-            self._gpio.setup_input(pin, "down")
-        for pin in (self._pins.led, self._pins.buzzer):
-            if pin is not None:
-                self._gpio.setup_output(pin, False)
+        for source in (self._pins.start_button, self._pins.estop, *self._pins.pads):
+            if source is not None:
+                self._gpio.setup_input(source.pin, source.pull)
+        for part in (self._pins.led, self._pins.buzzer):
+            if part is not None:
+                self._gpio.setup_output(part.pin, not part.active)
         if self._pins.start_button is not None:
-            self._gpio.on_edge(self._pins.start_button, self._edge)
+            self._gpio.on_edge(self._pins.start_button.pin, self._edge)
 
     def start(self) -> None:
         """Poll on a thread of our own until :meth:`close`."""
@@ -105,16 +124,14 @@ class Panel:
         """Look at the inputs and drive the outputs once; raises :class:`PanelFault`."""
         now = self._clock()
         if self._pins.estop is not None:
-            self._poll_estop(self._gpio.input(self._pins.estop), now)
+            self._poll_estop(self._pressed(self._pins.estop), now)
         if self._pins.start_button is not None:
-            press = self._button.sample(not self._gpio.input(self._pins.start_button), now)
-            if press is not None:
-                self.sound("press")
-                self._listener.press(press)
+            self._poll_button(self._pressed(self._pins.start_button), now)
         if self._pins.pads:
-            hands = self._pads.sample([self._gpio.input(pin) for pin in self._pins.pads], now)
+            hands = self._pads.sample([self._pressed(pad) for pad in self._pins.pads], now)
             if hands is not None:
                 self._listener.hands(hands)
+        self._tell_stuck()
         self._drive(self._pins.led, self._shown, now)
         self._drive(self._pins.buzzer, self._sounded, now)
 
@@ -142,15 +159,36 @@ class Panel:
     def _edge(self, _: int) -> None:
         self._button.edge(self._clock())
 
-    def _poll_estop(self, open_circuit: bool, now: int) -> None:
-        if self._estop.sample(open_circuit, now) is not None:
-            self._listener.estop(open_circuit)
+    def _pressed(self, source: Input) -> bool:
+        return self._gpio.input(source.pin) == source.active
 
-    def _drive(self, pin: int | None, playing: tuple[Pattern, int] | None, now: int) -> None:
+    def _poll_button(self, pressed: bool, now: int) -> None:
+        press = self._button.sample(pressed, now)
+        if press is not None:
+            self.sound("press")
+            self._listener.press(press)
+        held, self._held_very_long = self._held_very_long, self._button.held_very_long
+        if self._held_very_long and not held:
+            self.show("shutdown")
+            self.sound("shutdown")
+
+    def _poll_estop(self, pressed: bool, now: int) -> None:
+        if self._estop.sample(pressed, now) is not None:
+            self._listener.estop(pressed)
+
+    def _tell_stuck(self) -> None:
+        button = [self._pins.start_button] if self._button.stuck else []
+        pads = [pad for pad, stuck in zip(self._pins.pads, self._pads.stuck, strict=True) if stuck]
+        stuck = tuple(f"GPIO {source.pin}" for source in (*button, *pads) if source is not None)
+        if stuck != self._stuck:
+            self._stuck = stuck
+            self._listener.stuck(stuck)
+
+    def _drive(self, part: Output | None, playing: tuple[Pattern, int] | None, now: int) -> None:
         """Set an output, but only when it changes."""
-        if pin is None:
+        if part is None:
             return
-        level = playing is not None and playing[0].level((now - playing[1]) / 1000)
-        if self._levels.get(pin) is not level:
-            self._gpio.output(pin, level)
-            self._levels[pin] = level
+        on = playing is not None and playing[0].level((now - playing[1]) / 1000)
+        if self._on.get(part.pin) is not on:
+            self._gpio.output(part.pin, on == part.active)
+            self._on[part.pin] = on

@@ -43,10 +43,12 @@ LIGHTS: dict[str, Pattern] = {
     "maintenance": Pattern((50, 1950)),
     "ready": Pattern((50, 50)),
     "inspection": Pattern((500, 100, 300, 100)),
+    "shutdown": Pattern((30, 30)),
 }
 """By the daemon's state: steady when ready, three flashes and a pause when help is needed.
 
-And two of the panel's own: hands lie ready on the pads, and the cube is being inspected.
+And three of the panel's own: hands lie ready on the pads, the cube is being inspected, and a press
+that switches off as soon as the button is let go.
 """
 
 SOUNDS: dict[str, Pattern] = {

@@ -26,6 +26,9 @@ Pin = Annotated[
 Gpio = Annotated[
     int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
 ]
+Level = Literal["low", "high"]
+"""Of a pin: ground, or the supply of its logic."""
+
 PulseUs = Annotated[
     int,
     Field(strict=True, ge=300, le=3000, description="a servo pulse in microseconds, 300..3000"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from robot.settings.actuators import Servo, Stepper, Timed, TurnCheck
 from robot.settings.document import Path
-from robot.settings.profile import CameraSettings, RobotProfile, View
+from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 
 Finding = tuple[Path, str]
 
@@ -25,6 +25,7 @@ def check_profile(profile: RobotProfile) -> Iterator[Finding]:
     for index, camera in enumerate(profile.cameras):
         yield from _check_camera(("cameras", index), camera, profile)
     yield from _check_gpios(profile)
+    yield from _check_pulls(profile.panel)
     for name in profile.simulation.actuators:
         if name not in profile.actuators:
             yield ("simulation", "actuators", name), _no_such("actuator", profile.actuators)
@@ -110,6 +111,21 @@ def _check_gpios(profile: RobotProfile) -> Iterator[Finding]:
     for key, gpio in profile.panel.model_dump().items():
         if key.endswith("_gpio") and gpio is not None and used.setdefault(gpio, key) != key:
             yield ("panel", key), f"GPIO {gpio} is already {used[gpio]}"
+
+
+def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
+    """What is not connected, or has lost its wire, does nothing; but the emergency stop stops."""
+    towards = {"up": "high", "down": "low"}
+    for name, active, pull in (
+        ("start_button", panel.start_button_active, panel.start_button_pull),
+        ("pads", panel.pads_active, panel.pads_pull),
+    ):
+        if pull is not None and towards.get(pull) == active:
+            text = f"pulls to {active}, where it counts as pressed: pull the other way, or none"
+            yield ("panel", f"{name}_pull"), text
+    if towards.get(panel.estop_pull or "none", panel.estop_active) != panel.estop_active:
+        text = f"a broken wire would not stop the robot: pull towards {panel.estop_active}"
+        yield ("panel", "estop_pull"), text
 
 
 def _check_camera(path: Path, camera: CameraSettings, profile: RobotProfile) -> Iterator[Finding]:

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
+from robot.panel.gpio import Pull
 from robot.settings.actuators import Actuator
-from robot.settings.base import Gpio, Name, Settings, Site
+from robot.settings.base import Gpio, Level, Name, Settings, Site
 from robot.settings.document import Document, Path, dotted
 from robot.settings.errors import Complaint
 from robot.settings.mechanisms import MechanismSettings
@@ -83,15 +84,26 @@ class LinkSettings(Settings):
 class PanelSettings(Settings):
     """GPIO (BCM) numbers of button, light, buzzer, emergency stop and touch pads.
 
-    Lifting both hands off the pads starts a solve, after ``inspection_s`` seconds.
+    ``..._active`` is the level of a pin while the button is pressed, the emergency stop is hit, a
+    hand lies on the pad or the light is on; ``..._pull`` the resistor of an input: when not given,
+    button and pads are pulled to where they rest and the emergency stop to where it stops. Lifting
+    both hands off the pads starts a solve, after ``inspection_s`` seconds.
     """
 
     start_button_gpio: Gpio | None = None
+    start_button_active: Level = "low"
+    start_button_pull: Pull | None = None
     led_gpio: Gpio | None = None
+    led_active: Level = "high"
     buzzer_gpio: Gpio | None = None
+    buzzer_active: Level = "high"
     estop_gpio: Gpio | None = None
+    estop_active: Level = "high"
+    estop_pull: Pull | None = None
     left_pad_gpio: Gpio | None = None
     right_pad_gpio: Gpio | None = None
+    pads_active: Level = "high"
+    pads_pull: Pull | None = None
     inspection_s: Annotated[float, Field(ge=0, le=60)] = 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from robot.settings.profile import PanelSettings
+
 BOUNCES = 5
 """How often the contact opens and closes before it comes to rest."""
 
@@ -18,6 +20,11 @@ class Panel:
         self.outputs: dict[int, bool] = {}
         self._inputs: dict[int, bool] = {}
         self._listeners: list[LevelListener] = []
+
+    def connect(self, settings: PanelSettings) -> None:
+        """Put the parts that drive their pins at rest: the emergency stop's circuit is closed."""
+        if settings.estop_gpio is not None:
+            self.drive(settings.estop_gpio, settings.estop_active == "low")
 
     def listen(self, listener: LevelListener) -> None:
         """Tell ``listener`` of every change of an input from now on."""
@@ -40,10 +47,12 @@ class Panel:
             listener(pin, level)
 
     async def press(self, pin: int, held_s: float = 0.15) -> None:
-        """Press a button that pulls its pin low, with the bounce of a cheap contact."""
-        self._contact(pin, False)
+        """Press a button, with the bounce of a cheap contact: its pin leaves the level at which it
+        rests."""
+        rest = self.pull(pin, True)
+        self._contact(pin, not rest)
         await asyncio.sleep(held_s)
-        self._contact(pin, True)
+        self._contact(pin, rest)
 
     def _contact(self, pin: int, level: bool) -> None:
         """A burst of edges. No pauses: on a busy computer they would grow into presses."""

@@ -17,23 +17,27 @@ from robot.daemon.states import Refused, State
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, Pull
 from robot.panel.pads import Hands
-from robot.panel.panel import PanelPins
+from robot.panel.panel import Input, Output, PanelPins
+
+PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
 
 class FakeGpio:
     """Pins whose inputs rest at their pull; outputs are remembered."""
 
     def __init__(self) -> None:
+        self.levels: dict[int, bool] = {}
         self.outputs: dict[int, bool] = {}
         self.cleaned = 0
 
-    def setup_input(self, pin: int, pull: Pull) -> None: ...
+    def setup_input(self, pin: int, pull: Pull) -> None:
+        self.levels[pin] = pull == "up"
 
     def setup_output(self, pin: int, level: bool) -> None:
         self.outputs[pin] = level
 
     def input(self, pin: int) -> bool:
-        return True
+        return self.levels[pin]
 
     def output(self, pin: int, level: bool) -> None:
         self.outputs[pin] = level
@@ -51,7 +55,7 @@ def gpio() -> FakeGpio:
 
 @pytest.fixture
 async def panel(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
-    front = FrontPanel(conductor, gpio, PanelPins(start_button=17, led=27))
+    front = FrontPanel(conductor, gpio, PanelPins(start_button=Input(17), led=Output(27)))
     front.open()
     yield front
     await front.close()
@@ -111,10 +115,56 @@ async def test_the_emergency_stop(panel: FrontPanel, conductor: Conductor, fake:
     assert (await conductor.runs(1))[0].outcome == "solved"
 
 
+async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
+    panel: FrontPanel, conductor: Conductor
+) -> None:
+    await panel.stuck(("GPIO 17",))
+    status = conductor.status()
+    assert (status.state, status.fault and status.fault.code) == (State.FAULT, "button-stuck")
+    assert status.fault is not None
+    assert "GPIO 17" in status.fault.cause
+    assert "start_button_active" in status.fault.remedy
+    await conductor.start(StartRequest())  # nobody needs the button for that
+    await conductor.finished()
+    assert (await conductor.runs(1))[0].outcome == "solved"
+    assert conductor.state is State.FAULT
+    await panel.stuck(())
+    assert (conductor.state, conductor.status().fault) == (State.IDLE, None)
+
+
+async def test_a_button_that_gets_stuck_does_not_disturb_a_job(
+    panel: FrontPanel, conductor: Conductor, fake: Any, eventually: Any
+) -> None:
+    fake.hands.hold = threading.Event()
+    await conductor.start(StartRequest())
+    await eventually(fake.hands.moving)
+    await panel.stuck(("GPIO 17",))
+    assert conductor.state is State.SCANNING
+    fake.hands.hold.set()
+    await conductor.finished()
+    assert (await conductor.runs(1))[0].outcome == "solved"
+    assert conductor.state is State.FAULT
+
+
+async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
+    conductor: Conductor, gpio: FakeGpio
+) -> None:
+    front = FrontPanel(conductor, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
+    front.open()
+    while conductor.state is not State.FAULT:
+        await asyncio.sleep(0.01)
+    gpio.levels[17] = False
+    while conductor.state is not State.IDLE:
+        await asyncio.sleep(0.01)
+    await front.close()
+    assert await conductor.runs(1) == []
+    assert not conductor.ended.is_set()
+
+
 async def test_a_panel_that_fails_is_an_open_emergency_stop(
     conductor: Conductor, gpio: FakeGpio
 ) -> None:
-    front = FrontPanel(conductor, gpio, PanelPins(estop=23))
+    front = FrontPanel(conductor, gpio, PanelPins(estop=Input(23, active=True)))
     await front.failed(PanelFault("GPIO 23: gone"))
     with pytest.raises(Refused, match="emergency stop"):
         await conductor.start(StartRequest())
@@ -132,7 +182,7 @@ async def test_a_panel_without_emergency_stop_may_fail(
 @pytest.fixture
 async def pads(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
     """A panel whose inspection never ends by itself."""
-    front = FrontPanel(conductor, gpio, PanelPins(17, pads=(5, 6)), inspection_s=1e6)
+    front = FrontPanel(conductor, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
     front.open()
     yield front
     await front.close()
@@ -141,7 +191,7 @@ async def pads(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel
 async def test_lifting_the_hands_starts(
     conductor: Conductor, gpio: FakeGpio, eventually: Any
 ) -> None:
-    front = FrontPanel(conductor, gpio, PanelPins(pads=(5, 6)))
+    front = FrontPanel(conductor, gpio, PanelPins(pads=PADS))
     started = threading.Event()
     begin = conductor.store.begin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.panel.button import Button, Press
@@ -67,10 +67,9 @@ def test_a_long_press(edges: bool, seed: int, held_ms: int) -> None:
 
 
 @pytest.mark.parametrize("edges", [False, True])
-def test_a_very_long_press_is_told_while_it_is_held_and_only_once(edges: bool) -> None:
+def test_a_very_long_press_is_told_when_it_ends(edges: bool) -> None:
     contact = Contact([100_000, 9_000_000])
-    assert presses(contact, edges=edges, end=5_100_000) == []
-    assert presses(contact, edges=edges, end=5_200_000) == [Press.VERY_LONG]
+    assert presses(contact, edges=edges, end=9_000_000) == []
     assert presses(contact, edges=edges) == [Press.VERY_LONG]
 
 
@@ -93,6 +92,55 @@ def test_two_presses_are_two() -> None:
     assert presses(contact, edges=True) == [Press.SHORT, Press.SHORT]
 
 
-def test_a_button_held_at_the_start_is_ignored_until_it_was_let_go() -> None:
-    assert presses(Contact([0, 8_000_000]), edges=False) == []
-    assert presses(Contact([0, 100_000, 300_000, 400_000]), edges=False) == [Press.SHORT]
+SECOND = 1_000_000
+
+
+def test_when_to_let_go_is_known_after_five_seconds() -> None:
+    button = Button()
+    held = [
+        (time_us, button.held_very_long)
+        for time_us in range(0, 8 * SECOND, POLL_US)
+        if button.sample(SECOND <= time_us < 7 * SECOND, time_us) or True
+    ]
+    told = [time_us for time_us, very_long in held if very_long]
+    assert told[0] == pytest.approx(6 * SECOND, abs=50_000)
+    assert told[-1] == pytest.approx(7 * SECOND, abs=50_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([0, 8 * SECOND], []),
+        ([0, 8 * SECOND, 9 * SECOND, 15 * SECOND], []),
+        ([0, 8 * SECOND, 30 * SECOND, 30 * SECOND + 100_000], [Press.SHORT]),
+        ([SECOND, 17 * SECOND], []),
+        ([SECOND, 17 * SECOND, 18 * SECOND, 24 * SECOND], []),
+        ([SECOND, 17 * SECOND, 40 * SECOND, 46 * SECOND], [Press.VERY_LONG]),
+    ],
+)
+def test_one_that_is_pressed_at_the_start_or_for_too_long_must_rest_first(
+    changes: list[int], expected: list[Press]
+) -> None:
+    assert presses(Contact(changes), edges=False) == expected
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(50, 9_000), st.integers(50, 2_900)), min_size=1, max_size=5))
+def test_one_of_the_other_polarity_does_nothing_however_it_is_touched(
+    touches: list[tuple[int, int]],
+) -> None:
+    """It is pressed except while it is touched."""
+    changes, time_us = [0], 0
+    for untouched_ms, touched_ms in touches:
+        changes += [time_us + untouched_ms * 1000, time_us + (untouched_ms + touched_ms) * 1000]
+        time_us = changes[-1]
+    assert presses(Contact(changes), edges=False) == []
+
+
+def test_it_is_stuck_until_it_is_let_go() -> None:
+    button, seen = Button(), []
+    for time_us in range(0, 10 * SECOND, POLL_US):
+        button.sample(time_us < SECOND or 2 * SECOND <= time_us < 3 * SECOND, time_us)
+        seen.append(button.stuck)
+    stuck = [POLL_US * at for at in range(1, len(seen)) if seen[at] != seen[at - 1]]
+    assert stuck == pytest.approx([0, SECOND, 2 * SECOND, 3 * SECOND], abs=50_000)

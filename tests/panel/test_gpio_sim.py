@@ -168,6 +168,11 @@ def test_presses_are_told_apart_though_the_contact_bounces(found: dict[str, Any]
     assert found["presses"] == ["short", "long", "very-long"]
 
 
+def test_a_touch_button_needs_its_polarity(found: dict[str, Any]) -> None:
+    stuck = ["stuck GPIO 17", "stuck"]
+    assert found["touches"] == ["short", "very-long", *stuck, *stuck, "stuck GPIO 17"]
+
+
 def test_bounce_and_the_mains_are_no_presses(found: dict[str, Any]) -> None:
     assert found["noise"] == []
 

@@ -33,6 +33,8 @@ def test_hands_laid_on_and_lifted() -> None:
         ([(100, OFF), (400, BOTH), (500, OFF)], [Hands.LAID]),  # too short
         ([(100, OFF), (2000, ONE), (500, OFF)], []),  # one hand only
         ([(2000, BOTH), (500, OFF)], []),  # they lay there from the beginning
+        ([(2000, BOTH), (500, OFF), (2000, BOTH), (500, OFF)], []),  # the other polarity
+        ([(2000, ONE), (500, OFF), (2000, BOTH), (500, OFF)], []),  # a broken pad
         ([(100, OFF), *[(10, BOTH), (10, OFF)] * 100], []),  # mains pick-up
     ],
 )
@@ -49,3 +51,10 @@ def test_they_can_be_used_again() -> None:
     once = [(100, OFF), (800, BOTH)]
     expected = [Hands.LAID, Hands.READY, Hands.LIFTED]
     assert told([*once, *once, (100, OFF)]) == expected * 2
+
+
+def test_a_pad_that_is_covered_for_too_long_is_stuck() -> None:
+    pads = Pads(2)
+    for now_us in range(0, 70_000_000, 5_000):
+        pads.sample((now_us > 5_000_000, False), now_us)
+    assert pads.stuck == (True, False)

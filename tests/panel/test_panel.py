@@ -11,10 +11,11 @@ import pytest
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, RpiGpio
 from robot.panel.pads import Hands
-from robot.panel.panel import Listener, Panel, PanelPins
+from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
 from robot.panel.patterns import LIGHTS, SOUNDS, Pattern
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
+STOP = Input(ESTOP, active=True, pull="up")
 
 
 class FakeModule(ModuleType):
@@ -89,6 +90,7 @@ class Bench:
                 press=self.told.append,
                 estop=lambda opened: self.told.append(("estop", opened)),
                 hands=self.told.append,
+                stuck=lambda pins: self.told.append(("stuck", pins)),
                 fault=self.told.append,
             ),
             clock=lambda: self.now_us,
@@ -102,7 +104,7 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Bench:
-    bench = Bench(PanelPins(BUTTON, LED, BUZZER, ESTOP))
+    bench = Bench(PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), STOP))
     bench.module.levels[ESTOP] = 0
     bench.panel.open()
     return bench
@@ -123,6 +125,62 @@ def test_a_press_pulls_the_pin_low(bench: Bench) -> None:
     assert bench.told == [Press.SHORT]
 
 
+def test_a_touch_button_pulls_the_pin_high() -> None:
+    bench = Bench(PanelPins(Input(BUTTON, active=True, pull="down")))
+    bench.panel.open()
+    assert bench.module.pulls == {BUTTON: FakeModule.PUD_DOWN}
+    bench.wait(8000)
+    for milliseconds in (200, 6000):
+        bench.module.drive(BUTTON, 1)
+        bench.wait(milliseconds)
+        bench.module.drive(BUTTON, 0)
+        bench.wait(100)
+    assert bench.told == [Press.SHORT, Press.VERY_LONG]
+
+
+def test_a_touch_button_taken_for_a_contact_is_stuck_and_does_nothing() -> None:
+    bench = Bench(PanelPins(Input(BUTTON), Output(LED)))
+    bench.module.levels[BUTTON] = 0
+    bench.panel.open()
+    bench.wait(3000)
+    assert bench.told == [("stuck", ("GPIO 17",))]
+    for _ in range(3):
+        bench.module.drive(BUTTON, 1)
+        bench.wait(700)
+        bench.module.drive(BUTTON, 0)
+        bench.wait(8000)
+    assert set(bench.told) == {("stuck", ("GPIO 17",)), ("stuck", ())}
+
+
+def test_light_and_sound_tell_when_to_let_go(bench: Bench) -> None:
+    bench.wait(50)
+    bench.module.drive(BUTTON, 0)
+    bench.wait(4990)
+    assert bench.module.outputs[BUZZER] == 0
+    bench.wait(60)
+    assert bench.module.outputs[BUZZER] == 1
+    assert bench.told == []
+
+
+def test_outputs_that_are_on_at_low() -> None:
+    bench = Bench(PanelPins(led=Output(LED, active=False), buzzer=Output(BUZZER, active=False)))
+    bench.panel.open()
+    assert bench.module.outputs == {LED: 1, BUZZER: 1}
+    bench.panel.show("idle")
+    bench.wait(10)
+    assert bench.module.outputs == {LED: 0, BUZZER: 1}
+
+
+def test_a_stop_circuit_that_opens_to_low() -> None:
+    bench = Bench(PanelPins(estop=Input(ESTOP, active=False, pull="down")))
+    bench.module.levels[ESTOP] = 1
+    bench.panel.open()
+    bench.wait(50)
+    bench.module.drive(ESTOP, 0)
+    bench.wait(50)
+    assert bench.told == [("estop", True)]
+
+
 def test_an_open_stop_circuit_stops_and_its_return_is_told(bench: Bench) -> None:
     bench.wait(50)
     bench.module.drive(ESTOP, 1)
@@ -134,7 +192,7 @@ def test_an_open_stop_circuit_stops_and_its_return_is_told(bench: Bench) -> None
 
 
 def test_a_broken_stop_wire_at_the_start_stops() -> None:
-    bench = Bench(PanelPins(estop=ESTOP))
+    bench = Bench(PanelPins(estop=STOP))
     bench.panel.open()
     bench.wait(30)
     assert bench.told == [("estop", True)]
@@ -158,7 +216,7 @@ def test_the_light_follows_its_pattern(bench: Bench, state: str) -> None:
 
 
 def test_hands_on_the_pads_are_told() -> None:
-    bench = Bench(PanelPins(pads=(5, 6)))
+    bench = Bench(PanelPins(pads=(Input(5, True, "down"), Input(6, True, "down"))))
     bench.panel.open()
     assert bench.module.pulls == {5: FakeModule.PUD_DOWN, 6: FakeModule.PUD_DOWN}
     bench.wait(50)
@@ -194,7 +252,7 @@ def test_a_pattern_that_is_over_stays_off() -> None:
 
 
 def test_a_busy_pin_is_a_clear_fault() -> None:
-    bench = Bench(PanelPins(BUTTON))
+    bench = Bench(PanelPins(Input(BUTTON)))
     bench.module.busy.add(BUTTON)
     with pytest.raises(PanelFault, match=r"GPIO 17: GPIO busy.*panel:"):
         bench.panel.open()
@@ -210,7 +268,7 @@ def test_closing_gives_pins_and_callbacks_back(bench: Bench) -> None:
 
 
 def test_a_pin_that_fails_later_is_told_once() -> None:
-    bench = Bench(PanelPins(BUTTON))
+    bench = Bench(PanelPins(Input(BUTTON)))
     bench.panel.open()
     del bench.module.levels[BUTTON]
     bench.panel.start()

@@ -134,8 +134,7 @@ def make_bench(short_folder: Path) -> MakeBench:
         profile = load_profile(name)
         robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed))
         studio, panel = Studio(robot, seed), Panel()
-        if profile.panel.estop_gpio is not None:
-            panel.drive(profile.panel.estop_gpio, False)
+        panel.connect(profile.panel)
         server = TwinServer(robot, studio, panel, short_folder)
         async with server.running():
             yield Bench(profile, robot, studio, server, short_folder, speed)

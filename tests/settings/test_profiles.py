@@ -2,6 +2,8 @@
 
 import pytest
 
+from robot.daemon.devices import panel_pins
+from robot.panel.panel import Input, Output
 from robot.settings import (
     BadProfile,
     UnknownProfile,
@@ -46,6 +48,10 @@ WRONG = [
     ("[open, flip], ms", "[open, flop], ms", "actuators.lid.travel[1].between", "flop"),
     ("limits_us: [500, 2500]", "limits_us: [2500, 500]", "actuators.holder.limits_us", "below"),
     ("led_gpio: 27", "led_gpio: 17", "panel.led_gpio", "already start_button_gpio"),
+    ("led_gpio: 27", "start_button_pull: down", "panel.start_button_pull", "counts as pressed"),
+    ("led_gpio: 27", "pads_pull: up", "panel.pads_pull", "counts as pressed"),
+    ("led_gpio: 27", "estop_pull: down", "panel.estop_pull", "broken wire"),
+    ("led_gpio: 27", "start_button_active: up", "panel.start_button_active", "'low'"),
     ("when: {lid: [open]}", "when: {lid: [up]}", "cameras[0].views[0].when.lid", "up"),
     ("when: {lid: [open]}", "hidden: [10]", "cameras[0].views[0].hidden[0]", "9"),
     ("name: cubotino\n", "", "name", "missing"),
@@ -119,3 +125,12 @@ def test_a_missing_file_is_named_once():
     with pytest.raises(BadProfile) as caught:
         load_profile("/nowhere/robot.yaml")
     assert str(caught.value) == "/nowhere/robot.yaml: cannot be read: No such file or directory"
+
+
+def test_panel_inputs_rest_where_they_are_pulled_to():
+    touched = TEXT.replace("gpio: 17", "gpio: 26, start_button_active: high, estop_gpio: 23")
+    found = panel_pins(parse_profile(touched).panel)
+    assert found.start_button == Input(26, active=True, pull="down")
+    assert found.estop == Input(23, active=True, pull="up")
+    plain = panel_pins(parse_profile(TEXT).panel)
+    assert (plain.start_button, plain.led) == (Input(17, active=False, pull="up"), Output(27))

@@ -17,7 +17,7 @@ from typing import Any
 
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, RpiGpio
-from robot.panel.panel import Listener, Panel, PanelPins
+from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
 
 BUTTON, LED, BUZZER, ESTOP, LINES = 17, 27, 22, 23, 28
 CONFIG = Path("/sys/kernel/config/gpio-sim/robot")
@@ -82,9 +82,13 @@ class World:
 
 
 @contextmanager
-def panel(world: World, told: list[Any], *, wire: bool = True) -> Iterator[Panel]:
-    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed."""
-    pins = PanelPins(BUTTON, LED, BUZZER, ESTOP)
+def panel(
+    world: World, told: list[Any], *, wire: bool = True, touch: bool = False
+) -> Iterator[Panel]:
+    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed;
+    ``touch``: the button is a module that is high while touched."""
+    button = Input(BUTTON, True, "down") if touch else Input(BUTTON)
+    pins = PanelPins(button, Output(LED), Output(BUZZER), Input(ESTOP, True, "up"))
     made = Panel(
         RpiGpio(),
         pins,
@@ -92,6 +96,7 @@ def panel(world: World, told: list[Any], *, wire: bool = True) -> Iterator[Panel
             press=lambda press: told.append(str(press)),
             estop=lambda opened: told.append(f"estop {opened}"),
             hands=lambda hands: told.append(str(hands)),
+            stuck=lambda stuck: told.append(f"stuck {', '.join(stuck)}".strip()),
             fault=lambda fault: told.append(f"fault {fault}"),
         ),
     )
@@ -110,6 +115,21 @@ def presses(world: World) -> list[Any]:
     with panel(world, told):
         for seconds in (0.2, 2.0, 5.5):
             world.press(BUTTON, seconds)
+    return told
+
+
+def touches(world: World) -> list[Any]:
+    """A touch module rests low: first as what it is, then taken for a contact to ground."""
+    told: list[Any] = []
+    for touch in (True, False):
+        world.close_contact(BUTTON, True)
+        with panel(world, told, touch=touch):
+            for seconds in (0.2, 5.5):
+                world.close_contact(BUTTON, False)
+                time.sleep(seconds)
+                world.close_contact(BUTTON, True)
+                time.sleep(0.1)
+    world.close_contact(BUTTON, False)
     return told
 
 
@@ -195,6 +215,7 @@ def main() -> None:
     assert Press.SHORT == "short"
     found = {
         "presses": presses(world),
+        "touches": touches(world),
         "noise": noise(world),
         "emergency": emergency(world),
         "light": light(world),
