@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from robot.faults import RobotFault
-from robot.firmware import ask, matches
+from robot.firmware import JOIN_GROUP, ask, matches
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
@@ -75,8 +75,7 @@ def board(port: str, machine: Machine) -> Finding:
         what = "no board found" if path is None else f"{path} does not exist"
         return Finding("board", "bad", what, "Plug the board in; check its USB cable and power.")
     if not machine.may_use(path):
-        remedy = "Join its group: sudo usermod -aG dialout $USER, then log in again."
-        return Finding("board", "bad", f"{path}: no permission", remedy)
+        return Finding("board", "bad", f"{path}: no permission", JOIN_GROUP)
     return Finding("board", "ok", str(path))
 
 

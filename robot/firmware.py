@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from robot.link import Capabilities, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo, Stepper
 from solver.errors import CubistError
 from solver.tables import cache_directory
 
@@ -45,6 +47,16 @@ BOARDS: Mapping[str, Board] = {
 TARGETS = {"atmega328p": "uno", "atmega2560": "mega"}
 """The board of a profile's ``firmware.target``."""
 
+LAST_UNO_PIN = 19
+AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
+"""A file of avr-libc, where Debian has it."""
+BUILDING = ("make", "gcc-avr", "avr-libc")
+"""Debian packages that build the firmware."""
+JOIN_GROUP = "Join its group: sudo usermod -aG dialout $USER, then log in again."
+"""What helps who may not use a serial port."""
+FLASHING = ("avrdude",)
+"""Debian packages that put it on a board."""
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -55,6 +67,44 @@ class Built:
     hex: Path
     flash_bytes: int
     static_ram_bytes: int
+
+
+def board_for(profile: RobotProfile) -> str:
+    """``uno``, or ``mega`` where the profile asks for it or has more pins than an Uno."""
+    pins = [
+        pin
+        for actuator in profile.actuators.values()
+        if isinstance(actuator, Servo | Stepper)
+        for pin in actuator.pins.model_dump().values()
+        if pin is not None
+    ]
+    if max(pins, default=0) > LAST_UNO_PIN:
+        return "mega"
+    return TARGETS.get(profile.firmware.target, "uno")
+
+
+def missing(packages: Sequence[str]) -> list[str]:
+    """Those of :data:`BUILDING` and :data:`FLASHING` whose programs are not installed."""
+    programs = {"make": "make", "gcc-avr": "avr-gcc", "avrdude": "avrdude"}
+    present = {package: shutil.which(program) is not None for package, program in programs.items()}
+    present["avr-libc"] = _has_avr_libc()
+    return [package for package in packages if not present[package]]
+
+
+def require(packages: Sequence[str]) -> None:
+    """Raise :class:`FirmwareTrouble` that names all of these packages that are missing."""
+    absent = missing(packages)
+    if absent:
+        command = f"sudo apt install {' '.join(absent)}"
+        raise FirmwareTrouble(f"{', '.join(absent)} not installed. Install with:\n  {command}")
+
+
+def _has_avr_libc() -> bool:
+    """Wherever the compiler finds it; without a compiler, where Debian has it."""
+    if shutil.which("avr-gcc") is None:
+        return AVR_HEADER.exists()
+    command = ["avr-gcc", "-mmcu=atmega328p", "-E", "-include", "avr/io.h", "-x", "c", os.devnull]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def sources() -> Path:
@@ -80,8 +130,7 @@ def build(name: str) -> Built:
     """Build the firmware of a board; raises :class:`FirmwareTrouble`."""
     board = BOARDS[name]
     folder = build_folder(name)
-    _need("avr-gcc", "gcc-avr and avr-libc")
-    _need("make", "make")
+    require(BUILDING)
     command = ["make", "-C", str(sources() / "avr"), f"BOARD={name}", f"BUILD={folder}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -123,7 +172,9 @@ def flash_command(built: Built, port: str) -> list[str]:
 
 def flash(built: Built, port: str) -> None:
     """Put a firmware on the board at a serial port; raises :class:`FirmwareTrouble`."""
-    _need("avrdude", "avrdude")
+    require(FLASHING)
+    if Path(port).exists() and not os.access(port, os.R_OK | os.W_OK):
+        raise FirmwareTrouble(f"{port}: no permission. {JOIN_GROUP}")
     done = subprocess.run(flash_command(built, port), capture_output=True, text=True, check=False)
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
@@ -147,8 +198,3 @@ def ask(port: str, baud: int) -> Capabilities:
 def matches(capabilities: Capabilities) -> bool:
     """True when the board runs the firmware that came with this program."""
     return capabilities.firmware_version == FIRMWARE_VERSION
-
-
-def _need(program: str, packages: str) -> None:
-    if shutil.which(program) is None:
-        raise FirmwareTrouble(f"{program} is not installed: sudo apt install {packages}")

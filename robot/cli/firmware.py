@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from robot.cli.groups import Listing
+from robot.cli.interactive import require_terminal
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option
-from robot.firmware import BOARDS, Built, ask, build, flash, matches
+from robot.cli.output import emit, json_option, note
+from robot.firmware import (
+    BOARDS,
+    BUILDING,
+    FLASHING,
+    Built,
+    FirmwareTrouble,
+    ask,
+    board_for,
+    build,
+    flash,
+    matches,
+    require,
+)
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.outcomes import ExitCode
+from robot.serial_ports import SerialPort, serial_ports
+from robot.settings import load_profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,15 +72,27 @@ def build_command(board: str | None, as_json: bool) -> int:
 
 
 @firmware.command(name="flash")
-@click.option("--board", type=click.Choice(list(BOARDS)), required=True, help="uno or mega.")
-@click.option("--port", required=True, help="Serial port, see /dev/serial/by-id.")
+@click.option(
+    "--board",
+    type=click.Choice(list(BOARDS)),
+    help="uno (also Nano) or mega; without it what shows itself at the port, or the robot's.",
+)
+@click.option("--port", help="Serial port; without it the only board there is, or one you choose.")
+@click.option("--robot", "profile", help="The robot whose board it is: a profile.")
 @json_option
-def flash_command(board: str, port: str, as_json: bool) -> int:
-    """Build the firmware and put it on the board at PORT."""
-    built = build(board)
-    flash(built, port)
+def flash_command(board: str | None, port: str | None, profile: str | None, as_json: bool) -> int:
+    """Build the firmware and put it on the board: the only one there is, unless you name one.
+
+    What cannot be found out is asked for on a terminal.
+    """
+    needed = board_for(load_profile(profile)) if profile else None
+    require([*BUILDING, *FLASHING])
+    at = choose_port(serial_ports(), port)
+    name = board or choose_board(at, needed)
+    built = build(name)
+    flash(built, at.device)
     if as_json:
-        emit({"board": board, "port": port, "version": FIRMWARE_VERSION})
+        emit({"board": name, "port": at.device, "version": FIRMWARE_VERSION})
     else:
         click.secho(f"Firmware {FIRMWARE_VERSION} is on the {built.board.title}.", fg="green")
     return ExitCode.DONE
@@ -95,6 +123,53 @@ def version(port: str, baud: int, as_json: bool) -> int:
                 f"Expected {FIRMWARE_VERSION}: cubist firmware flash --port {port}", fg="yellow"
             )
     return ExitCode.DONE if right else ExitCode.NO
+
+
+def choose_port(ports: Sequence[SerialPort], named: str | None) -> SerialPort:
+    """The port of this name, else the only one with a board, else the one a person chooses.
+
+    Raises :class:`FirmwareTrouble` that names the ports there are, or ``UsageError`` where several
+    boards are connected and nobody can be asked.
+    """
+    if named is not None:
+        device = str(Path(named).resolve())  # /dev/serial/by-id holds links
+        return next((port for port in ports if port.device == device), SerialPort(named, "a port"))
+    boards = [port for port in ports if port.may_be_board]
+    if not boards:
+        others = ", ".join(map(str, ports)) or "none"
+        raise FirmwareTrouble(
+            f"no board found; serial ports here: {others}. Plug the board in by USB, with a cable "
+            "that has data lines, or name its port with --port."
+        )
+    if len(boards) == 1:
+        note(f"Board at {boards[0]}")
+        return boards[0]
+    listed = [f"{number}: {port}" for number, port in enumerate(boards, 1)]
+    require_terminal(f"several boards are connected, choose with --port: {', '.join(listed)}")
+    note("\n".join(listed))
+    chosen = click.prompt("Which board", type=click.IntRange(1, len(boards)), err=True)
+    return boards[int(chosen) - 1]
+
+
+def choose_board(port: SerialPort, needed: str | None) -> str:
+    """The kind of board at a port: as it shows itself, as the robot needs it, or as a person says.
+
+    Raises :class:`FirmwareTrouble` where the first two differ, ``UsageError`` where neither is
+    known and nobody can be asked.
+    """
+    if port.board and needed and port.board != needed:
+        raise FirmwareTrouble(
+            f"{port} is {BOARDS[port.board].title}, the robot needs {BOARDS[needed].title}. "
+            "Choose another --port, or another --robot."
+        )
+    known = port.board or needed
+    if known:
+        return known
+    require_terminal(f"{port} does not show which board it is, say --board uno or --board mega")
+    kinds = click.Choice(list(BOARDS))
+    titles = ", ".join(f"{board.name}: {board.title}" for board in BOARDS.values())
+    answer: str = click.prompt(f"Which board is it ({titles})", type=kinds, err=True)
+    return answer
 
 
 def _report(built: Built, as_json: bool) -> None:

@@ -77,11 +77,16 @@ async def running(
 
 def executable(name: str) -> str:
     """The path of a program installed with Cubist; :class:`DemoFault` when it is not there."""
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if beside.is_file() else shutil.which(name)
+    found = find_executable(name)
     if found is None:
         raise DemoFault(f"{name} is not installed; run `make build` in the checkout")
     return found
+
+
+def find_executable(name: str) -> str | None:
+    """The path of a program installed with Cubist; None when it is not there."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.is_file() else shutil.which(name)
 
 
 def _end_with_parent() -> Callable[[], None]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from robot import firmware
-from robot.demo.children import executable
+from robot.demo.children import DemoFault, executable, find_executable
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo, Stepper
 
-LAST_UNO_PIN = 19
+SIMULATING = ("libsimavr-dev", "libelf-dev")
+"""Debian packages with which the build makes the simulation of the AVR."""
 MAIN_LOOP = "firmware_poll"
 """What the main loop of the firmware calls; it hangs there when told to."""
 
@@ -17,25 +15,27 @@ MAIN_LOOP = "firmware_poll"
 def firmware_command(kind: str, profile: RobotProfile) -> list[str]:
     """The program and its own options for ``kind`` ``host`` or ``avr``.
 
-    Raises :class:`DemoFault` when it is not installed, and what :func:`robot.firmware.build` does.
+    Raises :class:`DemoFault` that says what to install, and what :func:`robot.firmware.build` does.
     """
+    if kind == "avr":
+        _require_simulation()
     program = executable(f"cubist-firmware-{kind}")
     if kind == "host":
         return [program]
-    board = board_for(profile)
+    board = firmware.board_for(profile)
     elf = firmware.build(board).elf
     hang = ["--hang-at", f"{firmware.address(elf, MAIN_LOOP):#x}"]
     return [program, "--board", board, "--elf", str(elf), *hang]
 
 
-def board_for(profile: RobotProfile) -> Literal["uno", "mega"]:
-    """``uno``, or ``mega`` where the profile asks for it or has more pins than an Uno."""
-    pins = [
-        pin
-        for actuator in profile.actuators.values()
-        if isinstance(actuator, Servo | Stepper)
-        for pin in actuator.pins.model_dump().values()
-        if pin is not None
-    ]
-    needs_mega = profile.firmware.target == "atmega2560" or max(pins, default=0) > LAST_UNO_PIN
-    return "mega" if needs_mega else "uno"
+def _require_simulation() -> None:
+    """All that is missing at once: what builds the AVR's program and what simulates it."""
+    built = find_executable("cubist-firmware-avr") is not None
+    packages = [*firmware.missing(firmware.BUILDING), *(() if built else SIMULATING)]
+    if not packages:
+        return
+    again = "" if built else " && make build"
+    raise DemoFault(
+        "the AVR's own program cannot be simulated: not everything it needs is installed. In the "
+        f"checkout:\n  sudo apt install {' '.join(packages)}{again}"
+    )

@@ -24,6 +24,9 @@ from robot.storage import StorageError
 NOBODY = 65534
 
 
+pytestmark = pytest.mark.quick
+
+
 @pytest.fixture
 async def path(
     conductor: Conductor, fake: Any, maintenance_of: Any, short_folder: Path

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from robot.demo.firmware import board_for
+from robot.firmware import board_for
 from robot.settings import load_profile
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("profile", "board"), [("cubotino", "uno"), ("mindcuber", "uno"), ("six-motor", "mega")]
 )
@@ -34,6 +34,4 @@ def test_the_board_has_the_pins(profile: str, board: str) -> None:
 def test_the_real_program_solves_a_cube(
     start_demo: StartDemo, solved: Solved, profile: str
 ) -> None:
-    if shutil.which("avr-gcc") is None:
-        pytest.skip("avr-gcc is not installed (Debian: gcc-avr avr-libc)")
     solved(start_demo("--robot", profile, "--firmware", "avr", "--speed", "2"))

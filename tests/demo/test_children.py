@@ -16,6 +16,8 @@ import pytest
 from robot.demo.children import Child, DemoFault, executable, running
 from robot.demo.session import unless_ended
 
+pytestmark = pytest.mark.quick
+
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 _IGNORE = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 STUBBORN = [sys.executable, "-c", f"{_IGNORE}; print('ready', flush=True); time.sleep(600)"]

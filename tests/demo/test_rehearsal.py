@@ -4,7 +4,6 @@ says what is wrong, and after the remedy the same cube is solved by looking at i
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -204,7 +203,7 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
 @pytest.mark.parametrize(
     ("deed", "named"),
     [
-        (reset, ["reset"]),
+        pytest.param(reset, ["reset"], marks=pytest.mark.quick),
         (hang, ["hung"]),
         (stop_the_host, []),
         (unplug, ["link-lost"]),
@@ -212,8 +211,6 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
     ],
 )
 def test_the_real_program_on_the_chip(deed: Callable[[Rehearsal], None], named: list[str]) -> None:
-    if shutil.which("avr-gcc") is None:
-        pytest.skip("avr-gcc is not installed (Debian: gcc-avr avr-libc)")
     with rehearsal("sensors", Mishap(deed, after_s=EARLY_S), firmware="avr") as r:
         verdict = r.solve()
         assert_solved(verdict)
@@ -221,8 +218,6 @@ def test_the_real_program_on_the_chip(deed: Callable[[Rehearsal], None], named: 
 
 
 def test_an_emergency_stop_on_the_chip() -> None:
-    if shutil.which("avr-gcc") is None:
-        pytest.skip("avr-gcc is not installed (Debian: gcc-avr avr-libc)")
     mishap = Mishap(corrupted_emergency_stops, after_s=EARLY_S)
     with rehearsal("sensors", mishap, firmware="avr") as r:
         assert r.solve().fault == "emergency-stop"

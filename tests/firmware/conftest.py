@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from robot.firmware import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
@@ -30,14 +31,12 @@ def checked(*command: str | Path) -> str:
 
 @pytest.fixture(scope="session")
 def fuzzer() -> Path:
-    """The fuzzing target as a libFuzzer program; needs clang."""
-    if shutil.which("clang") is None:
-        pytest.skip("clang is not installed (Debian packages clang, libclang-rt-dev)")
-    build = BUILD / "firmware-fuzz"
+    """The fuzzing target as a libFuzzer program; clang is there, `make test` sees to it."""
+    folder = BUILD / "firmware-fuzz"
     compiler = "-DCMAKE_C_COMPILER=clang"
-    checked(tool("cmake"), "-S", FIRMWARE, "-B", build, compiler, "-DCUBIST_FIRMWARE_TESTS=ON")
-    checked(tool("cmake"), "--build", build, "--target", "fuzz_link")
-    return build / "fuzz_link"
+    checked(tool("cmake"), "-S", FIRMWARE, "-B", folder, compiler, "-DCUBIST_FIRMWARE_TESTS=ON")
+    checked(tool("cmake"), "--build", folder, "--target", "fuzz_link")
+    return folder / "fuzz_link"
 
 
 @pytest.fixture(scope="session")
@@ -52,12 +51,4 @@ def unit_tests() -> Path:
 @pytest.fixture(scope="session")
 def avr_elf() -> Callable[[str], Path]:
     """Builds the firmware of a board, ``uno`` or ``mega``, and tells where it is."""
-    if shutil.which("avr-gcc") is None:
-        pytest.skip("avr-gcc is not installed (Debian packages gcc-avr, avr-libc)")
-
-    def build(board: str) -> Path:
-        folder = BUILD / f"firmware-{board}"
-        checked("make", "-C", FIRMWARE / "avr", f"BOARD={board}", f"BUILD={folder}")
-        return folder / "cubist.elf"
-
-    return build
+    return lambda board: build(board).elf

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 FLASH_BYTES = 28 * 1024
 STATIC_RAM_BYTES = 1600
 

@@ -64,6 +64,7 @@ async def recovers(link: Link, board: Rig) -> None:
     assert len(board.pins.rises(STEP_PIN)) - before == 400
 
 
+@pytest.mark.quick
 async def test_overlapping_turns_take_exactly_their_time(link: Link, uno: Rig) -> None:
     slew = servo_slew("lid", 1500, 1000, 400_001)
     move = stepper_move("pusher", 0, 400, LIMITS, settle_us=3)

@@ -1,0 +1,141 @@
+"""``cubist firmware flash``: finds the board, asks where it cannot, names what is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from robot import firmware
+from robot.cli import firmware as command
+from robot.cli.firmware import choose_board, choose_port
+from robot.demo.children import DemoFault
+from robot.demo.firmware import firmware_command
+from robot.firmware import FirmwareTrouble, board_for
+from robot.serial_ports import ADAPTERS, ARDUINO, SerialPort
+from robot.settings import load_profile
+
+UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
+MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
+CLONE = SerialPort("/dev/ttyUSB0", "USB Serial", 0x1A86, 0x7523)
+MODEM = SerialPort("/dev/ttyUSB5", "LTE modem", 0x12D1, 0x1506)
+BUILT_IN = SerialPort("/dev/ttyS0", "n/a")
+RULES = Path(__file__).resolve().parents[2] / "systemd" / "70-cubist.rules"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody sits there."""
+    monkeypatch.setattr(command, "require_terminal", lambda otherwise: None)
+
+
+@pytest.fixture
+def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a stand-in for avrdude writes what it was asked for."""
+    told = tmp_path / "told"
+    (tmp_path / "avrdude").write_text(f'#!/bin/sh\necho "$@" >{told}\n')
+    (tmp_path / "avrdude").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return told
+
+
+def flashed(*arguments: str, ports: Sequence[SerialPort], answers: str = "") -> Any:
+    """Run the command on a computer with these ports."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "serial_ports", lambda: ports)
+        return CliRunner().invoke(command.firmware, ["flash", *arguments], input=answers)
+
+
+def test_the_only_board_is_found_and_recognised(avrdude: Path) -> None:
+    done = flashed(ports=[BUILT_IN, MODEM, MEGA])
+    assert done.exception is None, done.output
+    words = avrdude.read_text().split()
+    assert {"/dev/ttyACM1", "atmega2560", "wiring"} <= set(words)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_who_sits_at_a_terminal_is_asked_for_port_and_board(avrdude: Path) -> None:
+    done = flashed(ports=[UNO, CLONE], answers="2\nmega\n")
+    assert done.exception is None, done.output
+    assert "1: /dev/ttyACM0 (Arduino Uno)\n2: /dev/ttyUSB0 (USB Serial)" in done.output
+    assert {"/dev/ttyUSB0", "atmega2560"} <= set(avrdude.read_text().split())
+
+
+def test_without_a_terminal_what_must_be_said_is_named() -> None:
+    with pytest.raises(click.UsageError, match=r"--port: 1: /dev/ttyACM0 \(Arduino Uno\), 2: "):
+        choose_port([UNO, CLONE], None)
+    with pytest.raises(click.UsageError, match="say --board uno or --board mega"):
+        choose_board(CLONE, None)
+
+
+def test_no_board_is_no_guess() -> None:
+    found = r"/dev/ttyS0 \(n/a\), /dev/ttyUSB5 \(LTE modem\)"
+    with pytest.raises(FirmwareTrouble, match=f"no board found; serial ports here: {found}"):
+        choose_port([BUILT_IN, MODEM], None)
+
+
+def test_a_port_named_by_a_link_is_recognised(tmp_path: Path) -> None:
+    port = SerialPort(str(tmp_path / "ttyACM7"), "Arduino Uno", 0x2341, 0x0043)
+    link = tmp_path / "usb-Arduino"
+    link.symlink_to(port.device)
+    assert choose_port([CLONE, port], str(link)) == port
+    assert choose_port([CLONE, port], "/dev/ttyAMA0").device == "/dev/ttyAMA0"
+
+
+@pytest.mark.parametrize(
+    ("robot", "port", "board"),
+    [("cubotino", CLONE, "uno"), ("six-motor", CLONE, "mega"), ("cubotino", UNO, "uno")],
+)
+def test_an_adapter_does_not_tell_the_robot_does(robot: str, port: SerialPort, board: str) -> None:
+    assert choose_board(port, board_for(load_profile(robot))) == board
+
+
+def test_another_board_than_the_robot_s_is_refused() -> None:
+    with pytest.raises(FirmwareTrouble, match="is Arduino Uno or Nano, the robot needs Arduino M"):
+        choose_board(UNO, board_for(load_profile("six-motor")))
+
+
+def test_the_ports_udev_names_are_those_that_are_looked_at() -> None:
+    [listed] = re.findall(r'ENV\{ID_USB_VENDOR_ID\}=="([^"]+)"', RULES.read_text())
+    assert {int(vendor, 16) for vendor in listed.split("|")} == {*ARDUINO, *ADAPTERS}
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A computer with none of the tools."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(firmware, "AVR_HEADER", tmp_path / "none")
+
+
+@pytest.mark.usefixtures("bare")
+def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
+    trouble = flashed(ports=[UNO]).exception
+    assert isinstance(trouble, FirmwareTrouble)
+    assert str(trouble).splitlines()[-1] == "  sudo apt install make gcc-avr avr-libc avrdude"
+
+
+@pytest.mark.usefixtures("bare")
+def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robot.demo.firmware.find_executable", lambda name: None)
+    with pytest.raises(DemoFault) as caught:
+        firmware_command("avr", load_profile("cubotino"))
+    packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
+    assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
+
+
+def test_a_port_that_may_not_be_used_names_the_group(
+    tmp_path: Path, avrdude: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = tmp_path / "tty"
+    port.touch()
+    # Root may use any.
+    monkeypatch.setattr(os, "access", lambda path, *_: str(path) != str(port))
+    with pytest.raises(FirmwareTrouble, match="sudo usermod -aG dialout"):
+        firmware.flash(firmware.Built(firmware.BOARDS["uno"], port, port, 1, 1), str(port))
+    assert not avrdude.exists()
