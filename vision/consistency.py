@@ -1,225 +1,268 @@
-"""Scans that do not fit together: faces turned, swapped, seen twice or misaligned.
+"""Scans that do not fit together: pictures turned, exchanged or mirrored, seen twice, misaligned.
 
-A cube is so constrained that five good faces nearly settle the sixth. Turned and swapped faces are
-found by trying them all: a bound from the pieces slot by slot for every way to turn the six faces,
-then the exact cost of the most promising ones.
+A cube is so constrained that five good faces nearly settle the sixth. What may have happened to the
+pictures is found by trying it all: a bound from the pieces slot by slot for every way to turn the
+six pictures in each of the 30 essentially different orders, then the exact cost of the most
+promising ones. The 48 ways to hold or mirror the cube cost the same; the priors tell them apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.arrangements import (
+    Explanation,
+    all_turns,
+    held_stickers,
+    least_priors,
+    priors,
+    symmetries,
+    turned_cells,
+)
 from vision.assign import ranked_cubes, relaxed_cost
 from vision.assign_orbits import Orbit, orbits
 from vision.assign_soft import anything
 from vision.colours import LightFeatures
-from vision.models import Observations
-from vision.schemes import known_orders, schemes
+from vision.models import CubeModel, Observations
+from vision.schemes import is_held, known_orders, scheme_costs, schemes
 from vision.starts import centres, estimated, starts
-from vision.sticker_colours import FACES, FaceColours, StickerColours
+from vision.sticker_colours import FACES, StickerColours
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_TURNED_COST = 4.0
-"""Log odds against a face having been turned in the scan."""
-_SWAPPED_COST = 6.0
-"""Log odds against two faces having been swapped."""
-_UNIQUE = 8.0
+UNIQUE = 6.0
 """Log odds by which an explanation must beat all that lead to another cube."""
-_CANDIDATES = 40
-"""How many of the explanations with the best bounds are looked at exactly."""
+_CANDIDATES = 400
+"""How many ways to put the pictures right, those with the best bounds, are looked at."""
+_EXACT = 64
+"""How many of them get their exact cost before it is left open which is best."""
 _SAME_FACE = 0.15
 """Largest mean difference, in log light, between two looks at the same face."""
-_TURNS = ("", "a quarter turn clockwise", "half a turn", "a quarter turn counterclockwise")
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
-    """Where each face's picture belongs: face ``p`` is picture ``source[p]`` turned back.
+class Explained:
+    """The likeliest explanation of a scan, and how far it leads.
 
-    ``turns`` int[6] are the quarter turns clockwise by which the picture of face ``p`` was turned.
+    ``lead`` are the log odds against ``rival``, the best explanation that leads to another cube
+    (:data:`UNIQUE` where there is none near; 0 where not all could be weighed). ``as_it_came``
+    says that the scan with nothing put right leads to the same cube.
     """
 
-    source: tuple[int, ...]
-    turns: tuple[int, ...]
+    best: Explanation
+    lead: float
+    rival: Explanation | None
+    as_it_came: bool
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What was wrong with the scan, one sentence each."""
-        swapped = [FACES[i] for i, origin in enumerate(self.source) if origin != i]
-        told = [f"faces {' and '.join(swapped)} were swapped"] if swapped else []
-        for face, turn in zip(FACES, self.turns, strict=True):
-            if turn:
-                told.append(f"face {face} was seen {_TURNS[turn]} from how it should be")
-        return tuple(told)
-
-    @property
-    def prior(self) -> float:
-        """Log odds against it before looking."""
-        turned = sum(turn != 0 for turn in self.turns)
-        swapped = any(origin != i for i, origin in enumerate(self.source))
-        return _TURNED_COST * turned + _SWAPPED_COST * swapped
-
-    def stickers(self, size: int) -> Ints:
-        """The sticker in the scan that is each sticker of the cube, int[6 * size**2]."""
-        cells = _turned_cells(size)
-        parts = [
-            origin * size * size + cells[turn]
-            for origin, turn in zip(self.source, self.turns, strict=True)
-        ]
-        return np.concatenate(parts)
-
-    def applied(self, colours: StickerColours) -> StickerColours:
-        """The scan put right."""
-        cells = _turned_cells(colours.size)
-        faces = {}
-        for i, face in enumerate(FACES):
-            look = colours.face(FACES[self.source[i]])
-            faces[face] = _reordered(look, cells[self.turns[i]])
-        return StickerColours.of_faces(faces)
+    def sure(self) -> bool:
+        """Whether nothing else comes near."""
+        return self.lead >= UNIQUE
 
 
-def _reordered(look: FaceColours, cells: Ints) -> FaceColours:
-    return replace(
-        look,
-        linear_rgb=look.linear_rgb[cells],
-        spread=look.spread[cells],
-        saturated=look.saturated[cells],
-        valid=look.valid[cells],
-        positions=None if look.positions is None else look.positions[cells],
-    )
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """The pictures in one order, not turned yet.
+
+    ``source`` int[6] is the picture of every face, ``colours`` int[6] the colour (cluster) of every
+    letter, ``against`` float[48] the log odds against the colours standing so on the cube, held or
+    mirrored in each way.
+    """
+
+    source: Ints
+    colours: Ints
+    against: Floats
 
 
-@cache
-def _turned_cells(size: int) -> Ints:
-    """Cell seen in place of each cell of a face turned 0..3 quarters clockwise, int[4, N * N]."""
-    grid = np.arange(size * size).reshape(size, size)
-    # rot90 turns counterclockwise: it undoes what the scan did.
-    return np.stack([np.rot90(grid, turn).ravel() for turn in range(4)]).astype(np.intp)
+def explained(colours: StickerColours, scheme: str | None = None) -> Explained:
+    """The likeliest way in which the pictures make a legal cube.
 
-
-def only_explanation(colours: StickerColours, scheme: str | None = None) -> Explanation | None:
-    """The one way to turn or swap faces that makes a legal cube of the scan.
-
-    On even sizes swaps are told only for the usual colours (on the faces URFDLB as ``scheme``
-    says, where given). None when the scan as it is does as well, when nothing does, or when several
-    cubes would.
+    On even sizes exchanged pictures are told only for the usual colours (on the faces URFDLB as
+    ``scheme`` says, where given).
     """
     size = colours.size
-    cost, orders = _unconstrained(colours, scheme)
-    best: dict[bytes, tuple[float, Explanation]] = {}
-    ranked = sorted(_bounded(cost, orders, size), key=lambda pair: pair[0])[:_CANDIDATES]
-    for bound, explanation in ranked:
-        if best and bound > min(total for total, _ in best.values()) + _UNIQUE:
-            break
-        total, letters = _cheapest(cost, orders, explanation, size)
-        key = letters.tobytes()
-        if key not in best or total < best[key][0]:
-            best[key] = (total, explanation)
-    (first, winner), *others = sorted(best.values(), key=lambda pair: pair[0])
-    unique = all(total > first + _UNIQUE for total, _ in others)
-    return winner if unique and winner.prior > 0 else None
+    seen = Observations(LightFeatures.of(colours), size)
+    model = _unconstrained(seen)
+    return _searched(seen.evidence(model).cost, _orders(seen, model, scheme), size)
 
 
-def _unconstrained(colours: StickerColours, scheme: str | None) -> tuple[Floats, list[Ints] | None]:
-    """Cost of the colours on the stickers, estimated without knowing which pieces there are.
-
-    With it, on even sizes, the schemes the colours can stand in if that is known.
-    """
-    seen = Observations(LightFeatures.of(colours), colours.size)
-    middles = centres(colours.size)
+def _unconstrained(seen: Observations) -> CubeModel:
+    """The colours of the stickers, estimated without knowing which pieces there are."""
+    middles = centres(seen.size)
     values = seen.features.values
     start = seen.start(values[middles]) if len(middles) else next(starts(seen, None))
-    model = estimated(seen, start, anything(colours.size))
-    orders = None if len(middles) else known_orders(model.mean, seen.features, scheme)
-    return seen.evidence(model).cost, orders
+    return estimated(seen, start, anything(seen.size))
 
 
-def _orders(orders: list[Ints] | None, source: tuple[int, ...], size: int) -> list[Ints]:
-    """Colours of the letters to be tried when pictures come from ``source``."""
-    if size % 2:
-        return [np.array(source, dtype=np.intp)]
-    return list(schemes()) if orders is None else orders
+def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
+    """The essentially different orders of the pictures, with what their colours may stand for."""
+    if seen.size % 2:
+        # The pictures' centres name the colours.
+        likely = scheme_costs(model.mean, seen.features, scheme)
+        return [_Order(order, order, likely(order[symmetries().face])) for order in schemes()]
+    plain, mirrored = _plain_and_mirrored()
+    known = known_orders(model.mean, seen.features, scheme)
+    if known is None:
+        return [_Order(s, c, np.zeros(48)) for s in (plain, mirrored) for c in schemes()]
+    both = [(c, _unless_held(c, known)) for c in known]
+    both_mirrored = [(c[mirrored], _unless_held(c[mirrored], known)) for c in known]
+    found = [_Order(s, c, against) for s in schemes() for c, against in both]
+    return found + [_Order(mirrored, c, against) for c, against in both_mirrored]
 
 
-def _bounded(
-    cost: Floats, orders: list[Ints] | None, size: int
-) -> Iterator[tuple[float, Explanation]]:
-    """Explanations with a lower bound of their cost, prior included."""
-    plain = tuple(range(6))
-    swaps = [tuple({a: b, b: a}.get(i, i) for i in plain) for a, b in combinations(plain, 2)]
-    # Without centres or a known scheme a swap cannot be told from other colours.
-    tells_swaps = size % 2 == 1 or orders is not None
-    for source in [plain, *swaps] if tells_swaps else [plain]:
-        for order in _orders(orders, source, size):
-            bounds = _bounds(_by_face(cost, source, order, size), size)
-            for index in np.argsort(bounds, axis=None)[:_CANDIDATES].tolist():
-                turns = tuple(int(turn) for turn in np.unravel_index(index, bounds.shape))
-                explanation = Explanation(source, turns)
-                yield float(bounds[turns]) + explanation.prior, explanation
+def _plain_and_mirrored() -> tuple[Ints, Ints]:
+    ways = symmetries()
+    return np.arange(6, dtype=np.intp), ways.face[ways.mirrors][0]
 
 
-def _by_face(cost: Floats, source: tuple[int, ...], order: Ints, size: int) -> Floats:
-    """Cost float[6, 4, N * N, 6] of every letter on every cell of each face turned each way."""
-    pictures: Floats = cost.reshape(6, size * size, 6)[np.array(source)][:, :, order]
-    return pictures[:, _turned_cells(size)]
+def _unless_held(colours: Ints, known: list[Ints]) -> Floats:
+    """0 for the ways to hold a cube in which its colours are known, else infinite; float[48]."""
+    held = [is_held(order, known) for order in colours[symmetries().face]]
+    return np.where(held, 0.0, np.inf)
 
 
-def _bounds(by_face: Floats, size: int) -> Floats:
-    """Least cost of the pieces, each slot on its own, for all turns of the faces: float[4] * 6."""
-    total = np.zeros((4,) * 6)
+def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
+    """The best explanation and its rival from the cost of every colour on every sticker."""
+    best: dict[bytes, tuple[float, Explanation]] = {}
+    plain = b""
+    leader, complete = np.inf, False
+    candidates, beyond = _candidates(cost, orders, size)
+    for done, (bound, order, turns) in enumerate(candidates):
+        complete = min(bound, beyond) > leader + UNIQUE
+        if complete or done == _EXACT:
+            break
+        for total, cube, explanation in _decided(cost, order, turns, size):
+            leader = min(leader, total)
+            if cube not in best or total < best[cube][0]:
+                best[cube] = (total, explanation)
+            if explanation.prior == 0:
+                plain = cube
+    (cube, (first, winner)), *others = sorted(best.items(), key=lambda item: item[1][0])
+    rival = others[0][1][1] if others and others[0][1][0] - first < UNIQUE else None
+    lead = min(UNIQUE, others[0][1][0] - first) if others else UNIQUE
+    return Explained(winner, lead if complete else 0.0, rival, cube == plain)
+
+
+def _candidates(
+    cost: Floats, orders: list[_Order], size: int
+) -> tuple[list[tuple[float, _Order, tuple[int, ...]]], float]:
+    """The likeliest ways to put the pictures right, in order, with lower bounds of their cost,
+    prior included; and a lower bound for all others.
+    """
+    bounds = _bounds(cost, orders, size) + _centre_cost(cost, size)
+    least = [least_priors(tuple(order.source.tolist()), order.against) for order in orders]
+    rough = (bounds + np.stack(least)).ravel()
+    ranked = np.argpartition(rough, _CANDIDATES)
+    beyond = float(rough[ranked[_CANDIDATES]])
+    ranked = ranked[:_CANDIDATES]
+    which, way = np.divmod(ranked, bounds.shape[1])
+    turns = all_turns()[way]
+    source = np.array([order.source for order in orders])[which]
+    against = np.array([order.against for order in orders])[which]
+    full = bounds.ravel()[ranked] + _all_priors(source, turns, against).min(axis=1)
+    found = [
+        (float(full[i]), orders[which[i]], tuple(turns[i].tolist()))
+        for i in np.argsort(full, kind="stable").tolist()
+    ]
+    return found, beyond
+
+
+def _all_priors(source: Ints, turns: Ints, against: Floats) -> Floats:
+    """Log odds float[n, 48] against explanations int[n, 6] held and mirrored in every way."""
+    held, turned = symmetries().equivalents(source, turns)
+    return priors(held, turned, symmetries().mirrors) + against
+
+
+def _decided(
+    cost: Floats, order: _Order, turns: tuple[int, ...], size: int
+) -> list[tuple[float, bytes, Explanation]]:
+    """Exact costs of the explanations worth it, keys of the cubes they lead to, and themselves."""
+    seen = Explanation(tuple(order.source.tolist()), turns).stickers(size)
+    cube = ranked_cubes(cost[seen][:, order.colours], size, 1)[0]
+    source, turned = np.array([order.source]), np.array([turns])
+    against = _all_priors(source, turned, order.against)[0]
+    (sources,), (ways,) = symmetries().equivalents(source, turned)
+    found = []
+    for i in np.flatnonzero(against < against.min() + UNIQUE).tolist():
+        mirrored = bool(symmetries().mirrors[i])
+        explanation = Explanation(tuple(sources[i].tolist()), tuple(ways[i].tolist()), mirrored)
+        letters = cube.letters[held_stickers(size)[i]]
+        # Where the first sticker of the same colour is tells cubes apart, whatever their letters.
+        _, first, same = np.unique(letters, return_index=True, return_inverse=True)
+        found.append((cube.cost + float(against[i]), first[same].tobytes(), explanation))
+    return found
+
+
+def _centre_cost(cost: Floats, size: int) -> float:
+    """What the centres cost whatever happened to the pictures: turning and exchanging them leaves
+    every centre in its orbit or, mirrored, in the orbit of its mirror image.
+    """
+    return relaxed_cost(cost, [o for o in orbits(size) if o.kind in ("centre", "fixed")])
+
+
+def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
+    """Least cost of the pieces but centres, each slot on its own, for pictures in so many orders
+    and turned in all ways, float[orders, 4096].
+    """
+    pictures = cost.reshape(6, size * size, 6)
+    letters = np.stack([pictures[order.source][:, :, order.colours] for order in orders])
+    # Cost of every letter on every cell of each face turned each way.
+    by_face = letters[:, :, turned_cells(size)]
+    # Slots of the same faces are summed first: corners, with the edges of their first two faces.
+    edges: dict[tuple[int, ...], Floats] = {}
+    corners: dict[tuple[int, ...], Floats] = {}
     for orbit in orbits(size):
         if orbit.kind not in ("centre", "fixed"):
+            table = corners if orbit.kind == "corner" else edges
             faces = orbit.facelets // size**2
             for slot, least in zip(faces, _slot_bounds(by_face, orbit, size), strict=True):
-                shape = [4 if face in slot else 1 for face in range(6)]
-                total += least.transpose(np.argsort(slot)).reshape(shape)
-    return total
+                axes = np.argsort(slot)
+                key = tuple(slot[axes].tolist())
+                table[key] = table.get(key, 0.0) + least.transpose(0, *(1 + axes))
+    total = np.zeros((len(orders),) + (4,) * 6)
+    for corner, least in corners.items():
+        beside = [pair for pair in edges if set(pair) < set(corner)]
+        both = sum((_spread(edges.pop(pair), pair, corner) for pair in beside), least)
+        total += _spread(both, corner, tuple(range(6)))
+    return total.reshape(len(orders), -1)
+
+
+def _spread(table: Floats, faces: tuple[int, ...], over: tuple[int, ...]) -> Floats:
+    """A table float[orders, 4, ...] of the turns of ``faces`` with axes for those of ``over``."""
+    return table.reshape(len(table), *[4 if face in faces else 1 for face in over])
 
 
 def _slot_bounds(by_face: Floats, orbit: Orbit, size: int) -> Floats:
-    """Least cost of each slot's piece for the turns of the slot's faces, float[slots, 4, ...]."""
+    """Least cost of each slot's piece for the turns of the slot's faces,
+    float[slots, orders, 4, ...].
+    """
     faces, cells = np.divmod(orbit.facelets, size * size)
     slots = len(faces)
-    # Axes: slots, turns of the slot's faces, then patterns.
-    shown: Floats = np.zeros((slots, len(orbit.patterns)))
+    # Axes: slots, orders, turns of the slot's faces, then patterns.
+    shown: Floats = np.zeros((slots, len(by_face), len(orbit.patterns)))
     for j, letters in enumerate(orbit.patterns.T):
-        letter_cost = by_face[faces[:, j], :, cells[:, j]][:, :, letters]
-        shown = shown[..., None, :] + letter_cost.reshape(slots, *[1] * j, 4, -1)
+        letter_cost = by_face[:, faces[:, j], :, cells[:, j]][..., letters]
+        shown = shown[..., None, :] + letter_cost.reshape(slots, -1, *[1] * j, 4, len(letters))
     return np.asarray(shown.min(axis=-1))
-
-
-def _cheapest(
-    cost: Floats, orders: list[Ints] | None, explanation: Explanation, size: int
-) -> tuple[float, Ints]:
-    """Cost of the best legal cube under an explanation, and the cube's colours.
-
-    The colours come in the letters of the centres, or numbered by cluster on even sizes.
-    """
-    turned = cost[explanation.stickers(size)]
-    tried = _orders(orders, explanation.source, size)
-    pieces = [orbit for orbit in orbits(size) if orbit.kind not in ("centre", "fixed")]
-    order = min(tried, key=lambda colours: relaxed_cost(turned[:, colours], pieces))
-    best = ranked_cubes(turned[:, order], size, 1)[0]
-    return best.cost + explanation.prior, order[best.letters]
 
 
 def odd_face(colours: StickerColours) -> str:
     """The face without which the rest is nearest to a legal cube."""
     size = colours.size
-    cost, orders = _unconstrained(colours, None)
+    seen = Observations(LightFeatures.of(colours), size)
+    model = _unconstrained(seen)
+    cost = seen.evidence(model).cost
+    orders = known_orders(model.mean, seen.features) if size % 2 == 0 else [np.arange(6)]
     strain = []
     for face in FACES:
         rest = cost.copy()
         rest[colours.face_slice(face)] = 0.0
-        tried = _orders(orders, tuple(range(6)), size)
+        tried = list(schemes()) if orders is None else orders
         least = min(relaxed_cost(rest[:, order], orbits(size)) for order in tried)
         strain.append(least - rest.min(axis=1).sum())
     return FACES[int(np.argmin(strain))]
@@ -231,7 +274,7 @@ def repeated_face(colours: StickerColours) -> tuple[str, str] | None:
     size = colours.size
     looks = features.values.reshape(6, size * size, 3)
     for a, b in combinations(range(6), 2):
-        for cells in _turned_cells(size):
+        for cells in turned_cells(size):
             difference = looks[a] - looks[b][cells]
             difference = difference - difference.mean()
             if np.abs(difference).mean() < _SAME_FACE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from solver.cube import Cube, from_facelets
 from solver.errors import CubistError
 from solver.pocket import PocketCube
+from vision.arrangements import Explanation
 from vision.colours import ColourReferences
-from vision.consistency import Explanation, odd_face, only_explanation, repeated_face
+from vision.consistency import Explained, explained, odd_face, repeated_face
 from vision.decision import Decision, decide
-from vision.schemes import is_held, known_orders, usual_naming
+from vision.schemes import is_held, known_orders, scheme_costs, usual_naming
 from vision.sticker_colours import FACES, StickerColours
 
 Ints = NDArray[np.intp]
@@ -84,7 +85,8 @@ def read_cube(
     if colours.valid.sum() < 3 * colours.size**2:
         raise Unreadable("fewer than half of the stickers were seen: show the other faces")
     decision = decide(colours, references)
-    if _sure(decision, colours.size) and _plausible(decision):
+    clear = _sure(decision, colours.size) and _plausible(decision)
+    if clear and not (colours.size % 2 and _unsold(decision, scheme)):
         return _reading(decision, colours.size, scheme)
     return _second_thoughts(decision, colours, references, scheme)
 
@@ -128,15 +130,17 @@ def _second_thoughts(
             doubtful,
             second,
         )
-    explanation = only_explanation(colours, scheme)
-    if explanation is not None:
-        corrected = decide(explanation.applied(colours), references)
+    pictures = explained(colours, scheme)
+    if not pictures.as_it_came:
+        corrected = decide(pictures.best.applied(colours), references)
         sure = _sure(corrected, colours.size) and _plausible(corrected)
-        if sure and corrected.cost + explanation.prior + _BETTER < decision.cost:
-            return _reading(corrected, colours.size, scheme, explanation)
+        if sure and corrected.cost + pictures.best.prior + _BETTER < decision.cost:
+            return _reading(corrected, colours.size, scheme, pictures, pictures.best)
     if not _plausible(decision):
         raise _refusal(decision, colours, doubtful)
-    return _reading(decision, colours.size, scheme)
+    # The pictures are taken as they came, but another explanation may be as good.
+    as_it_came = pictures if pictures.as_it_came else replace(pictures, lead=0.0)
+    return _reading(decision, colours.size, scheme, as_it_came)
 
 
 def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, ...]) -> Unreadable:
@@ -178,23 +182,43 @@ _BETTER = 6.0
 
 
 def _reading(
-    decision: Decision, size: int, scheme: str | None, put_right: Explanation | None = None
+    decision: Decision,
+    size: int,
+    scheme: str | None,
+    pictures: Explained | None = None,
+    put_right: Explanation | None = None,
 ) -> CubeReading:
+    """What to say of a decision, where ``pictures`` tells what may have happened to the scan and
+    ``put_right`` what has been taken back.
+    """
     facelets, runner_up = _named(decision, size)
     cube = from_facelets(facelets, size)
     confident = _sure(decision, size) and not _odd_scheme(decision, size, scheme)
+    margin, look_again = calibrated(decision.margin), most_doubtful_face(decision, size)
+    if pictures is not None and not pictures.sure:
+        confident, margin = False, min(margin, pictures.lead)
+        if pictures.rival is not None:
+            look_again = pictures.best.differing_face(pictures.rival)
     return CubeReading(
         size,
         facelets,
         cube if isinstance(cube, Cube | PocketCube) else None,
-        calibrated(decision.margin),
+        margin,
         confident,
         sticker_names(decision.doubtful, size),
         runner_up,
         put_right.told if put_right else (),
-        None if confident else most_doubtful_face(decision, size),
+        None if confident else look_again,
         tuple(put_right.stickers(size).tolist()) if put_right else (),
     )
+
+
+def _unsold(decision: Decision, scheme: str | None) -> bool:
+    """Whether the colours of a cube with centres stand as on no cube that is sold: pictures may
+    have been exchanged or mirrored so that they make a legal cube again.
+    """
+    likely = scheme_costs(decision.model.mean, decision.features, scheme)
+    return bool(likely(np.arange(6)[None])[0] > 0)
 
 
 def _odd_scheme(decision: Decision, size: int, scheme: str | None) -> bool:

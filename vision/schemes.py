@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import permutations
 
@@ -21,6 +22,13 @@ SOLD = ("WRGYOB", "WRGBOY")
 
 _UNLIKE = 1.06
 """Root mean square distance, in log light, from which colours are not the usual ones."""
+
+_HUE_SD = 0.35
+"""How much further apart or closer than usual two colours of a cube are, per channel in log light:
+they share the light, so less than colours of one name on different cubes differ."""
+
+_UNSOLD = 8.0
+"""Most that the usual colours in an order that nobody sells speak against it, in log odds."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -83,6 +91,31 @@ def known_orders(
     colour = np.argsort(names)
     wanted = SOLD if scheme is None else (scheme,)
     return [colour[[NAMES.index(name) for name in one]] for one in wanted]
+
+
+def scheme_costs(
+    mean: Floats, features: LightFeatures, scheme: str | None = None
+) -> Callable[[Ints], Floats]:
+    """Log odds against the six colours standing so on a cube's faces.
+
+    The answer is a function of int[n, 6], the colour on each face, to float[n]: 0 for what fits the
+    schemes that are sold (or ``scheme``) best; 0 for all where the colours are not the usual ones.
+    """
+    if recognised(mean, features) is None:
+        return lambda colours: np.zeros(len(colours))
+    wanted = SOLD if scheme is None else (scheme,)
+    usual = features.of_light(USUAL)
+    sold = np.array([[NAMES.index(name) for name in one] for one in wanted], dtype=np.intp)
+    # Squared distances less what all orders share: a tint, and how long the features are.
+    unlike = -2 * (mean - mean.mean(axis=0)) @ (usual - usual.mean(axis=0)).T
+    least = unlike[matching(unlike)].sum()
+    held = sold[:, rotations()].reshape(-1, 6)
+
+    def against(colours: Ints) -> Floats:
+        distance = unlike[colours[:, None], held].sum(axis=2).min(axis=1)
+        return np.asarray(np.minimum((distance - least) / (2 * _HUE_SD**2), _UNSOLD))
+
+    return against
 
 
 def is_held(letters_of: Ints, orders: list[Ints]) -> bool:
