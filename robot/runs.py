@@ -77,7 +77,11 @@ class LinkRecord(BaseModel):
 
 
 class RunRecord(BaseModel):
-    """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us."""
+    """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
+
+    ``moves`` and what is planned are of the last plan; ``recoveries`` say, in the order it
+    happened, what went wrong on the way and what was done about it.
+    """
 
     id: str
     kind: JobKind
@@ -96,9 +100,15 @@ class RunRecord(BaseModel):
     reading: dict[str, Any] = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)
     faults: list[FaultRecord] = Field(default_factory=list)
+    recoveries: list[str] = Field(default_factory=list)
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
     events: list[RunEvent] = Field(default_factory=list)
+
+    @property
+    def move_count(self) -> int:
+        """Number of ``moves``."""
+        return len((self.moves or "").split())
 
     def summary(self) -> RunRecord:
         """The record without its long parts, for lists."""

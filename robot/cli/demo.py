@@ -96,10 +96,10 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         mischief=[parse_mischief(fault, profile.actuators) for fault in faults],
     )
     outcome = _run(options, SilentDisplay() if as_json else display_for(sys.stderr))
-    if not as_json:
-        print_outcome(outcome, sys.stderr)
-    if as_json or not sys.stdout.isatty():
+    if as_json:
         emit(outcome.as_dict())
+    else:
+        print_outcome(outcome, sys.stdout)
     return exit_code(outcome)
 
 

@@ -46,8 +46,8 @@ def tell(record: Mapping[str, Any]) -> None:
     else:
         complain(f"{line}: {record['reason']}")
         _tell_remedy(record)
-    for warning in record["warnings"]:
-        note(warning)
+    for text in (*record["recoveries"], *record["warnings"]):
+        note(text)
     if record.get("moves"):
         click.echo(record["moves"])
 

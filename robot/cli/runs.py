@@ -91,7 +91,7 @@ def _list(records: Sequence[RunRecord]) -> None:
         table.add_column(title, justify="right" if title in {"took", "moves"} else "left")
     for record in records:
         started = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        moves = str(len(record.moves.split())) if record.moves else ""
+        moves = str(record.move_count or "")
         took = f"{record.duration_s:.1f} s"
         table.add_row(record.id, started, record.kind, _coloured(record.outcome), took, moves)
     console.print(table)
@@ -116,8 +116,8 @@ def _show(record: RunRecord) -> None:
     console.print(_stage_line(record))
     if record.link.sent:
         console.print(_link_line(record.link))
-    for warning in record.warnings:
-        console.print(warning, style="yellow", markup=False)
+    for text in (*record.recoveries, *record.warnings):
+        console.print(text, style="yellow", markup=False)
     if record.photos:
         console.print(_picture_line(record), markup=False)
     for event in record.events:

@@ -74,7 +74,6 @@ class MotionPlan:
     """
 
     moves: str
-    move_count: int
     duration_us: int
     schedule: Schedule
     operations: Sequence[Mapping[str, Any]]

@@ -22,6 +22,10 @@ from robot.daemon.turning import note, perform
 from robot.outcomes import Outcome
 from solver.errors import CubistError
 
+SLIPPED = "cube-slipped"
+UNSURE = "the colours leave more than one possible cube"
+UNSOLVED = "the cube was not solved after the turns: solved again from there"
+
 TELLING_FACES = 5
 """Faces that tell most cubes; of fewer it is not worth asking."""
 
@@ -51,16 +55,19 @@ async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
 
 async def solve(job: Job, robot: Robot) -> Outcome:
     """Home, look, think, turn, look again; after a fault of the motion, all of it once more."""
+    slipped = False
     for attempt in range(robot.policy.solve_retries + 1):
         job.record.attempts = attempt + 1
         try:
-            return await _solve_once(job, robot)
+            return await _solve_once(job, robot, after_slip=slipped)
         except MotionFault as fault:
             if attempt == robot.policy.solve_retries or not fault.recoverable:
                 raise
+            slipped = fault.code == SLIPPED
             job.record.faults.append(fault_record(fault))
             job.enter(State.HOMING, f"recovering: {fault.cause}")
             await _reconnect(job, robot)
+            job.record.recoveries.append(f"homed and started over after a fault: {fault.cause}")
     raise AssertionError("the loop returns or raises")
 
 
@@ -71,10 +78,21 @@ async def solve_known(job: Job, robot: Robot, reading: Reading) -> Outcome:
     return await _turn_until_solved(job, robot, reading, None)
 
 
-async def _solve_once(job: Job, robot: Robot) -> Outcome:
-    """One attempt with a cube yet to be seen."""
+async def _solve_once(job: Job, robot: Robot, *, after_slip: bool) -> Outcome:
+    """One attempt with a cube yet to be seen.
+
+    ``after_slip``: the attempt before lost sight of the cube. What is in view now is then what
+    became of it, and the motion is to blame, not whoever put the cube in.
+    """
     await _home(job, robot)
-    reading, state = await _scan(job, robot, State.SCANNING, None)
+    try:
+        reading, state = await _scan(job, robot, State.SCANNING, None)
+    except NotReadable as error:
+        if not after_slip:
+            raise
+        raise MotionFault(
+            SLIPPED, f"after turning, homing and looking anew the cube is not seen: {error}"
+        ) from error
     return await _turn_until_solved(job, robot, reading, state)
 
 
@@ -95,7 +113,9 @@ async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: An
     """Think, turn, look again; what is then found unsolved is solved on from there."""
     if reading.is_solved:
         return Outcome.ALREADY_SOLVED
-    for _ in range(robot.policy.solve_retries + 1):
+    for attempt in range(robot.policy.solve_retries + 1):
+        if attempt:
+            job.record.recoveries.append(UNSOLVED)
         plan = await _think(job, robot, reading, state)
         state = await perform(job, robot, plan, reading.cube)
         if not robot.policy.check_after:
@@ -112,7 +132,7 @@ async def _checked(job: Job, robot: Robot, state: Any) -> tuple[Reading, Any]:
         return await _scan(job, robot, State.CHECKING, state)
     except NotReadable as error:
         raise MotionFault(
-            "cube-slipped",
+            SLIPPED,
             f"after turning, the camera does not see what it should: {error}",
         ) from error
 
@@ -132,16 +152,19 @@ async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Readi
         try:
             await _look_around(job, robot, phase, stand, wanted, looks)
             reading = await _read(job, robot, phase, looks)
-        except NotReadable:
+        except NotReadable as error:
             if last:
                 raise
+            job.record.recoveries.append(f"looked again: {error}")
             wanted, looks = None, []
             continue
         if reading.confident:
             break
         if last:
-            raise NotReadable("the colours leave more than one possible cube", reading.look_again)
+            raise NotReadable(UNSURE, reading.look_again)
         wanted = reading.look_again or None
+        at = f" at {' '.join(wanted)}" if wanted else ""
+        job.record.recoveries.append(f"looked again{at}: {UNSURE}")
     if phase is State.SCANNING:
         job.record.facelets = reading.facelets
         job.record.reading = dict(reading.detail)

@@ -208,7 +208,6 @@ def motion_plan(plan: Plan) -> MotionPlan:
     """A plan as the jobs handle it."""
     return MotionPlan(
         moves=" ".join(plan.moves),
-        move_count=len(plan.moves),
         duration_us=plan.duration_us,
         schedule=plan.schedule(),
         operations=[operation.as_dict() for operation in plan.operations],

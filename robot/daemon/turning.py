@@ -24,10 +24,9 @@ async def perform(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None = N
     """Perform a plan; the mechanism's state at its end.
 
     ``cube`` is the cube before it: where it is given and the policy says so, the rest is improved
-    on the way. The record tells what was performed.
+    on the way. The record, in which the plan is noted, tells what was performed.
     """
-    seconds = plan.duration_us / 1e6
-    job.enter(State.TURNING, f"turning: {plan.move_count} moves in {seconds:.1f} s")
+    job.enter(State.TURNING, _turning(job))
     done: list[MotionPlan] = []
     executed_us = 0
     parts = await _parts(job, robot, plan, cube)
@@ -36,6 +35,8 @@ async def perform(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None = N
         executed_us, plan = await _turn_and_think(job, robot, parts, progress)
         done.append(parts.head)
         note(job, [*done, plan])
+        if plan is not parts.tail:
+            job.enter(State.TURNING, f"{_turning(job)}, with a faster end")
     progress = _progress(job, [*done, plan], len(done))
     executed_us += await job.do("turn", robot.hands.perform, plan.schedule, progress)
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
@@ -48,6 +49,12 @@ def note(job: Job, parts: Sequence[MotionPlan]) -> None:
     job.record.moves = " ".join(part.moves for part in parts if part.moves)
     job.record.planned_us = sum(part.duration_us for part in parts)
     job.record.operations = list(_operations(parts))
+
+
+def _turning(job: Job) -> str:
+    """The step, in the record's own figures."""
+    seconds = (job.record.planned_us or 0) / 1e6
+    return f"turning: {job.record.move_count} moves in {seconds:.1f} s"
 
 
 def _operations(parts: Sequence[MotionPlan]) -> Iterator[dict[str, Any]]:

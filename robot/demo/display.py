@@ -6,6 +6,7 @@ from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +14,8 @@ from rich.text import Text
 from robot.demo.outcome import DemoOutcome
 from robot.demo.picture import WIDTH, picture
 from robot.demo.progress import DemoProgress, Display
+from robot.outcomes import OUTCOMES, is_success
+from robot.runs import RunRecord
 
 
 class LiveDisplay:
@@ -54,35 +57,59 @@ def display_for(stream: TextIO) -> Display:
 
 
 def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
-    """A summary a person enjoys reading."""
-    verdict, colour = _verdict(outcome)
-    parts: list[RenderableType] = [verdict]
-    parts += [
-        Text(f"  at {violation.time_us / 1e6:.2f} s: {violation.text}")
-        for violation in outcome.violations
-    ]
+    """What came of it: the verdict, what it rests on, and the figures."""
+    title, reasons, colour = _verdict(outcome)
+    parts: list[RenderableType] = [Text(title, style=f"bold {colour}")]
+    parts += [_indented(reason) for reason in reasons]
     parts += [Text(), _facts(outcome)]
     console = Console(file=stream, highlight=False)
     console.print(Panel(Group(*parts), border_style=colour, padding=(1, 2), width=WIDTH))
 
 
-def _verdict(outcome: DemoOutcome) -> tuple[Text, str]:
-    record = outcome.record
+def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
+    """How it went in a sentence, what there is to add, and the colour for it."""
+    known = is_success(outcome.record.outcome)
+    troubles = [f"on the way: {trouble}" for trouble in outcome.troubles]
+    broken = [f"at {each.time_us / 1e6:.2f} s: {each.text}" for each in outcome.violations]
+    if outcome.good and troubles:
+        return "Solved after trouble, the simulated robot says.", troubles, "yellow"
     if outcome.good:
-        said = " The simulated robot says so itself, and nothing went wrong on the way."
-        return Text.assemble(("Solved.", "bold green"), said), "green"
-    if outcome.solved:
-        said = " But on the way the robot did what it must never do:"
-        return Text.assemble(("Solved.", "bold yellow"), said), "red"
-    reason = f" The daemon says {record.outcome}" + (f": {record.reason}" if record.reason else ".")
-    return Text.assemble(("Not solved.", "bold red"), reason), "red"
+        return (
+            "Solved. The simulated robot says so itself, and nothing went wrong on the way.",
+            [],
+            "green",
+        )
+    if outcome.solved and known:
+        title = "Solved, but on the way the robot did what it must never do:"
+        return title, [*broken, *troubles], "red"
+    if known:
+        title = f"Not solved, though the daemon says {outcome.record.outcome}."
+    elif outcome.solved:
+        title = "The cube is solved, says the simulated robot, but the daemon does not know it."
+    else:
+        title = "Not solved."
+    return title, [*_ending(outcome.record), *broken, *troubles], "red"
+
+
+def _ending(record: RunRecord) -> list[str]:
+    """How the daemon ended the job, and what it asks for."""
+    if is_success(record.outcome) or record.outcome is None:
+        return []
+    about = record.reason or OUTCOMES[record.outcome].about
+    remedy = record.faults[-1].remedy if record.faults else ""
+    asked = [f"what to do: {remedy}"] if remedy else []
+    return [f"the daemon ended with {record.outcome}: {about}", *asked]
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 2))
 
 
 def _facts(outcome: DemoOutcome) -> Table:
     record = outcome.record
     table = Table.grid(padding=(0, 2))
     rows = [
-        ("moves", f"{record.moves or '-'} ({outcome.length})"),
+        ("moves", f"{record.moves or '-'} ({record.move_count})"),
         ("looked", f"{outcome.scan_s:.1f} s"),
         ("thought", f"{record.timings_s.get('search', 0.0):.2f} s"),
         ("turned", f"{outcome.turn_s:.1f} s"),

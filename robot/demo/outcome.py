@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from robot.outcomes import is_success
 from robot.runs import RunRecord
 from robot.twin.incidents import Violation
 
@@ -22,13 +23,15 @@ class DemoOutcome:
 
     @property
     def good(self) -> bool:
-        """Whether the robot did what it is for, and nothing it must not do."""
-        return self.solved and not self.violations
+        """Whether the robot did what it is for and knows it, and nothing it must not do."""
+        return self.solved and not self.violations and is_success(self.record.outcome)
 
     @property
-    def length(self) -> int:
-        """Number of moves."""
-        return len((self.record.moves or "").split())
+    def troubles(self) -> list[str]:
+        """What went wrong on the way and did not matter in the end."""
+        link = self.record.link
+        again = [f"{link.resent} messages were sent again"] if link.resent else []
+        return [*self.record.recoveries, *(self.record.warnings or again)]
 
     def as_dict(self) -> dict[str, Any]:
         """The last line of ``cubist demo``; times of the robot are in its own seconds."""
@@ -37,7 +40,7 @@ class DemoOutcome:
             "solved": self.solved,
             "violations": [violation.as_dict() for violation in self.violations],
             "moves": record.moves,
-            "length": self.length,
+            "length": record.move_count,
             "scan_s": round(self.scan_s, 3),
             "solve_s": round(record.timings_s.get("search", 0.0), 3),
             "turn_s": round(self.turn_s, 3),
@@ -45,6 +48,7 @@ class DemoOutcome:
             "executed_us": record.executed_us,
             "outcome": record.outcome,
             "reason": record.reason,
+            "recoveries": self.troubles,
             "robot": record.robot,
             "facelets": self.facelets,
         }

@@ -173,7 +173,7 @@ class FakeMind:
     def plan(self, cube: Any, state: Any, cancel: threading.Event) -> MotionPlan:
         self.plans += 1
         self.planned_from.append(state)
-        return MotionPlan("R U", 2, 1000, MOTION, [TURN], "after the plan")
+        return MotionPlan("R U", 1000, MOTION, [TURN], "after the plan")
 
     def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
         return self.cuts.pop(0) if self.cuts else None
@@ -188,7 +188,7 @@ class FakeMind:
         return moves or "F"
 
     def scramble(self, cube: Any, state: Any) -> MotionPlan:
-        return MotionPlan(cube, 1, 1000, MOTION, [], "after the scramble")
+        return MotionPlan(cube, 1000, MOTION, [], "after the scramble")
 
 
 @dataclass

@@ -102,6 +102,7 @@ async def test_a_jam_is_homed_looked_at_and_solved_again(conductor: Conductor, f
     assert (record.outcome, record.attempts) == ("solved", 2)
     assert fake.hands.done.count("home") == 2
     assert any("recovering" in event.text for event in record.events)
+    assert record.recoveries == ["homed and started over after a fault: the table is jammed"]
 
 
 async def test_a_jam_that_stays_is_a_fault_with_a_remedy(conductor: Conductor, fake: Any) -> None:
@@ -125,6 +126,8 @@ async def test_doubtful_faces_are_looked_at_again(conductor: Conductor, fake: An
     fake.mind.readings = [("scrambled", "F"), "scrambled", "solved"]
     assert (await run(conductor)).outcome == "solved"
     assert fake.eyes.seen[:7] == [*"URFDLB", "F"]
+    (told,) = conductor.status().last_run.recoveries
+    assert told == "looked again at F: the colours leave more than one possible cube"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +183,8 @@ async def test_a_hand_that_is_taken_away_does_not_end_the_job(
     conductor: Conductor, fake: Any
 ) -> None:
     fake.mind.odd = [NotReadable("a hand", "U", "face-covered")]
-    assert (await run(conductor)).outcome == "solved"
+    record = await run(conductor)
+    assert (record.outcome, record.recoveries) == ("solved", ["looked again: a hand"])
     assert fake.mind.toured_from[:2] == [None, "at U"]
 
 
@@ -204,6 +208,27 @@ async def test_slipping_and_jamming_have_names_of_their_own(
     record = await run(conductor)
     assert (record.outcome, record.attempts) == (outcome, 2)
     assert record.faults[-1].remedy == "See to it"
+
+
+async def test_a_cube_lost_from_view_by_turning_has_slipped_whatever_is_seen_instead(
+    conductor: Conductor, fake: Any
+) -> None:
+    """A lid that is stuck over the cube is not the person's who put the cube in."""
+    gone = NotReadable("no cube is in view", "U", "no-cube")
+    fake.mind.readings = ["scrambled", *[gone] * 6]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == ("slipped", 2)
+    assert "no cube is in view" in record.reason
+    assert "no motor is jammed" in record.faults[-1].remedy
+
+
+async def test_what_is_put_before_a_cube_after_another_fault_is_told_as_it_is(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.hands.faults = [None] * 6 + [jam()]
+    fake.mind.readings = ["scrambled", *[NotReadable("a hand", "U", "face-covered")] * 3]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == ("face-covered", 2)
 
 
 async def test_a_bad_cable_is_told(
@@ -230,9 +255,10 @@ async def test_a_solved_cube_is_left_alone(conductor: Conductor, fake: Any) -> N
 
 async def test_a_cube_found_unsolved_is_solved_on(conductor: Conductor, fake: Any) -> None:
     fake.mind.readings = ["scrambled", "scrambled", "solved"]
-    assert (await run(conductor)).outcome == "solved"
-    assert fake.mind.plans == 2
+    record = await run(conductor)
+    assert (record.outcome, fake.mind.plans) == ("solved", 2)
     assert fake.hands.done.count("home") == 1
+    assert record.recoveries == ["the cube was not solved after the turns: solved again from there"]
 
 
 async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:

@@ -26,7 +26,7 @@ TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_
 
 def part(moves: str, duration_us: int, end: str) -> MotionPlan:
     schedule = Schedule((), (), duration_us)
-    return MotionPlan(moves, len(moves.split()), duration_us, schedule, [TURN], end)
+    return MotionPlan(moves, duration_us, schedule, [TURN], end)
 
 
 @pytest.fixture
@@ -56,6 +56,12 @@ async def test_a_sooner_rest_is_performed_recorded_and_checked(
     record = await solved(conductor)
     assert record.outcome == "solved"
     assert (record.moves, record.planned_us, record.executed_us) == ("R F", 900, 900)
+    # The number of moves that was told on the way is the record's in the end.
+    told = [event.text for event in record.events if event.text.startswith("turning")]
+    assert told == [
+        "turning: 2 moves in 0.0 s",
+        f"turning: {record.move_count} moves in 0.0 s, with a faster end",
+    ]
     assert [operation["start_us"] for operation in record.operations] == [0, 600]
     assert improving.mind.toured_from[-1] == "new end"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from rich.text import Text
@@ -15,14 +16,19 @@ from robot.demo.display import LiveDisplay, PlainDisplay, display_for, print_out
 from robot.demo.outcome import DemoOutcome
 from robot.demo.picture import net_of, operation_text
 from robot.demo.progress import DemoProgress
-from robot.outcomes import ExitCode
-from robot.runs import RunRecord
+from robot.outcomes import ExitCode, Outcome
+from robot.runs import FaultRecord, LinkRecord, RunRecord
 from robot.twin.incidents import Violation
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")
 
 
-def outcome(solved: bool = True, violations: int = 0, ended: str = "solved") -> DemoOutcome:
+FREE_IT = FaultRecord(code="not-in-place", cause="the lid is jammed", remedy="free it")
+
+
+def outcome(
+    solved: bool = True, violations: int = 0, ended: str = "solved", **more: Any
+) -> DemoOutcome:
     record = RunRecord(
         id="000001",
         kind="solve",
@@ -34,6 +40,7 @@ def outcome(solved: bool = True, violations: int = 0, ended: str = "solved") -> 
         planned_us=70_000_000,
         executed_us=70_000_000,
         timings_s={"search": 1.0},
+        **more,
     )
     found = tuple(Violation(1, "flip-held", "the cube was flipped") for _ in range(violations))
     return DemoOutcome(solved, found, record, scan_s=12.5, turn_s=70.0, facelets=SOLVED)
@@ -59,24 +66,59 @@ def test_last_line_has_what_was_promised() -> None:
         (outcome(solved=False), ExitCode.NO),
         (outcome(solved=False, ended="fault"), ExitCode.FAILED),
         (outcome(solved=False, ended="stopped"), ExitCode.STOPPED),
+        (outcome(ended="unreadable"), ExitCode.NO),
+        (outcome(ended="slipped"), ExitCode.FAILED),
+        (outcome(ended="interrupted"), ExitCode.FAILED),
+        (outcome(recoveries=["looked again"]), ExitCode.DONE),
     ],
 )
 def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None:
     assert exit_code(result) == code
 
 
+CLEAN = "nothing went wrong"
+
+
 @pytest.mark.parametrize(
-    ("result", "words"),
+    ("result", "title", "words"),
     [
-        (outcome(), "says so itself"),
-        (outcome(violations=1), "flipped"),
-        (outcome(solved=False, ended="fault"), "jammed"),
+        (outcome(), "Solved. The simulated robot says so itself", [CLEAN]),
+        (outcome(violations=1), "Solved, but", ["at 0.00 s: the cube was flipped"]),
+        (outcome(recoveries=["looked again at F"]), "Solved after trouble", ["looked again at F"]),
+        (outcome(link=LinkRecord(sent=99, resent=2)), "Solved after trouble", ["2 messages"]),
+        (outcome(warnings=["the line is bad"]), "Solved after trouble", ["the line is bad"]),
+        (
+            outcome(solved=False, ended="jammed", faults=[FREE_IT]),
+            "Not solved.",
+            ["ended with jammed: the lid is jammed", "what to do: free it"],
+        ),
+        (outcome(solved=False), "Not solved, though the daemon says solved", []),
+        (
+            outcome(ended="unreadable"),
+            "The cube is solved, says the simulated robot, but the daemon does not know it.",
+            ["ended with unreadable"],
+        ),
+        (outcome(solved=False, violations=1, ended="fault"), "Not solved.", ["flipped", "jammed"]),
     ],
 )
-def test_summary_says_how_it_went(result: DemoOutcome, words: str) -> None:
+def test_the_verdict_says_what_really_happened(
+    result: DemoOutcome, title: str, words: list[str]
+) -> None:
     stream = io.StringIO()
     print_outcome(result, stream)
-    assert words in stream.getvalue()
+    text = " ".join(stream.getvalue().replace("│", " ").split())
+    assert title in text
+    assert all(word in text for word in words)
+    assert (CLEAN in text) == (CLEAN in words)
+
+
+@pytest.mark.parametrize("ended", [str(one) for one in Outcome])
+def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
+    """Only a run that the daemon calls a success may be called solved without more."""
+    stream = io.StringIO()
+    print_outcome(outcome(ended=ended), stream)
+    praised = "Solved." in stream.getvalue()
+    assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
 
 
 def test_net_has_a_cell_for_every_sticker() -> None:

@@ -96,7 +96,7 @@ def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
         verdict = r.solve()
         assert (verdict.violations, verdict.state) == ((), State.FAULT)
         assert verdict.faults == ["link-lost", "reset"]
-        assert "square by hand" in verdict.record.reason
+        assert "square by hand" in verdict.record.faults[-1].remedy
         r.robot.set_square()
         assert_solved(r.solve())
 
