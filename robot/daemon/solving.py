@@ -23,6 +23,7 @@ from robot.outcomes import Outcome
 from solver.errors import CubistError
 
 SLIPPED = "cube-slipped"
+NO_CUBE = "no-cube"
 UNSURE = "the colours leave more than one possible cube"
 UNSOLVED = "the cube was not solved after the turns: solved again from there"
 
@@ -67,7 +68,7 @@ async def solve(job: Job, robot: Robot) -> Outcome:
             job.record.faults.append(fault_record(fault))
             job.enter(State.HOMING, f"recovering: {fault.cause}")
             await _reconnect(job, robot)
-            job.record.recoveries.append(f"homed and started over after a fault: {fault.cause}")
+            _note_recovery(job, f"homed and started over after a fault: {fault.cause}")
     raise AssertionError("the loop returns or raises")
 
 
@@ -81,14 +82,14 @@ async def solve_known(job: Job, robot: Robot, reading: Reading) -> Outcome:
 async def _solve_once(job: Job, robot: Robot, *, after_slip: bool) -> Outcome:
     """One attempt with a cube yet to be seen.
 
-    ``after_slip``: the attempt before lost sight of the cube. What is in view now is then what
-    became of it, and the motion is to blame, not whoever put the cube in.
+    ``after_slip``: the attempt before lost the cube, so that no cube in view now means that it is
+    not where it should be or hidden by what is stuck, not that somebody has to put one in.
     """
     await _home(job, robot)
     try:
         reading, state = await _scan(job, robot, State.SCANNING, None)
     except NotReadable as error:
-        if not after_slip:
+        if not after_slip or error.code != NO_CUBE:
             raise
         raise MotionFault(
             SLIPPED, f"after turning, homing and looking anew the cube is not seen: {error}"
@@ -115,7 +116,7 @@ async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: An
         return Outcome.ALREADY_SOLVED
     for attempt in range(robot.policy.solve_retries + 1):
         if attempt:
-            job.record.recoveries.append(UNSOLVED)
+            _note_recovery(job, UNSOLVED)
         plan = await _think(job, robot, reading, state)
         state = await perform(job, robot, plan, reading.cube)
         if not robot.policy.check_after:
@@ -137,6 +138,12 @@ async def _checked(job: Job, robot: Robot, state: Any) -> tuple[Reading, Any]:
         ) from error
 
 
+def _note_recovery(job: Job, text: str) -> None:
+    """Put into the record what was done about a trouble; the same twice in a row is said once."""
+    if job.record.recoveries[-1:] != [text]:
+        job.record.recoveries.append(text)
+
+
 async def _home(job: Job, robot: Robot) -> None:
     job.enter(State.HOMING, "finding the home positions")
     await job.do("home", robot.hands.home)
@@ -155,7 +162,7 @@ async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Readi
         except NotReadable as error:
             if last:
                 raise
-            job.record.recoveries.append(f"looked again: {error}")
+            _note_recovery(job, f"looked again: {error}")
             wanted, looks = None, []
             continue
         if reading.confident:
@@ -164,7 +171,7 @@ async def _scan(job: Job, robot: Robot, phase: State, state: Any) -> tuple[Readi
             raise NotReadable(UNSURE, reading.look_again)
         wanted = reading.look_again or None
         at = f" at {' '.join(wanted)}" if wanted else ""
-        job.record.recoveries.append(f"looked again{at}: {UNSURE}")
+        _note_recovery(job, f"looked again{at}: {UNSURE}")
     if phase is State.SCANNING:
         job.record.facelets = reading.facelets
         job.record.reading = dict(reading.detail)

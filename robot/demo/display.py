@@ -69,10 +69,14 @@ def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
 def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
     """How it went in a sentence, what there is to add, and the colour for it."""
     known = is_success(outcome.record.outcome)
-    troubles = [f"on the way: {trouble}" for trouble in outcome.troubles]
+    # What the job ended with is said by its ending.
+    ended = outcome.record.reason if not known else ""
+    before = [each for each in outcome.troubles if not (ended and each.endswith(ended))]
+    troubles = [f"on the way: {trouble}" for trouble in before]
     broken = [f"at {each.time_us / 1e6:.2f} s: {each.text}" for each in outcome.violations]
     if outcome.good and troubles:
-        return "Solved after trouble, the simulated robot says.", troubles, "yellow"
+        title = "Solved, the simulated robot says so itself. What went wrong on the way:"
+        return title, before, "yellow"
     if outcome.good:
         return (
             "Solved. The simulated robot says so itself, and nothing went wrong on the way.",

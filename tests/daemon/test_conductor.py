@@ -210,10 +210,10 @@ async def test_slipping_and_jamming_have_names_of_their_own(
     assert record.faults[-1].remedy == "See to it"
 
 
-async def test_a_cube_lost_from_view_by_turning_has_slipped_whatever_is_seen_instead(
+async def test_a_cube_lost_from_view_by_turning_has_slipped(
     conductor: Conductor, fake: Any
 ) -> None:
-    """A lid that is stuck over the cube is not the person's who put the cube in."""
+    """A lid that is stuck over the cube asks for no cube to be put in."""
     gone = NotReadable("no cube is in view", "U", "no-cube")
     fake.mind.readings = ["scrambled", *[gone] * 6]
     record = await run(conductor)
@@ -222,13 +222,28 @@ async def test_a_cube_lost_from_view_by_turning_has_slipped_whatever_is_seen_ins
     assert "no motor is jammed" in record.faults[-1].remedy
 
 
-async def test_what_is_put_before_a_cube_after_another_fault_is_told_as_it_is(
+@pytest.mark.parametrize("code", ["face-covered", "unreadable"])
+async def test_what_else_is_seen_after_turning_is_told_as_it_is(
+    conductor: Conductor, fake: Any, code: str
+) -> None:
+    """A hand, or a sticker that belongs to no cube, is not the motion's."""
+    fake.mind.readings = ["scrambled", *[NotReadable("not a cube", "U", code)] * 6]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts) == (code, 2)
+    assert [text.partition(":")[0] for text in record.recoveries] == [
+        "looked again",
+        "homed and started over after a fault",
+        "looked again",
+    ]
+
+
+async def test_no_cube_after_another_fault_is_told_as_it_is(
     conductor: Conductor, fake: Any
 ) -> None:
     fake.hands.faults = [None] * 6 + [jam()]
-    fake.mind.readings = ["scrambled", *[NotReadable("a hand", "U", "face-covered")] * 3]
+    fake.mind.readings = ["scrambled", *[NotReadable("nothing there", "U", "no-cube")] * 3]
     record = await run(conductor)
-    assert (record.outcome, record.attempts) == ("face-covered", 2)
+    assert (record.outcome, record.attempts) == ("no-cube", 2)
 
 
 async def test_a_bad_cable_is_told(

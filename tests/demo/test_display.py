@@ -84,13 +84,30 @@ CLEAN = "nothing went wrong"
     [
         (outcome(), "Solved. The simulated robot says so itself", [CLEAN]),
         (outcome(violations=1), "Solved, but", ["at 0.00 s: the cube was flipped"]),
-        (outcome(recoveries=["looked again at F"]), "Solved after trouble", ["looked again at F"]),
-        (outcome(link=LinkRecord(sent=99, resent=2)), "Solved after trouble", ["2 messages"]),
-        (outcome(warnings=["the line is bad"]), "Solved after trouble", ["the line is bad"]),
+        (
+            outcome(recoveries=["looked again at F"]),
+            "Solved, the simulated robot says so itself. What went wrong",
+            ["looked again at F"],
+        ),
+        (
+            outcome(link=LinkRecord(sent=99, resent=2)),
+            "Solved, the simulated robot says so itself. What went wrong",
+            ["2 messages"],
+        ),
+        (
+            outcome(warnings=["the line is bad"]),
+            "Solved, the simulated robot says so itself. What went wrong",
+            ["the line is bad"],
+        ),
         (
             outcome(solved=False, ended="jammed", faults=[FREE_IT]),
             "Not solved.",
             ["ended with jammed: the lid is jammed", "what to do: free it"],
+        ),
+        (
+            outcome(solved=False, ended="jammed", recoveries=["looked again: the lid is jammed"]),
+            "Not solved.",
+            ["ended with jammed: the lid is jammed"],
         ),
         (outcome(solved=False), "Not solved, though the daemon says solved", []),
         (
@@ -117,7 +134,7 @@ def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
     """Only a run that the daemon calls a success may be called solved without more."""
     stream = io.StringIO()
     print_outcome(outcome(ended=ended), stream)
-    praised = "Solved." in stream.getvalue()
+    praised = "Solved. The" in stream.getvalue()
     assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
 
 
