@@ -77,6 +77,7 @@ def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None
 
 
 CLEAN = "nothing went wrong"
+AFTER_TROUBLE = "Solved, the simulated robot says so itself. What went wrong on the way:"
 
 
 @pytest.mark.parametrize(
