@@ -21,6 +21,7 @@ void (*on_edge)(uint8_t pin, bool level);
 struct frame sent[MAX_SENT];
 unsigned sent_count;
 bool bench_check_turns;
+uint32_t bench_home_travel = 500;
 
 static uint64_t now;
 static uint64_t next_event = TIMER_IDLE;
@@ -244,7 +245,7 @@ static struct config_actuator stepper_setup(bool with_sensor)
                                     .home_interval = 2000,
                                     .home_slow_interval = 8000,
                                     .home_backoff = 20,
-                                    .home_travel = 500};
+                                    .home_travel = bench_home_travel};
     if (with_sensor) {
         setup.flags |= ACTUATOR_FLAG_HOME_SENSOR | ACTUATOR_FLAG_SAFE_OFF;
         setup.check_period = bench_check_turns ? UINT16_MAX : 0;

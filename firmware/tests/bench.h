@@ -49,6 +49,9 @@ bool bench_command(uint8_t type, const void *payload, uint8_t length);
 /* Whether the stepper with an end stop is looked at after turns: the next configuration says so. */
 extern bool bench_check_turns;
 
+/* Steps after which an end stop is taken for missing. */
+extern uint32_t bench_home_travel;
+
 /* One servo (actuator 0) and two steppers (1 with an end stop, 2 without), not homed. */
 void bench_configure(void);
 void bench_home(uint8_t mask);

@@ -1,10 +1,13 @@
 /* Homing of a stepper against an end stop that lies at position -100, active low. */
+#include <limits.h>
+
 #include "bench.h"
 
 static int where;
 static bool broken;
 static bool stuck;
 static unsigned bounces; /* steps for which contacts chatter around the edge */
+static int disturbed = INT_MAX; /* where the end stop reads wrongly */
 
 static void follow(uint8_t pin, bool level)
 {
@@ -15,18 +18,27 @@ static void follow(uint8_t pin, bool level)
     if (bounces && where > -100 - (int)bounces && where < -100 + (int)bounces) {
         pressed = where % 2;
     }
+    pressed = pressed != (where == disturbed);
     inputs[SENSOR_PIN] = !((pressed && !broken) || stuck);
+}
+
+/* With what the motor still holds of the motion before. */
+static struct status home_again_from(int start)
+{
+    where = start;
+    follow(0, false);
+    bench_home(1 << 1);
+    for (unsigned s = 0; s < 200 && bench_status().state == STATE_HOMING; s++) {
+        bench_run_ms(1000);
+    }
+    return bench_status();
 }
 
 static struct status home_from(int start)
 {
-    where = start;
     bench_command(MESSAGE_CLEAR, 0, 0);
     bench_configure();
-    follow(0, false);
-    bench_home(1 << 1);
-    bench_run_ms(10000);
-    return bench_status();
+    return home_again_from(start);
 }
 
 static void finds_the_edge_from_both_sides(void)
@@ -45,6 +57,35 @@ static void contacts_may_bounce(void)
     struct status status = home_from(-50);
     CHECK(status.homed == 1 << 1 && where <= -100 && where >= -106);
     bounces = 0;
+}
+
+static void one_false_reading_is_no_edge(void)
+{
+    home_from(0);
+    int edge = where;
+    disturbed = -60;
+    home_from(0);
+    CHECK(where == edge);
+    disturbed = -129; /* the first step on the way out: what was read before does not count */
+    struct status status = home_again_from(-130);
+    CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1 && where == edge);
+    disturbed = INT_MAX;
+}
+
+/* One motion of the step interrupt is 32,767 steps at most. */
+static void the_end_stop_may_be_far_away(void)
+{
+    home_from(0);
+    int edge = where;
+    bench_home_travel = 80000;
+    struct status status = home_from(70000);
+    CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1 && where == edge);
+    bench_home_travel = 70000;
+    broken = true;
+    status = home_from(0);
+    CHECK(status.fault == FAULT_HOME_MISSING && where == -70000);
+    broken = false;
+    bench_home_travel = 500;
 }
 
 static void a_missing_end_stop_is_a_fault(void)
@@ -115,6 +156,8 @@ int main(void)
     on_edge = follow;
     finds_the_edge_from_both_sides();
     contacts_may_bounce();
+    one_false_reading_is_no_edge();
+    the_end_stop_may_be_far_away();
     a_missing_end_stop_is_a_fault();
     a_stuck_end_stop_is_another();
     abort_ends_it();

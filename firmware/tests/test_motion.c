@@ -4,11 +4,15 @@
 #include "bench.h"
 
 #define GO_LEAD 4000
+#define ASKED_BEFORE 5000 /* a pulse is worked out so long before it rises */
 
-enum { RAMP, SLEW, SHORT };
+enum { RAMP, SLEW, SHORT, EASED };
 
 static const struct step_segment ramp[] = {{1000, 5, -100}, {600, 10, 0}, {600, -3, 50}};
 static const struct servo_segment slew[] = {{4000, 400000}, {4000, 100000}};
+/* Slow, fast, slow: pieces of a slew whose speed builds up and falls off. */
+static const struct servo_segment eased[] = {
+    {3100, 100000}, {3300, 100000}, {3700, 100000}, {3900, 100000}, {4000, 100000}};
 static const struct step_segment short_run[] = {{2000, 4, 0}};
 
 static void start_over(void)
@@ -84,6 +88,40 @@ static void servo_pulses_lead_to_the_end_in_time(void)
     uint16_t middle = pulse_after(go + 200000);
     CHECK(middle >= 3600 && middle <= 3700); /* where it is due up to two frames later */
     CHECK(bench_status().executed == 500000);
+}
+
+static uint16_t eased_at(uint64_t passed)
+{
+    uint16_t from = 3000;
+    for (unsigned i = 0; i < COUNT(eased); i++) {
+        if (passed < eased[i].duration) {
+            return (uint16_t)(from + (eased[i].pulse - from) * passed / eased[i].duration);
+        }
+        passed -= eased[i].duration;
+        from = eased[i].pulse;
+    }
+    return from;
+}
+
+/* Each pulse is the position due at the end of its frame, in every piece of the slew. */
+static void an_eased_servo_follows_its_pieces(void)
+{
+    start_over();
+    bench_profile(KIND_SERVO, eased, COUNT(eased), 500000);
+    const uint8_t turns[] = {EASED, 0};
+    uint64_t go = bench_now() + GO_LEAD;
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(300);
+    unsigned followed = 0;
+    for (unsigned frame = 0; frame < bench_rises(SERVO_PIN); frame++) {
+        uint64_t rise = bench_rise(SERVO_PIN, frame);
+        if (rise >= go + ASKED_BEFORE) {
+            int off = pulse_after(rise) - eased_at(rise + PROTOCOL_SERVO_FRAME - go);
+            CHECK(off >= -1 && off <= 1); /* times are halved until products fit */
+            followed++;
+        }
+    }
+    CHECK(followed >= 12);
 }
 
 static void a_servo_stays_when_its_profile_is_overwritten(void)
@@ -185,6 +223,33 @@ static void what_must_not_be_is_refused(void)
     expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
 }
 
+/* Plays a turn of one piece; false when it is refused as out of range. */
+static bool reaches(const void *segments, uint8_t kind, uint8_t turn, uint32_t duration)
+{
+    start_over();
+    bench_profile(kind, segments, 1, duration);
+    const uint8_t turns[] = {3, turn};
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(1100);
+    CHECK(bench_status().fault == FAULT_NONE || bench_status().fault == FAULT_OUT_OF_RANGE);
+    return bench_status().turns_done == 1 && bench_status().fault == FAULT_NONE;
+}
+
+static void limits_belong_to_the_range(void)
+{
+    const struct step_segment far[] = {{200, 10000, 0}}, farther[] = {{200, 10001, 0}};
+    CHECK(reaches(far, KIND_STEPPER, 2, 2000000) && bench_rises(STEP2_PIN) == 10000);
+    CHECK(reaches(far, KIND_STEPPER, 2 | TURN_BIT_REVERSE, 2000000));
+    CHECK(!reaches(farther, KIND_STEPPER, 2 | TURN_BIT_REVERSE, 2000200));
+    const struct servo_segment top[] = {{5000, 500000}}, above[] = {{5001, 500000}};
+    CHECK(reaches(top, KIND_SERVO, 0, 500000));
+    CHECK(pulse_after(bench_now() - 3 * PROTOCOL_SERVO_FRAME) == 5000);
+    CHECK(!reaches(above, KIND_SERVO, 0, 500000));
+    const struct servo_segment bottom[] = {{1000, 500000}}, below[] = {{999, 500000}};
+    CHECK(reaches(bottom, KIND_SERVO, 0, 500000));
+    CHECK(!reaches(below, KIND_SERVO, 0, 500000));
+}
+
 static void a_full_queue_refuses_without_losing(void)
 {
     start_over();
@@ -208,11 +273,13 @@ int main(void)
     steps_fall_on_their_ticks();
     direction_changes_between_steps();
     servo_pulses_lead_to_the_end_in_time();
+    an_eased_servo_follows_its_pieces();
     a_servo_stays_when_its_profile_is_overwritten();
     turns_follow_each_other_in_time();
     hold_finishes_the_turn_and_go_resumes();
     a_dry_queue_is_reported_and_loses_nothing();
     what_must_not_be_is_refused();
+    limits_belong_to_the_range();
     a_full_queue_refuses_without_losing();
     return bench_result();
 }
