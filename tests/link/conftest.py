@@ -10,6 +10,7 @@ import struct
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ class Witness:
     """Where the turner is, from the end stop's edge."""
     pressed: Callable[[int], bool] = lambda steps: steps <= 0
     """Whether the end stop is, with the turner there."""
+    active_high: bool = False
+    """The level of a pressed end stop."""
     resets: int = 0
     stack_left: int = 1 << 16
     """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
@@ -77,7 +80,8 @@ class Witness:
 
     def _take(self, ticks: int, pin: int, level: int, kind: int) -> None:
         if kind == Kind.READ:
-            self.answer(RECORD.pack(ticks, pin, not self.pressed(self.turner_steps), kind))
+            level = self.pressed(self.turner_steps) == self.active_high
+            self.answer(RECORD.pack(ticks, pin, level, kind))
         elif kind == Kind.LEVEL:
             self.records.append((ticks, pin, level))
             self._levels[pin] = level
@@ -92,6 +96,15 @@ class Witness:
     def rises(self, pin: int) -> list[int]:
         """Ticks of the rising edges of a pin."""
         return [ticks for ticks, at, level in self.records if at == pin and level]
+
+    def pulses(self, pin: int) -> list[tuple[int, int]]:
+        """Rising tick and length in ticks of every pulse of a servo."""
+        edges = [(ticks, level) for ticks, at, level in self.records if at == pin]
+        return [
+            (rise, fall - rise)
+            for (rise, high), (fall, low) in pairwise(edges)
+            if high and not low
+        ]
 
     def moves(self, step: int = PUSHER_STEP, direction: int = PUSHER_DIRECTION) -> list[int]:
         """Signed numbers of steps of a stepper between changes of direction."""
@@ -123,9 +136,9 @@ class Rig:
         self.links.append(Link(self.port, setups, clock=self.loop.time, draw=self.draw))
         return self.links[-1]
 
-    async def homed_link(self, *names: str) -> Link:
+    async def homed_link(self, *names: str, setups: tuple[ActuatorSetup, ...] = SETUPS) -> Link:
         """A link to the board: open, configured, homed (all actuators, unless some are named)."""
-        link = self.link()
+        link = self.link(setups)
         await link.open()
         await link.configure()
         await link.home(names or None)

@@ -77,6 +77,19 @@ async def test_a_bad_line_costs_time_but_no_turn(
     assert link.statistics.resent > 0
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_bad_line_costs_homing_time_only(rig: Rig, damage: str) -> None:
+    """What is told is waited for, though its frame is lost: a status before it says nothing."""
+    link = rig.link()
+    await link.open()
+    await link.configure()
+    disturb(rig, damage, 0.03)
+    for _ in range(5):
+        await link.home()
+        assert link.position("turner") == 0
+        assert 36 <= rig.pins.turner_steps <= 40
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.3])
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_hopeless_line_is_given_up_or_carries_the_plan(

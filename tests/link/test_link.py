@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
-from robot.link import Link
-from robot.link.protocol import State
+from robot.link import EndstopHoming, Link, StepperSetup
+from robot.link.actuators import TurnCheck
+from robot.link.protocol import TICKS_PER_US, Clear, Go, PlanBegin, State, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.schedule import MotionProfile, Schedule, TimedTurn
 
@@ -64,6 +66,36 @@ async def test_a_flipper_solve_takes_exactly_its_time(link: Link, rig: Rig) -> N
     assert {after - before for before, after in pairwise(pulses)} == {40_000}
 
 
+def eased(passed_us: float, travel_us: int, ease_us: int) -> float:
+    """Part of the way after some time, with a speed that builds up and falls off evenly."""
+    passed_us = min(max(passed_us, 0.0), travel_us)
+    if passed_us > travel_us / 2:
+        return 1 - eased(travel_us - passed_us, travel_us, ease_us)
+    top = 1 / (travel_us - ease_us)
+    slow_us = min(passed_us, ease_us)
+    return top * slow_us**2 / 2 / ease_us + top * (passed_us - slow_us)
+
+
+async def test_an_eased_servo_gathers_speed_and_loses_it_again(link: Link, rig: Rig) -> None:
+    travel_us, ease_us = 1_000_000, 300_000
+    profile = servo_slew("lid", 1500, 2300, travel_us, ease_us=ease_us)
+    assert len(profile.segments) > 2
+    await link.run(in_turn(profile))
+    pulses = [(rise / TICKS_PER_US, ticks / TICKS_PER_US) for rise, ticks in rig.pins.pulses(10)]
+    moved = next(number for number, (_, us) in enumerate(pulses) if us > 1500)
+    whole_us = [us for _, us in pulses[moved - 1 : moved + 50]]
+    assert whole_us == sorted(whole_us) and whole_us[-1] == 2300
+    # Which frame the slew began in is not known to a frame; all pulses fit the same beginning.
+    off_us = min(
+        max(
+            abs(us - 1500 - 800 * eased(rise - pulses[moved][0] + begun, travel_us, ease_us))
+            for rise, us in pulses[moved - 1 : moved + 50]
+        )
+        for begun in range(0, 100_000, 500)
+    )
+    assert off_us < 5
+
+
 async def test_overlapping_turns_keep_their_times(link: Link, rig: Rig) -> None:
     steps = stepper_move("pusher", 0, 60, LIMITS, settle_us=11)
     slew = servo_slew("lid", 1500, 1000, 400_000)
@@ -80,6 +112,53 @@ async def test_homing_ends_at_the_start_position(link: Link, rig: Rig) -> None:
     assert status.homed == 0b1111
     assert link.position("turner") == 0
     assert 36 <= rig.pins.turner_steps <= 40
+
+
+def with_end_stop(rig: Rig, **other: Any) -> tuple[Any, ...]:
+    """The usual actuators with another end stop at the turner."""
+    actuators = rig.link().actuators
+    return tuple(replace(a, **other) if a.name == "turner" else a for a in actuators)
+
+
+async def test_an_end_stop_may_be_high_when_pressed(rig: Rig) -> None:
+    (turner,) = (a for a in rig.link().actuators if a.name == "turner")
+    assert isinstance(turner.homing, EndstopHoming)
+    rig.pins.active_high = True
+    high = replace(turner.homing, active_high=True)
+    link = await rig.homed_link("turner", setups=with_end_stop(rig, homing=high))
+    assert link.position("turner") == 0
+    assert 36 <= rig.pins.turner_steps <= 40
+
+
+@pytest.mark.parametrize("active_high", [False, True])
+async def test_an_index_sensor_is_looked_at_without_homing_too(
+    rig: Rig, active_high: bool
+) -> None:
+    """Active at every hundredth step: there turns may end, and nowhere else."""
+    rig.pins.active_high, rig.pins.turner_steps = active_high, 0
+    rig.pins.pressed = lambda steps: steps % 100 == 0
+    check = TurnCheck(pin=5, every_steps=100, active_high=active_high)
+    setups = with_end_stop(rig, homing=None, check=check)
+    link = await rig.homed_link("turner", setups=setups)
+    turner = next(a for a in setups if isinstance(a, StepperSetup))
+    await link.run(in_turn(stepper_move("turner", 0, 100, turner.limits)))
+    assert link.position("turner") == rig.pins.turner_steps == 100
+    rig.pins.turner_steps -= 7
+    with pytest.raises(RobotFault) as caught:
+        await link.run(in_turn(stepper_move("turner", 100, 100, turner.limits)))
+    assert (caught.value.fault, caught.value.detail) == (Fault.NOT_IN_PLACE, "turner")
+
+
+async def test_a_fault_of_an_actuator_that_is_not_there_is_named(link: Link, rig: Rig) -> None:
+    """Its number is one more than the last one's."""
+    session = link._session
+    assert session is not None and rig.board.running
+    session.put([Clear(), PlanBegin(1, 1), Turns(bytes([0, len(link.actuators)])), Go()])
+    await session.delivered()
+    assert (await link.status()).fault_detail == len(link.actuators)
+    with pytest.raises(RobotFault) as caught:
+        await link.run(to_and_fro(1))
+    assert (caught.value.fault, caught.value.detail) == (Fault.BAD_TURN, "")
 
 
 async def test_nothing_moves_before_homing(rig: Rig) -> None:

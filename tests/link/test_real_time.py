@@ -10,12 +10,13 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from robot.faults import Fault, LinkFault
-from robot.link import Link, SerialTransport, StepperSetup
+from robot.faults import Fault, LinkFault, RobotFault
+from robot.link import Link, LinkThread, SerialTransport, StepperSetup
 from robot.link.protocol import State
 from robot.motion import StepperLimits, stepper_move
 from robot.schedule import Schedule, TimedTurn
@@ -80,6 +81,31 @@ def test_a_plan_is_played_in_its_time(
         await link.close()
 
     asyncio.run(run())
+
+
+def test_the_blocking_link_stops_in_an_emergency(
+    start: Callable[[float], tuple[subprocess.Popen[bytes], Path]],
+) -> None:
+    """From another thread than the one that waits for the plan's end."""
+    _, port = start(1.0)
+    link = LinkThread(lambda: SerialTransport(str(port)), [PUSHER], PATIENT_MS)
+    try:
+        link.open()
+        link.configure()
+        link.home()
+        with ThreadPoolExecutor(1) as pool:
+            plan = pool.submit(link.run, to_and_fro(200))
+            while link.status().state != State.RUNNING:
+                assert not plan.done()
+            link.emergency_stop()
+            stopped = link.status()
+            assert (stopped.state, stopped.homed) == (State.FAULT, 0)
+            assert stopped.turns_done < 400
+            with pytest.raises(RobotFault) as caught:
+                plan.result(LIMIT_S)
+        assert caught.value.fault == Fault.EMERGENCY_STOP
+    finally:
+        link.close()
 
 
 def test_a_reset_starts_the_process_anew_behind_the_same_port(

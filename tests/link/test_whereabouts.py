@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, RobotFault, Stopped
+from robot import virtual
+from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import Link
+from robot.link.encoding import WirePlan
+from robot.link.link import single
 from robot.link.protocol import Home, State
-from robot.link.whereabouts import broken_off
+from robot.link.whereabouts import Whereabouts, broken_off
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.schedule import Schedule, TimedTurn
 
@@ -40,6 +43,40 @@ def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None
     long, short = servo_slew("holder", 1500, 2400, 400_000), servo_slew("lid", 1200, 1500, 300_000)
     overlapping = Schedule((long, short), (TimedTurn(0, 0), TimedTurn(300_000, 1)), 600_000)
     assert broken_off({}, overlapping, 0).moving == ("holder", "lid")
+
+
+async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig: Rig) -> None:
+    """The cable breaks when the plan has been sent, and nothing has been heard of it."""
+    await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
+    start = link._start
+
+    def start_and_break(plan: WirePlan) -> None:
+        start(plan)
+        rig.port.inwards.damage = virtual.silence
+
+    link._start = start_and_break  # type: ignore[method-assign]
+    with pytest.raises(LinkFault):
+        await link.run(two_turns())
+    assert link.whereabouts == Whereabouts(
+        {"holder": 1500, "lid": 1200, "turner": 0, "pusher": 0}, ("holder",)
+    )
+
+
+async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: Rig) -> None:
+    await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
+    run = asyncio.create_task(link.run(two_turns()))
+    seen: list[tuple[str, ...]] = []
+    while not run.done() and rig.board.running:
+        await asyncio.sleep(0.01)
+        known = link.whereabouts
+        assert known is not None
+        if known.moving and known.moving not in seen:
+            seen.append(known.moving)
+            assert known.places["holder"] == (1500 if "holder" in known.moving else 2400)
+    assert seen == [("holder",), ("lid",)]
+    assert link.whereabouts == Whereabouts(
+        {"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0}
+    )
 
 
 async def go_away(link: Link) -> None:
