@@ -101,9 +101,7 @@ class Witness:
         """Rising tick and length in ticks of every pulse of a servo."""
         edges = [(ticks, level) for ticks, at, level in self.records if at == pin]
         return [
-            (rise, fall - rise)
-            for (rise, high), (fall, low) in pairwise(edges)
-            if high and not low
+            (rise, fall - rise) for (rise, high), (fall, low) in pairwise(edges) if high and not low
         ]
 
     def moves(self, step: int = PUSHER_STEP, direction: int = PUSHER_DIRECTION) -> list[int]:

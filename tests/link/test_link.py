@@ -131,9 +131,7 @@ async def test_an_end_stop_may_be_high_when_pressed(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("active_high", [False, True])
-async def test_an_index_sensor_is_looked_at_without_homing_too(
-    rig: Rig, active_high: bool
-) -> None:
+async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_high: bool) -> None:
     """Active at every hundredth step: there turns may end, and nowhere else."""
     rig.pins.active_high, rig.pins.turner_steps = active_high, 0
     rig.pins.pressed = lambda steps: steps % 100 == 0

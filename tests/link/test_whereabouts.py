@@ -74,9 +74,7 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: 
             seen.append(known.moving)
             assert known.places["holder"] == (1500 if "holder" in known.moving else 2400)
     assert seen == [("holder",), ("lid",)]
-    assert link.whereabouts == Whereabouts(
-        {"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0}
-    )
+    assert link.whereabouts == Whereabouts({"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0})
 
 
 async def go_away(link: Link) -> None:
