@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.outcomes import OUTCOMES, Outcome
 from robot.storage import StorageError, flush_directory, remove_leftovers, write_atomically
+from solver.errors import shortened
 
 JobKind = Literal["solve", "home", "scramble"]
 
@@ -23,6 +24,7 @@ RECORD_NAME = "run.json"
 EXPLANATION_NAME = "reading.png"
 """The picture of how the cube was read."""
 
+_RUN_NUMBER = re.compile("[0-9]{1,9}")
 _ID = re.compile(r"\d{6,}")
 
 
@@ -190,8 +192,9 @@ class RunStore:
 
     def directory_of(self, run_id: str) -> Path:
         """Where a run's files are; raises :class:`StorageError` for what is not a number."""
-        if not run_id.isdigit():
-            raise StorageError(f"run {run_id!r}: not a run number; `cubist runs` lists them")
+        if not is_run_number(run_id):
+            told = shortened(run_id)
+            raise StorageError(f"run {told!r}: not a run number; `cubist runs` lists them")
         return self.directory / f"{int(run_id):06d}"
 
     def latest(self, count: int) -> list[RunRecord]:
@@ -255,6 +258,11 @@ class RunStore:
 def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
     """A record that is only in memory, number 0."""
     return RunWriter(None, RunRecord(id="000000", kind=kind, robot=robot, started_at=now))
+
+
+def is_run_number(text: str) -> bool:
+    """Whether this is a run's number as people may write it: digits, leading zeros optional."""
+    return _RUN_NUMBER.fullmatch(text) is not None
 
 
 def utc_now() -> datetime:

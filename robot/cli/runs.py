@@ -17,7 +17,8 @@ from robot.cli.solution_text import timeline as timeline_table
 from robot.daemon.client import ControlClient, NoDaemon
 from robot.daemon.places import state_directory
 from robot.outcomes import ExitCode, Outcome, exit_code
-from robot.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore
+from robot.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
+from solver.errors import shortened
 
 _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
 
@@ -69,8 +70,9 @@ def _latest(count: int) -> Sequence[RunRecord]:
 
 
 def _load(run_id: str) -> RunRecord:
-    if not (run_id.isascii() and run_id.isdigit()):
-        raise click.UsageError(f"RUN is a number, not {run_id!r}; `cubist runs` lists them")
+    if not is_run_number(run_id):
+        told = shortened(run_id)
+        raise click.UsageError(f"RUN is a number, not {told!r}; `cubist runs` lists them")
     try:
         return RunRecord.model_validate(ControlClient().run(run_id))
     except NoDaemon:

@@ -124,8 +124,9 @@ class Conductor:
 
     async def run_record(self, run_id: str) -> RunRecord:
         """One record; raises ``StorageError`` when there is none."""
+        number = self.store.directory_of(run_id).name
         for record in (self._job.record if self._job else None, self._last_whole):
-            if record is not None and run_id.isdigit() and int(record.id) == int(run_id):
+            if record is not None and record.id == number:
                 return record
         return await asyncio.to_thread(self.store.load, run_id)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http
 import json
 import logging
 import os
@@ -11,10 +12,13 @@ import re
 import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
 from pydantic import BaseModel, ValidationError
 
 from robot.calibration import BadCalibration
@@ -24,28 +28,37 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
 from robot.daemon.ports import BadOrder
-from robot.daemon.routes import ROUTES, Call, Route
+from robot.daemon.routes import ROUTES, Call, Parameter, Route
 from robot.daemon.states import Refused
 from robot.faults import FAULTS, fault_code
 from robot.storage import StorageError
-from solver.errors import CubistError
+from solver.errors import CubistError, shortened
 
 log = logging.getLogger("cubistd.api")
 
 MAX_BODY = 64 * 1024
 REQUEST_LIMIT_S = 10.0
+MOST_PROBLEMS = 5
+"""Of a body that are told."""
+
 LINGER_S = 0.5
 """How long to go on reading a request that was refused, so that its sender sees the answer."""
 
 SOCKET_MODE = 0o660
 BACKLOG = 64
 
+_BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
+"""What reading a body raises that is not what its head announced."""
+
+_SILENT = logging.getLogger("cubistd.access")
+_SILENT.disabled = True
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def make_app(conductor: Conductor, maintenance: Maintenance, version: str) -> web.Application:
-    """The application: every route of the table, ``/openapi.json``, and errors as JSON."""
-    app = web.Application(client_max_size=MAX_BODY, middlewares=[_errors_as_json])
+    """The application: every route of the table, and ``/openapi.json``."""
+    app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
         app.router.add_route(route.method, route.path, _handler(conductor, maintenance, route))
     description = document(version)
@@ -61,24 +74,73 @@ def make_app(conductor: Conductor, maintenance: Maintenance, version: str) -> we
 async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
     """Serve at the socket ``path``, replacing what a crash left there; remove it at the end.
 
-    Only for the holder of the daemon's lock: nobody else can then be listening.
+    Only for the holder of the daemon's lock: nobody else can then be listening. Whatever goes wrong
+    with a request is answered in JSON: also what no route of ``app`` ever sees.
     """
     listener = _listen(path)
-    runner = web.AppRunner(
-        app,
-        access_log=None,
-        shutdown_timeout=1.0,
+    runner = web.AppRunner(app, shutdown_timeout=1.0, handler_cancellation=True)
+    await runner.setup()
+    server: Any = runner.server
+    server.request_handler = _answering_errors(server.request_handler)
+    loop = asyncio.get_running_loop()
+    connection = partial(
+        _Connection,
+        server,
+        loop=loop,
+        access_log=_SILENT,
         keepalive_timeout=15.0,
         lingering_time=LINGER_S,
-        handler_cancellation=True,
+        auto_decompress=False,
     )
-    await runner.setup()
     try:
-        await web.SockSite(runner, listener, backlog=BACKLOG).start()
-        yield
+        listening = await loop.create_unix_server(connection, sock=listener, backlog=BACKLOG)
+        try:
+            yield
+        finally:
+            listening.close()
     finally:
         await runner.cleanup()
         path.unlink(missing_ok=True)
+
+
+class _Connection(RequestHandler):
+    """A client's connection, on which also what is no HTTP is answered in JSON."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to a request that could not be read; a line of the journal, no traceback."""
+        if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
+            raise ConnectionError("an answer has begun, or nobody is there to get one")
+        if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.log_exception("a request failed", exc_info=exc)
+            answer = _refusal(status, "internal", "internal error; see the journal")
+        else:
+            reason = _one_line(message or str(exc))
+            log.info("not HTTP/1.1: %s", reason)
+            answer = _refusal(status, "bad-request", f"not HTTP/1.1: {reason}")
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: Any, **kwargs: Any) -> None:
+        """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
+        error = kwargs.get("exc_info")
+        if isinstance(error, _BODY_ERRORS):
+            log.info("a request's body cannot be read: %s", _one_line(str(error)))
+        else:
+            super().log_exception(*args, **kwargs)
+
+
+def _one_line(text: str) -> str:
+    """The first line of ``text``, fit for a line of the journal."""
+    line = text.strip().partition("\n")[0].strip()
+    return shortened("".join(c if c.isprintable() else "?" for c in line), 120)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -156,14 +218,17 @@ async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> 
         raw = await asyncio.wait_for(request.read(), REQUEST_LIMIT_S)
     except TimeoutError as error:
         raise _BadRequest("the body did not arrive in time") from error
+    except _BODY_ERRORS as error:
+        raise _BadRequest(f"the body cannot be read: {_one_line(str(error))}") from error
     if model is None:
         return None
     try:
         return model.model_validate_json(raw or b"{}")
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False, include_context=False)
-        where = "; ".join(f"{_dotted(item['loc'])}: {item['msg']}" for item in problems)
-        raise _BadRequest(where) from error
+        told = [f"{_dotted(item['loc'])}: {item['msg']}" for item in problems[:MOST_PROBLEMS]]
+        more = len(problems) - len(told)
+        raise _BadRequest("; ".join(told) + (f"; and {more} more" if more else "")) from error
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
@@ -171,41 +236,59 @@ def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
     for parameter in route.parameters:
         if parameter.place == "path":
             text = request.match_info[parameter.name]
-            if not re.search(parameter.schema["pattern"], text, re.ASCII):
+            if not re.fullmatch(parameter.schema["pattern"], text, re.ASCII):
                 raise web.HTTPNotFound
             continue
-        if parameter.schema["type"] == "string":
-            continue
-        text = request.query.get(parameter.name, str(parameter.schema["minimum"]))
-        low, high = parameter.schema["minimum"], parameter.schema["maximum"]
-        if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
-            raise _BadRequest(f"{parameter.name}: {low}..{high} is allowed, not {text!r}")
+        given = request.query.getall(parameter.name, [])
+        if len(given) > 1:
+            raise _BadRequest(f"{parameter.name}: given {len(given)} times; once is allowed")
+        for text in given:
+            _check_value(parameter, text)
     return dict(request.query)
 
 
+def _check_value(parameter: Parameter, text: str) -> None:
+    """Raise ``_BadRequest`` for a value of a query parameter that its schema does not allow."""
+    schema = parameter.schema
+    if schema["type"] == "string":
+        if len(text) > schema["maxLength"]:
+            raise _BadRequest(f"{parameter.name}: at most {schema['maxLength']} characters")
+        return
+    low, high = schema["minimum"], schema["maximum"]
+    if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
+        raise _BadRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
+
+
 def _dotted(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) or "body"
+    return ".".join(shortened(str(part)) for part in location) or "body"
 
 
 class _BadRequest(CubistError, ValueError):
     """A request that does not follow the description."""
 
 
-@web.middleware
-async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    try:
-        return await handler(request)
-    except web.HTTPException as error:
-        # Named by aiohttp's class: Python's phrases for a status differ between versions.
-        name = re.sub(
-            r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP")
-        ).lower()
-        return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
-    except CubistError as error:
-        return _refusal(*_status_of(error), complaint(error), fault=_fault_of(error))
-    except Exception:
-        log.exception("%s %s", request.method, request.path)
-        return _refusal(500, "internal", "internal error; see the journal")
+def _answering_errors(handler: Handler) -> Handler:
+    """``handler``, which is asked for every request, with whatever it raises answered in JSON."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            # Named by aiohttp's class: Python's phrases for a status differ between versions.
+            name = re.sub(
+                r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP")
+            ).lower()
+            return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
+        except CubistError as error:
+            return _refusal(*_status_of(error), complaint(error), fault=_fault_of(error))
+        except ConnectionError:
+            # Nobody is there any more who could be answered.
+            raise
+        except Exception:
+            log.exception("%s %s", request.method, _one_line(request.path))
+            return _refusal(500, "internal", "internal error; see the journal")
+
+    return answer
 
 
 def _status_of(error: CubistError) -> tuple[int, str]:
