@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +28,8 @@ _REMEDIES = {
     errno.EROFS: "The disk is mounted read-only; check `dmesg` for card errors, then remount it.",
     errno.EACCES: "Check who owns the directory; `cubist doctor` shows what is expected.",
     errno.ENOENT: "Create the directory first.",
+    errno.EISDIR: "Name a file in it.",
+    errno.ENXIO: "Nobody reads from this pipe; start its reader first.",
 }
 
 
@@ -53,6 +57,40 @@ def write_atomically(
                 temporary.unlink(missing_ok=True)
             raise
         flush_directory(path.parent)
+
+
+def write_given(path: Path, data: bytes) -> None:
+    """Write to a path that a person named: a file is replaced whole, whatever else is written into.
+
+    ``-`` is standard output. Links are followed and stay. Raises :class:`StorageError`, also for a
+    pipe that nobody reads.
+    """
+    if is_standard_output(path):
+        with _explained(path):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        return
+    with _explained(path):
+        mode = path.stat().st_mode if path.exists() else stat.S_IFREG | 0o644
+        if stat.S_ISREG(mode) and path.absolute().parts[1:2] not in {("dev",), ("proc",)}:
+            write_atomically(Path(os.path.realpath(path)), data, mode=stat.S_IMODE(mode))
+        else:
+            _write_into(path, data)
+
+
+def is_standard_output(path: Path | None) -> bool:
+    """Whether a path that a person named is ``-``."""
+    return path is not None and str(path) == "-"
+
+
+def _write_into(path: Path, data: bytes) -> None:
+    """Write into a device or a pipe, which stays what it is."""
+    # Without O_NONBLOCK a pipe without a reader would be waited for.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        _write_all(file.fileno(), data)
 
 
 def previous_of(path: Path) -> Path:
@@ -99,12 +137,16 @@ def _write_flushed(path: Path, data: bytes, mode: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     descriptor = os.open(path, flags, mode)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        _write_all(descriptor, data)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _keep_previous(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import emit, json_option, note, refuse_two_outputs
 from robot.cli.positions import maintenance
 from robot.daemon.client import ControlClient
 from robot.outcomes import ExitCode
@@ -71,11 +71,12 @@ def restore(as_json: bool) -> int:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @json_option
 def export(file: Path, as_json: bool) -> int:
-    """Write the calibration to FILE, to keep it or to move it to another machine."""
-    from robot.storage import write_atomically
+    """Write the calibration to FILE (- for standard output), to keep it or to move it elsewhere."""
+    from robot.storage import write_given
 
+    refuse_two_outputs(file, as_json)
     found = ControlClient().call("GET", "/calibration")
-    write_atomically(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    write_given(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
     _tell(found, as_json)
     return ExitCode.DONE
 

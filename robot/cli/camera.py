@@ -11,7 +11,7 @@ import click
 
 from robot.cli.interactive import interactively
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import emit, json_option, note, printing_beside, refuse_two_outputs
 from robot.cli.positions import maintenance
 from robot.daemon.client import ControlClient
 from robot.outcomes import ExitCode
@@ -22,7 +22,11 @@ from robot.outcomes import ExitCode
 @click.option("--live", is_flag=True, help="Show it live, and move the frames of the faces.")
 @click.option("--place", metavar="SITE", help="Find the face at SITE, and keep where it is.")
 @click.option("--save/--try", default=True, help="Keep the place, or only look for it.")
-@click.option("--save-to", type=click.Path(dir_okay=False, path_type=Path), help="A JPEG file.")
+@click.option(
+    "--save-to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A JPEG file; - for standard output.",
+)
 @click.option("--width", type=Whole(20, 400), default=80, show_default=True)
 @json_option
 def camera(  # one argument per option
@@ -35,24 +39,26 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
+    refuse_two_outputs(save_to, as_json)
     if live:
         return interactively("camera", None, as_json)
     with maintenance() as client:
         looked = LookedAt(client, camera)
         if save_to:
-            from robot.storage import write_atomically
+            from robot.storage import write_given
 
-            write_atomically(save_to, looked.jpeg)
+            write_given(save_to, looked.jpeg)
         if place:
             _tell_place(looked.place(place, save), as_json)
             return ExitCode.DONE
     if as_json:
         emit({"camera": looked.name, "views": looked.advice()})
         return ExitCode.DONE
-    click.echo(looked.drawn(width))
-    for site, lines in looked.advice().items():
-        for line in lines:
-            click.echo(f"face {site}: {line}")
+    with printing_beside(save_to):
+        click.echo(looked.drawn(width))
+        for site, lines in looked.advice().items():
+            for line in lines:
+                click.echo(f"face {site}: {line}")
     return ExitCode.DONE
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from robot.faults import FAULTS, fault_code
 from robot.outcomes import ERRORS, ExitCode, exit_code
+from robot.storage import is_standard_output
 from solver.errors import CubistError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -35,6 +38,19 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(
         command
     )
+
+
+def refuse_two_outputs(file: Path | None, as_json: bool) -> None:
+    """Raise ``UsageError`` where a file given as ``-`` and JSON both want standard output."""
+    if as_json and is_standard_output(file):
+        raise click.UsageError("- and --json both write to standard output: leave one of them away")
+
+
+def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[Any]:
+    """While a file given as ``-`` takes standard output, print to standard error."""
+    if is_standard_output(file):
+        return contextlib.redirect_stdout(sys.stderr)
+    return contextlib.nullcontext()
 
 
 def emit(document: Mapping[str, Any]) -> None:

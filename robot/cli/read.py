@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, exit_code_of, json_option, note
+from robot.cli.output import (
+    emit,
+    exit_code_of,
+    json_option,
+    note,
+    printing_beside,
+    refuse_two_outputs,
+)
 from robot.outcomes import ExitCode, worst
 from solver.errors import CubistError, shortened
 from solver.files import parse_json_values, read_text
@@ -49,7 +56,7 @@ class BadColourFile(CubistError, ValueError):
     "--explain",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="OUT.png",
-    help="Also save a picture of what was found, measured and decided.",
+    help="Also save a picture of what was found, measured and decided; - for standard output.",
 )
 @json_option
 def read(
@@ -66,6 +73,7 @@ def read(
     """
     if (faces is None) == (colours is None):
         raise click.UsageError("give either --faces DIR or --colours FILE")
+    refuse_two_outputs(explain, as_json)
     report = _Report(as_json, explain)
     if faces is not None:
         return _read_photographs(faces, size, report)
@@ -158,7 +166,8 @@ class _Report:
                 }
             )
             return
-        click.echo(reading.facelets)
+        with printing_beside(self.explain):
+            click.echo(reading.facelets)
         for correction in reading.corrections:
             note(correction)
         if not reading.confident:
@@ -173,11 +182,11 @@ class _Report:
     ) -> None:
         if self.explain is None:
             return
-        from robot.storage import write_atomically
+        from robot.storage import write_given
         from vision.drawing import png
         from vision.explain import explain
 
-        write_atomically(self.explain, png(explain(colours, outcome, looks)))
+        write_given(self.explain, png(explain(colours, outcome, looks)))
 
 
 def _colour_documents(source: str) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from robot.cli.groups import Listing
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option
+from robot.cli.output import emit, json_option, printing_beside, refuse_two_outputs
 from robot.cli.solution_text import timeline as timeline_table
 from robot.daemon.client import ControlClient, NoDaemon
 from robot.daemon.places import state_directory
@@ -45,11 +45,12 @@ def runs(ctx: click.Context, count: int, as_json: bool) -> int:
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the plan into this SVG file.",
+    help="Draw the plan into this SVG file; - for standard output.",
 )
 @json_option
 def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
     """Show one run: its timeline, what was read, what went wrong."""
+    refuse_two_outputs(timeline, as_json)
     record = _load(run_id)
     if timeline:
         from robot.cli.timeline_file import draw
@@ -58,7 +59,8 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
     if as_json:
         emit(record.model_dump(mode="json"))
     else:
-        _show(record)
+        with printing_beside(timeline):
+            _show(record)
     return ExitCode.DONE
 
 

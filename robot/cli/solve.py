@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from robot.cli.numbers import Number, Whole
-from robot.cli.output import complain, emit, exit_code_of, json_option
+from robot.cli.output import (
+    complain,
+    emit,
+    exit_code_of,
+    json_option,
+    printing_beside,
+    refuse_two_outputs,
+)
 from robot.cli.search_job import SearchJob, make_job
 from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
@@ -64,7 +71,7 @@ class SolveCommand(click.Command):
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With --robot: draw the plan into this SVG file.",
+    help="With --robot: draw the plan into this SVG file; - for standard output.",
 )
 @click.option("--execute", is_flag=True, help="Have the robot that holds this cube solve it.")
 @json_option
@@ -89,6 +96,7 @@ def solve(
         return _execute(next(_texts(state, scramble)), wanted["size"], as_json)
     if timeline and not profile:
         raise click.UsageError("--timeline draws the plan of a robot: give --robot too")
+    refuse_two_outputs(timeline, as_json)
     job = make_job(profile, **wanted)
     codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
     return worst(codes)
@@ -140,8 +148,9 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
         return _refuse(text, "bad-notation", error, as_json)
     except SearchFailed as error:
         return _refuse(text, Outcome.NO_SOLUTION, error, as_json)
-    for answer in answers:
-        _print(answer, as_json)
+    with printing_beside(timeline):
+        for answer in answers:
+            _print(answer, as_json)
     if timeline:
         from robot.cli.timeline_file import draw
 
