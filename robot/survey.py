@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from robot.mechanism.graph import Mechanism
-from robot.planner import CannotSee, build_mechanism, cost_model, plan_scan, plan_solve
+from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
 from robot.planner.solving import compiled
 from robot.settings.profile import RobotProfile
 from solver import pocket_robot, two_phase
@@ -117,10 +117,10 @@ def survey(
 
 def tables_of(mechanism: Mechanism) -> Tables:
     """The tables that plans for ``mechanism`` need; none is made."""
-    cost = cost_model(mechanism, mechanism.start)
+    costs = compiled(mechanism).turn_costs
     if mechanism.size == 2:
-        return Tables(None, pocket_robot.table_bytes(cost))
-    metric = two_phase.ready_for(cost).metric
+        return Tables(None, pocket_robot.table_bytes(costs))
+    metric = two_phase.ready_for(costs).metric
     return Tables(metric, two_phase.table_bytes(metric))
 
 

@@ -46,25 +46,25 @@ def _moves_of(composites: Iterable[int]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class CostModel:
+class TurnCosts:
     """Min-plus matrices of a mechanism whose equivalent states have been merged.
 
-    ``first``: uint32[45, S], microseconds from the start state through a first composite to each
-    state after it. ``next``: uint32[3, 45, S, S], ``next[a, t, s, s2]`` the same for composite
-    ``t`` after a turn on axis ``a`` that ended in state ``s``; ``IMPOSSIBLE`` where there is no
-    way, and for all ``t`` on axis ``a`` itself. ``final``: uint32[3, S], microseconds owed after
-    the last turn. States are numbered per axis of the last turn and padded to the same ``S``.
+    They hold wherever a solve starts; what they are prepared into is kept by this object, of which
+    there is one for a mechanism. ``next``: uint32[3, 45, S, S], ``next[a, t, s, s2]`` microseconds
+    through composite ``t`` to state ``s2`` after a turn on axis ``a`` that ended in state ``s``;
+    ``IMPOSSIBLE`` where there is no way, and for all ``t`` on axis ``a`` itself. ``final``:
+    uint32[3, S], microseconds owed after the last turn. States are numbered per axis of the last
+    turn and padded to the same ``S``.
     """
 
     name: str
-    first: NDArray[np.uint32]
     next: NDArray[np.uint32]
     final: NDArray[np.uint32]
 
     @property
     def states(self) -> int:
         """``S``, the number of mechanism states per axis after merging and padding."""
-        return int(self.first.shape[1])
+        return int(self.final.shape[1])
 
     def half_turn_weight(self) -> float:
         """What a half turn of one face takes, in quarter turns: a mean over states.
@@ -80,3 +80,15 @@ class CostModel:
                 times[first + second == 2].append(row[row != IMPOSSIBLE])
         half, quarter = (np.concatenate(times[is_half]) for is_half in (True, False))
         return float(half.mean() / quarter.mean()) if half.size and quarter.size else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class CostModel:
+    """What turns cost from one start.
+
+    ``first``: uint32[45, S], microseconds from there through a first composite to each state after
+    it; ``turns``: all that comes then.
+    """
+
+    first: NDArray[np.uint32]
+    turns: TurnCosts

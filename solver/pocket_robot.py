@@ -10,16 +10,19 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solver import _native, tables
 from solver.answer import Stopwatch, answer, seconds_of
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_index, composite_of
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index, composite_of
 from solver.errors import SearchFailed
 from solver.home import NoHomeDirectory
 from solver.pieces import States
 from solver.pocket import PocketCube
 from solver.solution import CancelFlag, Request, Solution
 from solver.turns import FACE_TURNS, moves_of
+
+Times = NDArray[np.uint32]
 
 STEPS_BYTES = 25_000_000
 """Complete tables up to this size are made; the making takes four times as much beside it."""
@@ -39,9 +42,9 @@ class Kernel(Protocol):
         """Of its tables."""
 
     def soonest(
-        self, states: States, seconds: float, cancel: CancelFlag | None
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.SoonestResult:
-        """The soonest solution, or the best one found in time."""
+        """The soonest solution, or the best one found in time; ``first`` as in CostModel."""
 
 
 def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
@@ -52,9 +55,10 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
     """
     if request.cost is None:
         raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
-    robot = kernel(request.cost)
+    robot = kernel(_fitting(request.cost).turns)
     watch = Stopwatch()
-    found = robot.soonest(cube.relative.states, seconds_of(request), request.cancel)
+    first = request.cost.first
+    found = robot.soonest(cube.relative.states, first, seconds_of(request), request.cancel)
     if found.cost is None:
         raise SearchFailed(f"No solution was found within {request.time_limit} s.")
     extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
@@ -63,33 +67,38 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
     return [replace(solution, cost_us=found.cost, composites=composites)]
 
 
-@lru_cache(maxsize=16)
-def kernel(cost: CostModel) -> Kernel:
-    """What solves on a mechanism from where ``cost`` starts."""
+def _fitting(cost: CostModel) -> CostModel:
+    """``cost``, if it is that of a 2x2x2."""
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
-    if (np.asarray(cost.first)[other] != IMPOSSIBLE).any():
-        raise SearchFailed(f"The costs of {cost.name} are those of a 3x3x3; set cube.size to 2.")
-    return ByTable(cost) if steps_bytes(cost) else BySearch(cost)
+    if (cost.first[other] != IMPOSSIBLE).any():
+        name = cost.turns.name
+        raise SearchFailed(f"The costs of {name} are those of a 3x3x3; set cube.size to 2.")
+    return cost
 
 
-def steps_bytes(cost: CostModel) -> int:
+@lru_cache(maxsize=1)
+def kernel(costs: TurnCosts) -> Kernel:
+    """What solves on a mechanism, wherever a solve starts."""
+    return ByTable(costs) if steps_bytes(costs) else BySearch(costs)
+
+
+def steps_bytes(costs: TurnCosts) -> int:
     """What the complete table of a mechanism takes; 0 where it would be too large."""
-    size = _native.pocket_steps_size(cost.states)
+    size = _native.pocket_steps_size(costs.states)
     return size if size <= STEPS_BYTES else 0
 
 
-def table_bytes(cost: CostModel) -> int:
+def table_bytes(costs: TurnCosts) -> int:
     """What a mechanism takes on disk; the bounds of a search are made anew in memory."""
-    size = steps_bytes(cost)
+    size = steps_bytes(costs)
     return size and size + tables.HEADER_SIZE
 
 
 class ByTable:
     """Follows a table of the soonest next step, which is kept on disk."""
 
-    def __init__(self, cost: CostModel) -> None:
-        self.steps = _steps(cost.name, steps_bytes(cost), *_onward(cost))
-        self._first = cost.first
+    def __init__(self, costs: TurnCosts) -> None:
+        self.steps = _steps(costs)
 
     @property
     def bytes(self) -> int:
@@ -97,19 +106,18 @@ class ByTable:
         return self.steps.bytes
 
     def soonest(
-        self, states: States, seconds: float, cancel: CancelFlag | None
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.SoonestResult:
         """The soonest solution; it needs neither time nor cancelling."""
         del seconds, cancel
-        return self.steps.solve(states, self._first)
+        return self.steps.solve(states, first)
 
 
 class BySearch:
     """Searches with bounds: for mechanisms with many states."""
 
-    def __init__(self, cost: CostModel) -> None:
-        self._robot = _bounds(*_onward(cost))
-        self._first = cost.first
+    def __init__(self, costs: TurnCosts) -> None:
+        self._robot = _native.PocketRobot(costs.next, costs.final, BALL_BYTES)
 
     @property
     def bytes(self) -> int:
@@ -117,30 +125,28 @@ class BySearch:
         return self._robot.bytes
 
     def soonest(
-        self, states: States, seconds: float, cancel: CancelFlag | None
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
     ) -> _native.SoonestResult:
         """The soonest solution, or the best one that was found before time was up."""
-        return self._robot.solve(states, self._first, seconds, cancel)
+        return self._robot.solve(states, first, seconds, cancel)
 
 
-def _onward(cost: CostModel) -> tuple[bytes, bytes]:
-    """What does not depend on where a solve starts, so that its tables can be shared."""
-    return cost.next.tobytes(), cost.final.tobytes()
-
-
-@lru_cache(maxsize=1)
-def _steps(name: str, size: int, following: bytes, final: bytes) -> _native.PocketSteps:
-    costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
+def _steps(costs: TurnCosts) -> _native.PocketSteps:
+    both = costs.next, costs.final
     threads = os.cpu_count() or 1
-    of_costs = f"{name}-{zlib.crc32(final, zlib.crc32(following)):08x}"
+    of_costs = f"{costs.name}-{_checksum(costs):08x}"
     data = tables.load(
         f"pocket-{of_costs}",
         STEPS_FORMAT,
-        size,
-        lambda data, progress: _native.make_pocket_steps(*costs, data, threads, progress),
+        steps_bytes(costs),
+        lambda data, progress: _native.make_pocket_steps(*both, data, threads, progress),
     )
-    _forget_others(name, of_costs)
-    return _native.PocketSteps(*costs, data)
+    _forget_others(costs.name, of_costs)
+    return _native.PocketSteps(*both, data)
+
+
+def _checksum(costs: TurnCosts) -> int:
+    return zlib.crc32(costs.final.tobytes(), zlib.crc32(costs.next.tobytes()))
 
 
 def _forget_others(name: str, of_costs: str) -> None:
@@ -149,12 +155,6 @@ def _forget_others(name: str, of_costs: str) -> None:
         for path in tables.cache_directory().glob(f"pocket-{name}-????????.v*.table"):
             if not path.name.startswith(f"pocket-{of_costs}."):
                 path.unlink(missing_ok=True)
-
-
-@lru_cache(maxsize=1)
-def _bounds(following: bytes, final: bytes) -> _native.PocketRobot:
-    costs = np.frombuffer(following, np.uint32), np.frombuffer(final, np.uint32)
-    return _native.PocketRobot(*costs, BALL_BYTES)
 
 
 def _composite(turn: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from solver import _native, tables
-from solver.cost import CostModel, moves_of
+from solver.cost import CostModel, TurnCosts, moves_of
 from solver.cube import Cube
 from solver.errors import SearchFailed
 from solver.notation import length, parse_moves
@@ -31,8 +31,8 @@ _DIRECTIONS = 6
 
 def search(cube: Cube, request: Request) -> list[Solution]:
     """The best solutions found; SearchFailed when the time was too short for any."""
-    robot = None if request.cost is None else ready_for(request.cost)
-    metric = request.metric if robot is None else robot.metric
+    start = None if request.cost is None else ready_from(request.cost)
+    metric = request.metric if start is None else start.metric
     two_phase = kernel(metric, request)
     started = time.perf_counter()
 
@@ -50,8 +50,8 @@ def search(cube: Cube, request: Request) -> list[Solution]:
         directions=_DIRECTIONS,
         solutions=request.solutions,
         target=-1 if request.target is None else request.target,
-        model=None if robot is None else robot.model,
-        models=None if robot is None else robot.models,
+        model=None if start is None else start.model,
+        models=None if start is None else start.models,
         cancel=request.cancel,
         on_better=report if request.on_better is not None else None,
     )
@@ -104,23 +104,40 @@ def table_bytes(metric: str) -> int:
 
 @dataclass(frozen=True)
 class Robot:
-    """A cost model in the kernel, with the metric whose distances say most about its time."""
+    """A robot's turns in the kernel, with the metric whose distances say most about its time."""
+
+    metric: str
+    turns: _native.TurnCosts
+    times: _native.RobotTimes
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a search in a robot's time from one start needs."""
 
     metric: str
     model: _native.CostModel
     models: _native.TimeModels
 
 
-@lru_cache(maxsize=16)
-def ready_for(cost: CostModel) -> Robot:
-    """The cost model made ready for searching."""
-    model = _native.CostModel(cost.first, cost.next, cost.final)
-    choices = {metric: _native.TimeModels(model, metric) for metric in TYPICAL_LENGTHS}
+@lru_cache(maxsize=2)
+def ready_for(costs: TurnCosts) -> Robot:
+    """A robot's turns made ready for searching, wherever a search starts."""
+    turns = _native.TurnCosts(costs.next, costs.final)
+    choices = {metric: _native.RobotTimes(turns, metric) for metric in TYPICAL_LENGTHS}
     metric = max(choices, key=lambda name: choices[name].least_us(TYPICAL_LENGTHS[name]))
-    if cost.half_turn_weight() < HEAVY_HALF_TURN:
-        return Robot(metric, model, choices[metric])
+    if costs.half_turn_weight() < HEAVY_HALF_TURN:
+        return Robot(metric, turns, choices[metric])
     metric = IN_QUARTERS[metric]
-    return Robot(metric, model, _native.TimeModels(model, metric))
+    return Robot(metric, turns, _native.RobotTimes(turns, metric))
+
+
+@lru_cache(maxsize=1)
+def ready_from(cost: CostModel) -> Start:
+    """The last start is kept: many cubes in a row may start from the same."""
+    robot = ready_for(cost.turns)
+    model = _native.CostModel(robot.turns, cost.first)
+    return Start(robot.metric, model, _native.TimeModels(robot.times, model))
 
 
 def _solution(
@@ -157,7 +174,7 @@ def _solution(
 def _figures(request: Request, result: _native.TwoPhaseResult) -> dict[str, int]:
     figures = {"nodes": result.nodes, "probes": result.probes}
     if request.cost is not None:
-        figures["lower_bound_us"] = ready_for(request.cost).models.least_us(result.lower_bound)
+        figures["lower_bound_us"] = ready_from(request.cost).models.least_us(result.lower_bound)
     return figures
 
 

@@ -16,6 +16,7 @@ from itertools import count, product
 import numpy as np
 from numpy.typing import NDArray
 
+from solver import _native
 from vision.assign_orbits import Orbit, orbits
 from vision.assign_ranked import RankedArrangements
 
@@ -111,11 +112,8 @@ def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[Labelling]:
 
 def matching(cost: Floats) -> tuple[Ints, Ints]:
     """Rows and columns of the cheapest one-to-one assignment in ``cost`` float[n, m], n <= m."""
-    # Loaded on first use: it takes longer than deciding a clear 3x3x3, which needs none.
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(cost)
-    return np.asarray(rows), np.asarray(columns)
+    columns = _native.cheapest_assignment(np.ascontiguousarray(cost, dtype=np.float64))
+    return np.arange(len(columns)), np.array(columns, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

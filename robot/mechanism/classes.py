@@ -8,6 +8,7 @@ of any composite to any class, until nothing splits. The quotient is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from robot.mechanism.closure import FAR, Weights, microseconds_of, rotated
 from robot.mechanism.composites import Composites, compose
 from robot.mechanism.frames import ORIENTATIONS, compose_table, reframe_table, seen_table
 from robot.mechanism.graph import Mechanism, State
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts
 
 Ints = NDArray[np.int64]
 Times = NDArray[np.uint32]
@@ -48,7 +49,12 @@ class Compiled:
         return max(_count(classes) for classes in self.classes)
 
     def cost_model(self, start: State) -> CostModel:
-        """The matrices of ``solver.cost.CostModel`` for a solve that begins in ``start``."""
+        """What turns cost in a solve that begins in ``start``."""
+        return CostModel(self._first(start), self.turn_costs)
+
+    @cached_property
+    def turn_costs(self) -> TurnCosts:
+        """The matrices of :class:`solver.cost.TurnCosts`, the same wherever a solve begins."""
         size = self.states
         onward = np.full((3, COMPOSITES, size, size), IMPOSSIBLE, dtype=np.uint32)
         for axis in range(3):
@@ -57,14 +63,14 @@ class Compiled:
                 costs = self._costs(self.nodes[axis][members], other)
                 block = onward[axis, 15 * other : 15 * other + 15]
                 block[:, : costs.shape[0], : costs.shape[2]] = costs.transpose(1, 0, 2)
-        return CostModel(self.mechanism.name, self._first(start, size), onward, self._final(size))
+        return TurnCosts(self.mechanism.name, onward, self._final(size))
 
     def _costs(self, starts: Ints, axis: int) -> Times:
         """Microseconds from nodes through the composites of ``axis`` to its classes."""
         return _to_classes(microseconds_of(self.rows[axis][starts]), self.classes[axis])
 
-    def _first(self, start: State, size: int) -> Times:
-        first = np.full((COMPOSITES, size), IMPOSSIBLE, dtype=np.uint32)
+    def _first(self, start: State) -> Times:
+        first = np.full((COMPOSITES, self.states), IMPOSSIBLE, dtype=np.uint32)
         here = np.array([node_of(start)])
         for axis in range(3):
             costs = self._costs(here, axis)[0]

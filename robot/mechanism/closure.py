@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from robot.mechanism.frames import AXIS_NAMES, ORIENTATIONS, between_table, rotate_table
 from robot.mechanism.graph import CALM, SITE_AXIS, Mechanism, Transition, weight_of
@@ -22,6 +20,8 @@ Nodes = NDArray[np.int64]
 
 FAR = np.int64(1) << 60
 """No way; far below the overflow of a sum of a few."""
+
+NO_NODE = -1
 
 
 def microseconds_of(weights: Weights) -> NDArray[np.uint32]:
@@ -59,15 +59,39 @@ class Closure:
 def close(mechanism: Mechanism) -> Closure:
     """The shortest ways between all nodes over transitions that turn no layer."""
     steps = _cheapest_steps(mechanism)
-    nodes = ORIENTATIONS * len(mechanism.configurations)
-    weights = np.array([weight_of(step) for step in steps.values()], dtype=np.float64)
+    weights = np.array([weight_of(step) for step in steps.values()], dtype=np.int64)
     ends = np.array(list(steps), dtype=np.int64).reshape(-1, 2)
-    graph = csr_array((weights, (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
-    sources = np.arange(0, nodes, ORIENTATIONS)
-    far, before = dijkstra(graph, indices=sources, return_predecessors=True)
-    reached = np.isfinite(far)
-    from_zero = np.where(reached, np.where(reached, far, 0).astype(np.int64), FAR)
+    from_zero, before = _shortest_ways(len(mechanism.configurations), ends, weights)
     return Closure(from_zero, before, steps)
+
+
+def _shortest_ways(
+    configurations: int, ends: Nodes, weights: Weights
+) -> tuple[Weights, NDArray[np.int32]]:
+    """``from_zero`` and ``before`` of a closure, from edges int64[e, 2] and their weights, above 0.
+
+    Bellman and Ford's: in each round all edges at once shorten what they can. The ways have few
+    edges, so that there are few rounds.
+    """
+    nodes = ORIENTATIONS * configurations
+    far = np.full((configurations, nodes), FAR)
+    far[np.arange(configurations), np.arange(0, nodes, ORIENTATIONS)] = 0
+    before = np.full(far.shape, NO_NODE, dtype=np.int32)
+    if not len(ends):
+        return far, before
+    order = np.argsort(ends[:, 1], kind="stable")
+    starts, led, weights = *ends[order].T, weights[order]
+    heads = np.flatnonzero(np.diff(led, prepend=-1))
+    targets = led[heads]
+    while True:
+        best = np.minimum.reduceat(far[:, starts] + weights, heads, axis=1)
+        if (best >= far[:, targets]).all():
+            break
+        far[:, targets] = np.minimum(far[:, targets], best)
+    last = (far[:, starts] + weights == far[:, led]) & (far[:, starts] < FAR)
+    chosen = np.maximum.reduceat(np.where(last, starts, NO_NODE), heads, axis=1)
+    before[:, targets] = chosen
+    return far, before
 
 
 def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:

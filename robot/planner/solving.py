@@ -36,7 +36,7 @@ def ways(mechanism: Mechanism) -> Closure:
     return close(mechanism)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def cost_model(mechanism: Mechanism, start: State) -> CostModel:
     """What turns cost on ``mechanism`` from ``start``."""
     return compiled(mechanism).cost_model(start)

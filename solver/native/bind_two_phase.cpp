@@ -93,33 +93,48 @@ void bind_results(nb::module_& module) {
                      [](const Result& r) { return static_cast<double>(r.report.cpu_ns) * 1e-9; });
 }
 
-}  // namespace
-
-void bind_two_phase(nb::module_& module) {
+void bind_costs(nb::module_& module) {
+    nb::class_<TurnCosts>(module, "TurnCosts", "solver.cost.TurnCosts for the kernel.")
+        .def(
+            "__init__",
+            [](TurnCosts* self, const Microseconds& next, const Microseconds& final) {
+                new (self) TurnCosts(span_of(next), span_of(final));
+            },
+            nb::arg("following"), nb::arg("final"));
     nb::class_<CostModel>(module, "CostModel", "solver.cost.CostModel for the kernel.")
         .def(
             "__init__",
-            [](CostModel* self, const Microseconds& first, const Microseconds& next,
-               const Microseconds& final) {
-                new (self) CostModel(span_of(first), span_of(next), span_of(final));
+            [](CostModel* self, const TurnCosts& turns, const Microseconds& first) {
+                new (self) CostModel(turns, span_of(first));
             },
-            nb::arg("first"), nb::arg("following"), nb::arg("final"))
+            nb::arg("turns"), nb::arg("first"), nb::keep_alive<1, 2>())
         .def(
             "cost",
             [](const CostModel& model, const std::vector<int>& composites) {
                 return model.cost(Composites(composites.begin(), composites.end()));
             },
             nb::arg("composites"), "Microseconds of the cheapest way to perform the composites.");
-    nb::class_<TimeModels>(module, "TimeModels",
-                           "A cost model made ready for searching in its time.")
+    nb::class_<RobotTimes>(module, "RobotTimes",
+                           "Costs of turns made ready for searching in their time.")
         .def(
             "__init__",
-            [](TimeModels* self, const CostModel& model, std::string_view name) {
-                new (self) TimeModels(model, metric(metric_kind(name)));
+            [](RobotTimes* self, const TurnCosts& costs, std::string_view name) {
+                new (self) RobotTimes(costs, metric(metric_kind(name)));
             },
-            nb::arg("model"), nb::arg("metric"))
+            nb::arg("costs"), nb::arg("metric"))
+        .def("least_us", &RobotTimes::least_us, nb::arg("length"),
+             "Microseconds that no turns of that length in the metric can beat.");
+    nb::class_<TimeModels>(module, "TimeModels", "The same from one start.")
+        .def(nb::init<const RobotTimes&, const CostModel&>(), nb::arg("robot"), nb::arg("model"),
+             nb::keep_alive<1, 2>())
         .def("least_us", &TimeModels::least_us, nb::arg("length"),
              "Microseconds that no solution of that length in the metric can beat.");
+}
+
+}  // namespace
+
+void bind_two_phase(nb::module_& module) {
+    bind_costs(module);
     bind_results(module);
     nb::class_<TwoPhaseTables>(module, "TwoPhase", "The two-phase search in one metric.")
         .def(

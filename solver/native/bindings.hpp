@@ -10,6 +10,7 @@ void bind_tables(nanobind::module_& module);
 void bind_two_phase(nanobind::module_& module);
 void bind_batch(nanobind::module_& module);
 void bind_arrangements(nanobind::module_& module);
+void bind_assignment(nanobind::module_& module);
 void bind_colour_model(nanobind::module_& module);
 void bind_nxn(nanobind::module_& module);
 void bind_optimal(nanobind::module_& module);

@@ -62,7 +62,8 @@ private:
     bool must_stop();
     bool probe(int state);
     bool may_gain(Origin from, int next_state, int left) const;
-    bool gains(int depth, int axis, int units) const;
+    bool ends_well(int depth, int state) const;
+    bool gains(int depth, int state, int units) const;
     void phase2(Phase2Node node, int depth, int left, int state);
     void found(int depth, int state);
 
@@ -175,24 +176,31 @@ bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
 }
 
 // Can `units` more of phase 2 still be a gain?
-bool TimeWalk::gains(int depth, int axis, int units) const {
-    return any_below(moments_[depth].times.data(), model_.least_in_phase2(axis, units),
+bool TimeWalk::gains(int depth, int state, int units) const {
+    if (units == 0) return ends_well(depth, state);
+    return any_below(moments_[depth].times.data(), model_.least_in_phase2(axis_of(state), units),
                      model_.size(), limit());
+}
+
+// Is it a gain to end with the turns on the axis of `state`?
+bool TimeWalk::ends_well(int depth, int state) const {
+    if (state == kStart) return limit() > 0;
+    const Moment& end = moments_[depth];
+    return any_below(end.base, model_.end(end.base_axis, state), model_.size(), limit());
 }
 
 bool TimeWalk::probe(int state) {
     ++probes;
-    const int axis = axis_of(state);
     Phase2Node node{static_cast<std::uint16_t>(path_.corners(length_)), 0,
                     static_cast<std::uint8_t>(path_.middle(length_))};
     int bound = tables_.phase2.corner_bound(node.corners, node.middle);
     const bool first = limit() == kNever;
     const int cap = first ? kFirstPhase2Cap : kPhase2Cap[static_cast<int>(metric_.kind)];
-    if (bound > cap || !gains(length_, axis, bound)) return !must_stop();
+    if (bound > cap || !gains(length_, state, bound)) return !must_stop();
     node.outer = static_cast<std::uint16_t>(path_.outer(length_));
     bound = tables_.phase2.bound(node);
     probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes);
-    for (int length = bound; length <= cap && gains(length_, axis, length); ++length) {
+    for (int length = bound; length <= cap && gains(length_, state, length); ++length) {
         phase2(node, 0, length, state);
         if (nodes > probe_limit_) break;
     }
@@ -223,8 +231,7 @@ void TimeWalk::phase2(Phase2Node node, int depth, int left, int state) {
 }
 
 void TimeWalk::found(int depth, int state) {
-    const Moment& end = moments_[length_ + depth];
-    if (!any_below(end.times.data(), model_.final(axis_of(state)), model_.size(), limit())) return;
+    if (!ends_well(length_ + depth, state)) return;
     Composites solution;
     for (int d = 0; d < length_; ++d)
         solution.push_back(metric_.phase1.generators[path_.generator(d)]);
@@ -269,13 +276,18 @@ void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
 
 }  // namespace
 
-TimeModels::TimeModels(const CostModel& model, const Metric& metric) : metric_(metric) {
+RobotTimes::RobotTimes(const TurnCosts& costs, const Metric& metric) {
     for (const Direction direction : make_directions(kDirections)) {
-        TimeModel::Names names;
+        TurnTimes::Names names;
         for (int c = 0; c < kComposites; ++c)
             names[c] = direction.back({static_cast<std::uint8_t>(c)})[0];
-        models_.emplace_back(model, metric, names, direction.inverse, kPhase2Floor);
+        turns_.emplace_back(costs, metric, names, direction.inverse, kPhase2Floor);
     }
+}
+
+TimeModels::TimeModels(const RobotTimes& robot, const CostModel& model) {
+    for (const TurnTimes& turns : robot.turns())
+        models_.push_back(std::make_unique<TimeModel>(turns, model));
 }
 
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,

@@ -16,20 +16,33 @@
 
 namespace cubist {
 
-// A cost model ready for searches in one metric from all directions.
-class TimeModels {
+// A robot's turns ready for searches in one metric from all directions, wherever they start.
+class RobotTimes {
 public:
-    TimeModels(const CostModel& model, const Metric& metric);
+    RobotTimes(const TurnCosts& costs, const Metric& metric);
 
-    const TimeModel& of(Direction direction) const {
-        return models_[direction.thirds + 3 * direction.inverse];
-    }
-    // Microseconds that no solution of at least that length in the metric can beat.
-    std::uint64_t least_us(int length) const { return models_[0].least_us(metric_, length); }
+    const std::vector<TurnTimes>& turns() const { return turns_; }
+    // Microseconds that no turns of at least that length in the metric can beat.
+    std::uint64_t least_us(int length) const { return turns_[0].least_us(length); }
 
 private:
-    const Metric& metric_;
-    std::vector<TimeModel> models_;
+    std::vector<TurnTimes> turns_;
+};
+
+// The same from one start; `robot` must outlive it.
+class TimeModels {
+public:
+    TimeModels(const RobotTimes& robot, const CostModel& model);
+    TimeModels(const TimeModels&) = delete;
+
+    const TimeModel& of(Direction direction) const {
+        return *models_[direction.thirds + 3 * direction.inverse];
+    }
+    // Microseconds that no solution of at least that length in the metric can beat.
+    std::uint64_t least_us(int length) const { return models_[0]->least_us(length); }
+
+private:
+    std::vector<std::unique_ptr<TimeModel>> models_;
 };
 
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,

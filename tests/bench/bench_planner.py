@@ -95,8 +95,8 @@ def _soltvvo(one_way: bool) -> tuple[float, str, int, Mapping[str, Any]]:
     starts = (Orientation(0), Orientation(0).rotated("x", 1))
     held = [State(mechanism.start.configuration, orientation) for orientation in starts]
     models = [tables.cost_model(state) for state in held]
-    costs = models[0].next, models[0].final
-    data = np.zeros(_native.pocket_steps_size(models[0].states), np.uint8)
+    costs = models[0].turns.next, models[0].turns.final
+    data = np.zeros(_native.pocket_steps_size(models[0].turns.states), np.uint8)
     started = time.process_time()
     _native.make_pocket_steps(*costs, data, 1, lambda done: True)
     made = time.process_time() - started

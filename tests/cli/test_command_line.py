@@ -10,7 +10,7 @@ import pytest
 
 from robot.cli.main import cubist, run
 
-HEAVY = ("numpy", "cv2", "scipy", "pydantic", "aiohttp", "rich", "solver._native")
+HEAVY = ("numpy", "cv2", "pydantic", "aiohttp", "rich", "solver._native")
 
 
 INSTALLED = cubist.list_commands(click.Context(cubist))

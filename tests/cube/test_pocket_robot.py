@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_index
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index
 from solver.errors import SearchFailed
 from solver.notation import Move
 from solver.pocket import PocketCube
@@ -34,7 +35,7 @@ def mechanism(seed: int) -> CostModel:
             ways[:, 0] = 7
             onward[last, number] = ways
     final = rng.integers(0, 3, (3, STATES)).astype(np.uint32)
-    return CostModel(f"made up {seed}", first, onward, final)
+    return CostModel(first, TurnCosts(f"made up {seed}", onward, final))
 
 
 def move(turn: tuple[int, int]) -> Move:
@@ -53,13 +54,13 @@ def soonest_by_trying(cube: PocketCube, model: CostModel) -> int:
     while stack:
         at, turn, times, count = stack.pop()
         if at.is_solved:
-            best = min(best, int((times + model.final[turn[0]]).min()))
+            best = min(best, int((times + model.turns.final[turn[0]]).min()))
         if count == LONGEST:
             continue
         for following in TURNS:
             if following[0] == turn[0]:
                 continue
-            ways = model.next[turn[0], composite_index(*following, 0)].astype(np.int64)
+            ways = model.turns.next[turn[0], composite_index(*following, 0)].astype(np.int64)
             ways[ways == IMPOSSIBLE] = far
             onward = (times[:, None] + ways).min(axis=0)
             stack.append((at.move(move(following)), following, onward, count + 1))
@@ -81,9 +82,9 @@ def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
     """What the composites cost, state by state."""
     times = model.first[composites[0]].astype(np.int64)
     for last, number in pairwise(composites):
-        ways = model.next[last // 15, number].astype(np.int64)
+        ways = model.turns.next[last // 15, number].astype(np.int64)
         times = (times[:, None] + np.where(ways == IMPOSSIBLE, 10**9, ways)).min(axis=0)
-    return int((times + model.final[composites[-1] // 15]).min())
+    return int((times + model.turns.final[composites[-1] // 15]).min())
 
 
 def test_random_cubes_cost_what_is_claimed(rng, solves):
@@ -105,6 +106,6 @@ def test_the_costs_of_a_bigger_cube_are_refused():
     model = mechanism(1)
     first = model.first.copy()
     first[composite_index(0, 0, 1)] = 5
-    bigger = CostModel("bigger", first, model.next, model.final)
+    bigger = CostModel(first, replace(model.turns, name="bigger"))
     with pytest.raises(SearchFailed, match="those of a 3x3x3"):
         solve(PocketCube.from_moves("R"), algorithm="exact", cost=bigger)

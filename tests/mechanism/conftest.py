@@ -84,9 +84,9 @@ def model_us(model, composites):
     costs = model.first[composites[0]].astype("int64")
     axis = composites[0] // 15
     for composite in composites[1:]:
-        costs = (costs[:, None] + model.next[axis, composite].astype("int64")).min(axis=0)
+        costs = (costs[:, None] + model.turns.next[axis, composite].astype("int64")).min(axis=0)
         axis = composite // 15
-    return int((costs + model.final[axis]).min())
+    return int((costs + model.turns.final[axis]).min())
 
 
 @pytest.fixture(scope="session")

@@ -52,10 +52,10 @@ def test_a_2x2x2_model_costs_what_the_shortest_way_takes(pocket_mechanism, soone
 
 def test_the_model_has_the_form_the_search_expects(mechanism):
     model = compile_mechanism(mechanism).cost_model(mechanism.start)
-    size = model.states
+    size = model.turns.states
     assert model.first.shape == (45, size) and model.first.dtype == np.uint32
-    assert model.next.shape == (3, 45, size, size) and model.final.shape == (3, size)
+    assert model.turns.next.shape == (3, 45, size, size) and model.turns.final.shape == (3, size)
     for axis in range(3):
-        assert (model.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
-        others = np.delete(model.next[axis], np.s_[15 * axis : 15 * axis + 15], axis=0)
+        assert (model.turns.next[axis, 15 * axis : 15 * axis + 15] == IMPOSSIBLE).all()
+        others = np.delete(model.turns.next[axis], np.s_[15 * axis : 15 * axis + 15], axis=0)
         assert (others[:, 0].min(axis=-1) < IMPOSSIBLE).all()

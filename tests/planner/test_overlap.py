@@ -46,7 +46,7 @@ def test_the_same_motor_never_moves_twice_at_once():
 def test_the_model_knows_what_is_owed(soonest_owed):
     mechanism = build_mechanism(overlapping(9, "reference/d"))
     model = compile_mechanism(mechanism).cost_model(mechanism.start)
-    assert model.final.max() > 0
+    assert model.turns.final.max() > 0
     first, second = composite_index(0, 1, 0), composite_index(1, 2, 0)
     assert soonest_owed(model, [first, second]) == 18_000 + 32_000
 
@@ -56,9 +56,11 @@ def soonest_owed():
     def total(model, composites):
         costs, axis = model.first[composites[0]].astype(np.int64), composites[0] // 15
         for composite in composites[1:]:
-            costs = (costs[:, None] + model.next[axis, composite].astype(np.int64)).min(axis=0)
+            costs = (costs[:, None] + model.turns.next[axis, composite].astype(np.int64)).min(
+                axis=0
+            )
             axis = composite // 15
-        return int((costs + model.final[axis]).min())
+        return int((costs + model.turns.final[axis]).min())
 
     return total
 

@@ -22,9 +22,11 @@ TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]
 
 
 def steps_table(model):
-    data = np.zeros(_native.pocket_steps_size(model.states), np.uint8)
-    assert _native.make_pocket_steps(model.next, model.final, data, 2, lambda done: True)
-    return _native.PocketSteps(model.next, model.final, data)
+    data = np.zeros(_native.pocket_steps_size(model.turns.states), np.uint8)
+    assert _native.make_pocket_steps(
+        model.turns.next, model.turns.final, data, 2, lambda done: True
+    )
+    return _native.PocketSteps(model.turns.next, model.turns.final, data)
 
 
 def one_way(mechanism):
@@ -121,13 +123,13 @@ def test_every_time_is_that_of_its_best_next_step(one_way_model, one_way_steps):
     for _ in range(100):
         cube = PocketCube.random(rng)
         after = {turn: cube.move(_move(turn)).states for turn in TURNS}
-        for axis, state in product(range(3), range(one_way_model.states)):
+        for axis, state in product(range(3), range(one_way_model.turns.states)):
             ways = [
                 int(cost) + one_way_steps.left(after[turn], turn[0], onward)
                 for turn in TURNS
                 if turn[0] != axis
                 for onward, cost in enumerate(
-                    one_way_model.next[axis, composite_index(*turn, 0), state]
+                    one_way_model.turns.next[axis, composite_index(*turn, 0), state]
                 )
                 if cost != IMPOSSIBLE
             ]
@@ -140,33 +142,33 @@ def _move(turn):
 
 def test_nothing_is_left_to_do_of_a_solved_cube(one_way_model, one_way_steps):
     solved = PocketCube.solved().states
-    for axis, state in product(range(3), range(one_way_model.states)):
-        assert one_way_steps.left(solved, axis, state) == one_way_model.final[axis, state]
+    for axis, state in product(range(3), range(one_way_model.turns.states)):
+        assert one_way_steps.left(solved, axis, state) == one_way_model.turns.final[axis, state]
 
 
 def test_table_and_search_agree():
     rng = np.random.default_rng(9)
     model = model_of("soltvvo")
-    table, search = kernel(model), BySearch(model)
+    table, search = kernel(model.turns), BySearch(model.turns)
     assert isinstance(table, ByTable)
-    assert isinstance(kernel(model_of("two-arm-2x2x2")), BySearch)
+    assert isinstance(kernel(model_of("two-arm-2x2x2").turns), BySearch)
     for _ in range(5):
         states = PocketCube.random(rng).states
-        found = table.soonest(states, 0.0, None)
+        found = table.soonest(states, model.first, 0.0, None)
         assert found.proven
-        assert found.cost == search.soonest(states, 60.0, None).cost
+        assert found.cost == search.soonest(states, model.first, 60.0, None).cost
 
 
 def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("solver.pocket_robot.steps_bytes", lambda cost: 1000)
     monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
-    model = model_of("soltvvo")
-    slower = replace(model, next=np.where(model.next == IMPOSSIBLE, model.next, model.next * 2))
+    turns = model_of("soltvvo").turns
+    slower = replace(turns, next=np.where(turns.next == IMPOSSIBLE, turns.next, turns.next * 2))
     kept = tmp_path / "pocket-soltvvo-big-01234567.v1.table"
     kept.touch()
-    for cost in (model, slower):
-        ByTable(cost)
+    for costs in (turns, slower):
+        ByTable(costs)
         of_soltvvo = set(tmp_path.glob("pocket-soltvvo-*")) - {kept}
         assert len(of_soltvvo) == 1
     assert kept.exists()
@@ -178,10 +180,14 @@ def model_of(name):
 
 
 def test_the_making_can_be_stopped(one_way_model):
-    data = np.zeros(_native.pocket_steps_size(one_way_model.states), np.uint8)
+    data = np.zeros(_native.pocket_steps_size(one_way_model.turns.states), np.uint8)
     heard = []
     made = _native.make_pocket_steps(
-        one_way_model.next, one_way_model.final, data, 2, lambda done: heard.append(done) or False
+        one_way_model.turns.next,
+        one_way_model.turns.final,
+        data,
+        2,
+        lambda done: heard.append(done) or False,
     )
     assert not made
     assert heard == [0.0]

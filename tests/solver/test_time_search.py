@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver import _native, two_phase
-from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, composite_of, moves_of
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_of, moves_of
 from solver.cube import Cube
 from solver.search import solve, solve_many
 from solver.solution import Request
@@ -28,7 +29,7 @@ def random_model(seed: int, states: int, blocked: float = 0.2) -> CostModel:
     for axis in range(3):
         following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
     final = rng.integers(0, 300, (3, states), dtype=np.uint32)
-    return CostModel("random", first, following, final)
+    return CostModel(first, TurnCosts("random", following, final))
 
 
 def six_motors() -> CostModel:
@@ -40,7 +41,9 @@ def six_motors() -> CostModel:
     following = np.broadcast_to(costs[None, :, None, None], (3, COMPOSITES, 1, 1)).copy()
     for axis in range(3):
         following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
-    return CostModel("six motors", costs[:, None], following, np.zeros((3, 1), np.uint32))
+    return CostModel(
+        costs[:, None], TurnCosts("six motors", following, np.zeros((3, 1), np.uint32))
+    )
 
 
 def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
@@ -51,8 +54,8 @@ def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
     clip = lambda a: np.where(a == IMPOSSIBLE, far, a.astype(np.int64))  # noqa: E731 - local name
     now = clip(model.first[composites[0]])
     for before, composite in pairwise(composites):
-        now = (now[:, None] + clip(model.next[before // 15, composite])).min(axis=0)
-    return int((now + model.final[composites[-1] // 15]).min())
+        now = (now[:, None] + clip(model.turns.next[before // 15, composite])).min(axis=0)
+    return int((now + model.turns.final[composites[-1] // 15]).min())
 
 
 @pytest.mark.parametrize("states", [1, 7, 24])
@@ -146,16 +149,14 @@ def test_the_metric_that_follows_the_times_guides_the_search(
     for c in range(COMPOSITES):
         turns = [half_turn_us if q == 2 else 1000 * (q > 0) for q in composite_of(c)[1:]]
         robot.first[c] = join(turns)
-        robot.next[:, c] = join(turns)
-    assert two_phase.ready_for(robot).metric == metric
+        robot.turns.next[:, c] = join(turns)
+    assert two_phase.ready_for(robot.turns).metric == metric
 
 
 def test_a_half_turn_is_weighed_in_quarter_turns() -> None:
-    assert six_motors().half_turn_weight() == pytest.approx(1.6)
-    helpless = six_motors()
-    helpless = CostModel(
-        "stuck", helpless.first, np.full_like(helpless.next, NEVER), helpless.final
-    )
+    motors = six_motors().turns
+    assert motors.half_turn_weight() == pytest.approx(1.6)
+    helpless = replace(motors, next=np.full_like(motors.next, NEVER))
     assert helpless.half_turn_weight() == 1.0
 
 
@@ -166,7 +167,33 @@ def test_the_lower_bound_holds(rng) -> None:
         assert 0 < solution.extra["lower_bound_us"] <= solution.cost_us
 
 
+def test_every_start_is_searched_with_what_was_prepared_once(rng) -> None:
+    cube, turns = Cube.random(rng), random_model(4, 6).turns
+    models = [CostModel(random_model(seed, 6).first, turns) for seed in range(12)]
+    two_phase.ready_for.cache_clear()
+    for model in models:
+        solution = solve(cube, cost=model, time_limit=0.05)
+        assert solution.cost_us == cost_of(model, solution.composites)
+    assert two_phase.ready_for.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("metric", ["htm", "axial"])
+def test_no_start_is_sooner_than_the_bound_of_all(metric) -> None:
+    model = random_model(4, 6)
+    turns = _native.TurnCosts(model.turns.next, model.turns.final)
+    robot = _native.RobotTimes(turns, metric)
+    for seed in range(4):
+        # From where a first turn costs nothing, so that what is left is the bound of all starts.
+        first = np.where(np.arange(6) == seed, 0, IMPOSSIBLE).astype(np.uint32)
+        start = _native.CostModel(turns, np.broadcast_to(first, (COMPOSITES, 6)).copy())
+        least = _native.TimeModels(robot, start).least_us
+        assert least(0) == 0
+        assert all(least(n + 2) >= robot.least_us(n) for n in range(1, 20))
+
+
 def test_a_model_that_does_not_fit_together_is_refused() -> None:
     model = six_motors()
     with pytest.raises(ValueError, match="do not fit"):
-        _native.CostModel(model.first, model.next, model.final[:2])
+        _native.TurnCosts(model.turns.next, model.turns.final[:2])
+    with pytest.raises(ValueError, match="do not fit"):
+        _native.CostModel(_native.TurnCosts(model.turns.next, model.turns.final), model.first[:44])

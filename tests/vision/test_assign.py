@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solver.cube import from_facelets
-from vision.assign import ranked_cubes, relaxed_cost
+from vision.assign import matching, ranked_cubes, relaxed_cost
 from vision.assign_orbits import orbits
 from vision.assign_ranked import RankedArrangements
 from vision.assign_soft import shares
@@ -71,3 +71,27 @@ def test_there_are_thirty_schemes():
     assert schemes()[0].tolist() == [0, 1, 2, 3, 4, 5]
     held = {tuple(s[r]) for s in schemes() for r in rotations()}
     assert len(held) == 720
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("more", [0, 1, 3])
+@pytest.mark.parametrize("choices", [3, 1000])
+def test_the_matching_is_the_cheapest_of_all(rows, more, choices):
+    rng = np.random.default_rng(rows + 10 * more)
+    for _ in range(20):
+        cost = rng.integers(-choices, choices, (rows, rows + more)).astype(np.float64)
+        cost[rng.random(cost.shape) < 0.2] = 1e6
+        found, columns = matching(cost)
+        assert found.tolist() == list(range(rows))
+        assert len(set(columns.tolist())) == rows
+        ways = itertools.permutations(range(rows + more), rows)
+        assert cost[found, columns].sum() == min(cost[found, list(way)].sum() for way in ways)
+
+
+@pytest.mark.parametrize(
+    ("cost", "complaint"),
+    [(np.zeros((3, 2)), "more rows"), (np.array([[1.0, np.nan]]), "finite")],
+)
+def test_costs_that_no_matching_has_are_refused(cost, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        matching(cost)
