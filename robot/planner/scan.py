@@ -92,7 +92,12 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
             _arrive(places, seen, costs, chosen, best, came)
     done = [seen for seen in best if places.complete(seen)]
     if not done:
-        raise CannotSee(_unreached(mechanism, places, best))
+        # Each place can be reached from the start, or it would not be one; but not from the others.
+        names = ", ".join(face for face, _ in places.faces)
+        raise CannotSee(
+            f"{mechanism.name}: no single tour brings the faces {names} before a camera, though "
+            "each can be brought there: some motion cannot be undone; check the actuators' travel"
+        )
     return _retrace(min(done, key=lambda seen: int(best[seen].min())), best, came)
 
 
@@ -125,16 +130,6 @@ def _retrace(seen: int, best: dict[int, Weights], came: Came) -> list[int]:
         sets, places = came[seen]
         seen, place = int(sets[place]), int(places[place])
     return order[::-1]
-
-
-def _unreached(mechanism: Mechanism, places: Places, best: dict[int, Weights]) -> str:
-    """Which faces no tour brings before a camera."""
-    reached = 0
-    for seen in best:
-        reached |= seen
-    lost = [face for face, parts in places.faces if not any(reached >> bit & 1 for bit in parts)]
-    names = ", ".join(lost) or "all together"
-    return f"{mechanism.name}: no tour brings the faces {names} before a camera"
 
 
 def _plan_of(mechanism: Mechanism, places: Places, start: State, order: list[int]) -> ScanPlan:

@@ -254,6 +254,25 @@ def test_bad_values_are_named(key: str, value: Any, text: str) -> None:
         apply(load_profile("cubotino"), Calibration(robot="cubotino", values={key: value}))
 
 
+@pytest.mark.parametrize(
+    ("robot", "values", "text"),
+    [
+        ("cubotino", {KEY: 2600}, f"{KEY}: 2600 us is outside limits_us 500..2500"),
+        (
+            "six-motor",
+            {"actuators.up.steps_per_turn": None, "actuators.up.positions_steps": {"in": 0}},
+            "mechanism.motors.U: up does not rotate",
+        ),
+    ],
+)
+def test_what_fits_alone_must_also_fit_the_robot(
+    robot: str, values: dict[str, Any], text: str
+) -> None:
+    """Its parts among each other, and its mechanism: each has its own check."""
+    with pytest.raises(BadCalibration, match=text):
+        apply(load_profile(robot), Calibration(robot=robot, values=values))
+
+
 def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path)
     store.path.write_text("{")

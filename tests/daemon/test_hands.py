@@ -12,7 +12,7 @@ from robot.daemon.interruption import Course
 from robot.daemon.ports import BadOrder, MotionFault
 from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault
-from robot.link import Capabilities, ServoSetup
+from robot.link import Capabilities, Execution, ServoSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import Statistics
 from robot.motion import servo_slew
@@ -143,6 +143,20 @@ def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.Mon
     assert old.closed == 1
     monkeypatch.setattr(hands, "LinkThread", BoardOf(FIRMWARE_VERSION))
     robot.open()
+
+
+def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Late(BoardOf):
+        def run(self, schedule: Schedule, progress: object) -> Execution:
+            return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
+
+    monkeypatch.setattr(hands, "LinkThread", Late(FIRMWARE_VERSION))
+    robot = LinkHands(load_profile("cubotino"), port="nowhere")
+    for count in (1, 2):
+        assert robot.perform(two_turns(), lambda _: None) == 1_000_005
+        assert robot.traffic() == LinkRecord(late=count)
 
 
 def test_traffic_is_counted_over_all_links() -> None:

@@ -13,8 +13,10 @@ import pytest
 from robot.calibration import BadCalibration, Calibration, apply
 from robot.colours import as_values, stored_colours
 from robot.daemon.measuring import measured_colours, measured_timing
-from robot.daemon.ports import Look, NotReadable
+from robot.daemon.models import SpeedRequest
+from robot.daemon.ports import Look, MotionFault, NotReadable
 from robot.daemon.sight import encoded
+from robot.daemon.steppers import tried_speed
 from robot.daemon.thought import Thought
 from robot.planner import build_mechanism
 from robot.schedule import Schedule
@@ -71,6 +73,25 @@ def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
     seeing(fake, lambda _: FaceColours.unseen(3))
     with pytest.raises(CalibrationFailed, match="no sticker of colour"):
         measured_colours(fake.robot(), SOLVED)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_lost_steps"), [("not-in-place", True), ("overload", False), ("hung", False)]
+)
+def test_only_a_motor_out_of_place_has_lost_steps(
+    fake: Any, code: str, is_lost_steps: bool
+) -> None:
+    """Anything else that ends a trial is told as what it is."""
+    profile = load_profile("mindcuber")
+    asked = SpeedRequest(actuator="table", speed_steps_per_s=500)
+    fake.hands.faults = [MotionFault(code, "so it is", "look")]
+    if is_lost_steps:
+        assert tried_speed(fake.robot(), profile, asked).lost is True
+    else:
+        with pytest.raises(MotionFault) as caught:
+            tried_speed(fake.robot(), profile, asked)
+        assert caught.value.code == code
+    assert fake.hands.done[-1] == "adopt"
 
 
 def test_stored_colours_survive_the_profile() -> None:

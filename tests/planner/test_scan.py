@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
-from robot.settings import load_profile, parse_profile, profile_path
+from robot.mechanism.classes import node_of
+from robot.mechanism.closure import FAR
+from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve, scan
+from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
 from solver.cube import Cube
 from solver.orientation import site_facelets
 
@@ -45,6 +47,33 @@ def test_what_no_camera_sees_is_named():
     text = profile_path("cubotino").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
     with pytest.raises(CannotSee, match="U, R, F, D, L, B"):
         plan_scan(build_mechanism(parse_profile(text)))
+
+
+def test_of_faces_only_those_that_no_camera_sees_are_named():
+    document = load_profile("six-motor").model_dump(mode="json", exclude_unset=True)
+    views = document["cameras"][0]["views"]
+    document["cameras"][0]["views"] = [view for view in views if view["site"] != "R"]
+    with pytest.raises(CannotSee, match="sees the faces R;"):
+        plan_scan(build_mechanism(RobotProfile.model_validate(document)))
+
+
+def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
+    """Every face can be shown from the start, but after one of them no other."""
+    closure = scan.ways(mechanism)
+    start = node_of(mechanism.start)
+
+    class OneWay:
+        nodes = closure.nodes
+
+        @staticmethod
+        def between(these, those):
+            costs = closure.between(these, those).copy()
+            costs[(these != start)[:, None] & (these[:, None] != those)] = FAR
+            return costs
+
+    monkeypatch.setattr(scan, "ways", lambda _: OneWay)
+    with pytest.raises(CannotSee, match="no single tour brings the faces U, R, F, D, L, B"):
+        plan_scan(mechanism)
 
 
 @pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])

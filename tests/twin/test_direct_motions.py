@@ -13,6 +13,7 @@ from robot.twin.simulated import SimulatedRobot
 SITES = "URFDLB"
 STEPS_PER_QUARTER = 50
 STEP_US = 2_000.0
+ENABLE = 20
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,23 @@ class StepHand:
     @property
     def kinds(self) -> list[str]:
         return [violation.kind for violation in self.robot.violations]
+
+
+def test_a_motor_turns_while_its_driver_is_enabled(six_motors: RobotProfile) -> None:
+    """The enable input is active low; nothing drives it when the robot is switched on."""
+    document = six_motors.model_dump(mode="json", exclude_unset=True)
+    document["actuators"]["mr"]["pins"]["enable"] = ENABLE
+    hand = StepHand(RobotProfile.model_validate(document))
+    for level, turns in ((None, False), (False, True), (True, False)):
+        before = hand.robot.body.facelets()
+        if level is not None:
+            hand.robot.pin_changed(hand.time_us, ENABLE, level)
+        hand.time_us += 1e6  # or it is the same incident as before
+        violations = len(hand.kinds)
+        hand.turn(R=STEPS_PER_QUARTER)
+        assert (hand.robot.body.facelets() != before) is turns
+        assert hand.kinds[violations:] == ([] if turns else ["lost-steps"])
+    assert "driver was off" in hand.robot.violations[0].text
 
 
 def expected(change: Callable[[CubeBody], None]) -> str:
