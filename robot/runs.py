@@ -6,6 +6,7 @@ job goes on, so what a crash leaves is a complete record of everything up to it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from datetime import UTC, datetime
@@ -15,7 +16,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.outcomes import OUTCOMES, Outcome
-from robot.storage import StorageError, flush_directory, remove_leftovers, write_atomically
+from robot.storage import (
+    StorageError,
+    flush_directory,
+    remove_leftovers,
+    reserve_room,
+    write_atomically,
+)
 from solver.errors import shortened
 
 JobKind = Literal["solve", "home", "scramble"]
@@ -24,8 +31,12 @@ RECORD_NAME = "run.json"
 EXPLANATION_NAME = "reading.png"
 """The picture of how the cube was read."""
 
+RESERVE_NAME = "outcome.reserve"
+RESERVE_BYTES = 64 * 1024
+"""Kept free for the end of a run: a short record has a few thousand bytes."""
+
 _RUN_NUMBER = re.compile("[0-9]{1,9}")
-_ID = re.compile(r"\d{6,}")
+_ID = re.compile("[0-9]{6,9}")
 
 
 class FaultRecord(BaseModel):
@@ -112,10 +123,14 @@ class RunRecord(BaseModel):
         """Number of ``moves``."""
         return len((self.moves or "").split())
 
+    def shortened(self) -> RunRecord:
+        """The record without plan, reading and events, which are most of it."""
+        long: dict[str, Any] = {"operations": [], "reading": {}, "events": []}
+        return self.model_copy(update=long)
+
     def summary(self) -> RunRecord:
         """The record without its long parts, for lists."""
-        long: dict[str, Any] = {"operations": [], "reading": {}, "photos": [], "events": []}
-        return self.model_copy(update=long)
+        return self.shortened().model_copy(update={"photos": []})
 
 
 class RunWriter:
@@ -133,6 +148,27 @@ class RunWriter:
         if self.directory is not None:
             text = self.record.model_dump_json(indent=1)
             write_atomically(self.directory / RECORD_NAME, text.encode())
+
+    def reserve(self) -> None:
+        """Occupy the room that :meth:`finish` needs, while there is some; raises StorageError."""
+        if self.directory is not None:
+            reserve_room(self.directory / RESERVE_NAME, RESERVE_BYTES)
+
+    def finish(self) -> None:
+        """Write the record of a job that is over, at least its outcome, also on a full disk.
+
+        The room reserved at the start is given back for it. Raises :class:`StorageError` where even
+        the short record does not fit.
+        """
+        if self.directory is None:
+            return
+        with contextlib.suppress(OSError):
+            (self.directory / RESERVE_NAME).unlink(missing_ok=True)
+        try:
+            self.save()
+        except StorageError as error:
+            self.record.warnings.append(f"plan and reading are not kept: {error}")
+            RunWriter(self.directory, self.record.shortened()).save()
 
     def save_photo(self, name: str, encoded: bytes) -> None:
         """Keep a picture, already encoded, under a file name like ``scan-F.jpg``."""
@@ -159,18 +195,27 @@ class RunStore:
         self.reserve_bytes = reserve_bytes
 
     def begin(self, kind: JobKind, robot: str, now: datetime) -> RunWriter:
-        """Start the record of a job, under the next free number. Raises :class:`StorageError`."""
+        """Start the record of a job, under the next free number. Raises :class:`StorageError`.
+
+        Old records make room for it first.
+        """
+        directory = None
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            number = self._next_number()
-            directory = self.directory / f"{number:06d}"
+            self.prune()
+            directory = self.directory / f"{self._next_number():06d}"
             directory.mkdir()
             flush_directory(self.directory)
+            record = RunRecord(id=directory.name, kind=kind, robot=robot, started_at=now)
+            writer = RunWriter(directory, record)
+            writer.save()
+            writer.reserve()
         except OSError as error:
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+            if isinstance(error, StorageError):
+                raise
             raise StorageError(f"{self.directory}: no run record can be kept: {error}") from error
-        record = RunRecord(id=directory.name, kind=kind, robot=robot, started_at=now)
-        writer = RunWriter(directory, record)
-        writer.save()
         return writer
 
     def ids(self) -> list[str]:
@@ -209,18 +254,24 @@ class RunStore:
         return found
 
     def recover(self) -> list[str]:
-        """After a crash: clear half-written files, close open records; the numbers closed."""
+        """After a crash: clear half-written files, close open records; the numbers closed.
+
+        Where the disk is too full even for that, a record stays open until the next start.
+        """
         closed = []
+        self.prune()
         for run_id in self.ids():
             directory = self.directory_of(run_id)
-            remove_leftovers(directory)
+            with contextlib.suppress(OSError):
+                remove_leftovers(directory)
             record = self._load_if_readable(run_id)
             if record is None:
                 shutil.rmtree(directory, ignore_errors=True)
             elif record.outcome is None:
                 record.outcome = Outcome.INTERRUPTED
                 record.reason = OUTCOMES[record.outcome].about
-                RunWriter(directory, record).save()
+                with contextlib.suppress(StorageError):
+                    RunWriter(directory, record).finish()
                 closed.append(run_id)
         return closed
 
@@ -271,4 +322,5 @@ def utc_now() -> datetime:
 
 
 def _size(directory: Path) -> int:
-    return sum(path.stat().st_size for path in directory.iterdir() if path.is_file())
+    files = (path for path in directory.iterdir() if path.name != RESERVE_NAME and path.is_file())
+    return sum(path.stat().st_size for path in files)

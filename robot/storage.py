@@ -79,6 +79,12 @@ def write_given(path: Path, data: bytes) -> None:
             _write_into(path, data)
 
 
+def reserve_room(path: Path, size: int) -> None:
+    """Make a file of ``size`` bytes, to be removed when room is needed; raises StorageError."""
+    with _explained(path), path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
 def is_standard_output(path: Path | None) -> bool:
     """Whether a path that a person named is ``-``."""
     return path is not None and str(path) == "-"

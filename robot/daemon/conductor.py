@@ -120,7 +120,11 @@ class Conductor:
 
     async def runs(self, count: int) -> list[RunRecord]:
         """Summaries of the latest records, newest first."""
-        return await asyncio.to_thread(self.store.latest, count)
+        listed = await asyncio.to_thread(self.store.latest, count)
+        # What could not be written is known here all the same.
+        present = (self._job.record if self._job else None, self._last_whole)
+        known = {record.id: record.summary() for record in present if record is not None}
+        return [known.get(record.id, record) for record in listed]
 
     async def run_record(self, run_id: str) -> RunRecord:
         """One record; raises ``StorageError`` when there is none."""
@@ -225,8 +229,8 @@ class Conductor:
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
         job.note_traffic(self.robot.hands.traffic())
-        await job.save_explanation()
-        await job.save()
+        await asyncio.to_thread(self.store.prune)
+        await job.finish()
         await asyncio.to_thread(self.store.prune)
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None

@@ -95,6 +95,18 @@ class Job:
         self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.save)
 
+    async def finish(self) -> None:
+        """Write the record of the job that is over, then draw how the cube was read.
+
+        The outcome comes first: the drawing is large, and the disk may be full.
+        """
+        self.record.duration_s = round(self.elapsed_s, 3)
+        await self._keep(self.writer.finish)
+        drawn = len(self.record.photos)
+        await self.save_explanation()
+        if len(self.record.photos) > drawn:
+            await self._keep(self.writer.save)
+
     async def save_photo(self, name: str, encoded: bytes) -> None:
         """Keep a picture with the record."""
         await self._keep(self.writer.save_photo, name, encoded)

@@ -357,3 +357,19 @@ async def test_a_full_disk_does_not_keep_the_cube_unsolved(
     status = conductor.status()
     assert status.last_run is not None
     assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")
+    (listed,) = await conductor.runs(5)
+    assert (listed.id, listed.outcome) == (run_id, "solved")
+
+
+async def test_a_drawing_that_does_not_fit_costs_no_outcome(
+    conductor: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = []
+    writer = "robot.runs.RunWriter"
+    monkeypatch.setattr(f"{writer}.finish", lambda self: order.append(self.record.outcome))
+    monkeypatch.setattr(f"{writer}.save_photo", lambda _, name, __: order.append(name))
+    monkeypatch.setattr(conductor.store, "prune", lambda: order.append("prune"))
+    await run(conductor)
+    outcome = order.index("solved")
+    assert order[outcome - 1] == "prune"
+    assert "reading.png" not in order[:outcome]

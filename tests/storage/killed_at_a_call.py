@@ -50,7 +50,7 @@ def save_run(folder: Path, value: int) -> None:
     writer.save_photo("scanning-U.jpg", PHOTO)
     writer.record.moves = "R" * value
     writer.record.outcome = Outcome.SOLVED
-    writer.save()
+    writer.finish()
     store.prune()
 
 

@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from robot.outcomes import Outcome
-from robot.runs import RunStore
+from robot.runs import RESERVE_BYTES, RESERVE_NAME, RunStore
 from robot.storage import StorageError
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+class FullDisk:
+    """A disk of ``capacity`` bytes, of which files below ``folder`` and ``others`` take some."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.capacity = 2**40
+        self.others = 0
+        write, allocate = os.write, os.posix_fallocate
+
+        def limited_write(descriptor: int, data: bytes) -> int:
+            self.need(len(data))
+            return write(descriptor, data)
+
+        def limited_allocate(descriptor: int, offset: int, size: int) -> None:
+            self.need(size)
+            allocate(descriptor, offset, size)
+
+        monkeypatch.setattr(os, "write", limited_write)
+        monkeypatch.setattr(os, "posix_fallocate", limited_allocate)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=self.free))
+
+    @property
+    def free(self) -> int:
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        return self.capacity - self.others - sum(path.stat().st_size for path in files)
+
+    def need(self, size: int) -> None:
+        if size > self.free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fill(self) -> None:
+        """Some other program takes all that is left."""
+        self.others += self.free
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FullDisk:
+    return FullDisk(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -24,7 +67,7 @@ def finish(store: RunStore, photo: bytes = b"") -> str:
     if photo:
         writer.save_photo("scanning-U.jpg", photo)
     writer.record.outcome = Outcome.SOLVED
-    writer.save()
+    writer.finish()
     return writer.record.id
 
 
@@ -62,9 +105,10 @@ def test_a_directory_without_a_record_goes_at_recovery(store: RunStore) -> None:
 
 
 def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path) -> None:
-    store = RunStore(tmp_path, limit_bytes=25_000)
+    store = RunStore(tmp_path)
     for _ in range(4):
         finish(store, bytes(10_000))
+    store.limit_bytes = 25_000
     assert store.prune() == ["000001", "000002"]
     store.limit_bytes = 0
     assert store.prune() == ["000003"]
@@ -92,3 +136,54 @@ def test_a_damaged_record_is_skipped_in_lists_and_named_when_asked_for(store: Ru
     assert [record.id for record in store.latest(5)] == [good]
     with pytest.raises(StorageError, match=r"run\.json"):
         store.load(bad)
+
+
+def test_the_outcome_is_kept_on_a_disk_that_others_filled(store: RunStore, disk: FullDisk) -> None:
+    writer = store.begin("solve", "cubotino", NOW)
+    disk.fill()
+    writer.record.operations = [{"op": "turn", "site": "D"}] * 100
+    with pytest.raises(StorageError):
+        writer.save()
+    writer.record.outcome = Outcome.SOLVED
+    writer.finish()
+    assert store.load("1") == writer.record
+    assert not (store.directory_of("1") / RESERVE_NAME).exists()
+
+
+def test_a_long_record_is_shortened_where_it_does_not_fit(store: RunStore, disk: FullDisk) -> None:
+    writer = store.begin("solve", "cubotino", NOW)
+    disk.fill()
+    writer.record.operations = [{"op": "turn", "name": "x" * RESERVE_BYTES}]
+    writer.record.outcome = Outcome.SOLVED
+    writer.finish()
+    (kept,) = store.latest(1)
+    assert kept.outcome == "solved"
+    assert store.load("1").operations == []
+    assert "not kept" in kept.warnings[0]
+
+
+def test_old_records_make_room_for_a_new_one(store: RunStore, disk: FullDisk) -> None:
+    for _ in range(3):
+        finish(store, bytes(300_000))
+    store.reserve_bytes = 300_000
+    disk.fill()
+    writer = store.begin("solve", "cubotino", NOW)
+    assert store.ids()[-1] == writer.record.id == "000004"
+    assert len(store.ids()) < 4
+
+
+def test_a_record_that_cannot_begin_leaves_nothing(store: RunStore, disk: FullDisk) -> None:
+    store.directory.mkdir()
+    disk.fill()
+    with pytest.raises(StorageError):
+        store.begin("solve", "cubotino", NOW)
+    assert store.ids() == []
+
+
+def test_a_full_disk_does_not_keep_crashes_from_being_cleared_up(
+    store: RunStore, disk: FullDisk
+) -> None:
+    store.begin("solve", "cubotino", NOW)
+    disk.fill()
+    assert store.recover() == ["000001"]
+    assert store.load("1").outcome == "interrupted"
