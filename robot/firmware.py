@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.board_table import PINS
 from robot.link import Capabilities, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
@@ -47,7 +48,6 @@ BOARDS: Mapping[str, Board] = {
 TARGETS = {"atmega328p": "uno", "atmega2560": "mega"}
 """The board of a profile's ``firmware.target``."""
 
-LAST_UNO_PIN = 19
 AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
 """A file of avr-libc, where Debian has it."""
 BUILDING = ("make", "gcc-avr", "avr-libc")
@@ -78,7 +78,7 @@ def board_for(profile: RobotProfile) -> str:
         for pin in actuator.pins.model_dump().values()
         if pin is not None
     ]
-    if max(pins, default=0) > LAST_UNO_PIN:
+    if max(pins, default=0) >= PINS["atmega328p"]:
         return "mega"
     return TARGETS.get(profile.firmware.target, "uno")
 

@@ -11,13 +11,13 @@
 
 #if defined(__AVR_ATmega328P__)
 #define BOARD_ID BOARD_ATMEGA328P
-#define BOARD_PINS 20
+#define BOARD_PINS PROTOCOL_PINS_ATMEGA328P
 #define BOARD_PROFILE_UNITS 60
 #define BOARD_QUEUE_BYTES 320
 typedef uint8_t board_port; /* its ports lie below 0x100: a byte saved for every pin */
 #elif defined(__AVR_ATmega2560__)
 #define BOARD_ID BOARD_ATMEGA2560
-#define BOARD_PINS 70
+#define BOARD_PINS PROTOCOL_PINS_ATMEGA2560
 #define BOARD_PROFILE_UNITS 400
 #define BOARD_QUEUE_BYTES 2048
 typedef uint16_t board_port;

@@ -27,11 +27,9 @@ static const uint8_t places[BOARD_PINS] PROGMEM = {
 };
 #endif
 
-#define SERIAL_PINS 2 /* pins 0 and 1 are the serial port */
-
 bool board_has_pin(uint8_t number)
 {
-    return number >= SERIAL_PINS && number < BOARD_PINS;
+    return number >= PROTOCOL_PINS_FIRST && number < BOARD_PINS;
 }
 
 static board_pin find(uint8_t number)

@@ -23,6 +23,10 @@
 #define PROTOCOL_MAX_PULSE 5000 /* ticks: longest servo pulse */
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
+#define PROTOCOL_PINS_FIRST 2 /* 0 and 1 are the serial port */
+#define PROTOCOL_PINS_HOST 70 /* a simulated board has as many as the largest */
+#define PROTOCOL_PINS_ATMEGA328P 20 /* Uno, Nano: 0 to 13, A0 to A5 are 14 to 19 */
+#define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 0 to 53, A0 to A15 are 54 to 69 */
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 3
 #define PROTOCOL_FIRMWARE_PATCH 0

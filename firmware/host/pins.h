@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PINS 70
+#include "protocol.h"
+
+#define PINS PROTOCOL_PINS_HOST
 #define PIN_NONE 0xffff
 
 /* Only for measurements: PIN_BYTE, a byte began to arrive at the UART, its value is in `level`;

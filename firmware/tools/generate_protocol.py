@@ -1,4 +1,4 @@
-"""Make core/protocol.h, robot/link/protocol.py and robot/fault_table.py from protocol.toml.
+"""Make core/protocol.h, robot/link/protocol.py and the tables in robot/ from protocol.toml.
 
 ``generate_protocol.py`` writes them; ``--check`` only tells whether they are up to date.
 """
@@ -14,6 +14,7 @@ FIRMWARE = Path(__file__).resolve().parent.parent
 HEADER = FIRMWARE / "core" / "protocol.h"
 MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
 FAULT_TABLE = FIRMWARE.parent / "robot" / "fault_table.py"
+BOARD_TABLE = FIRMWARE.parent / "robot" / "board_table.py"
 NOTE = "Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit."
 C_TYPES = {
     "u8": "uint8_t",
@@ -47,6 +48,8 @@ def header(protocol: dict[str, Any]) -> str:
     for name, (value, about) in protocol["constants"].items():
         shown = f'"{value}"' if isinstance(value, str) else value
         out.append(f"#define PROTOCOL_{name} {shown} /* {about} */")
+    for name, (value, about) in protocol["pins"].items():
+        out.append(f"#define PROTOCOL_PINS_{name} {value} /* {about} */")
     for part, value in zip(("MAJOR", "MINOR", "PATCH"), version_parts(protocol), strict=True):
         out.append(f"#define PROTOCOL_FIRMWARE_{part} {value}")
     stop = ", ".join(f"{byte:#04x}" for byte in stop_pattern(protocol))
@@ -263,6 +266,24 @@ def module(protocol: dict[str, Any]) -> str:
     return "\n".join([*out, '"""Every message by its type on the wire."""', ""])
 
 
+def board_module(protocol: dict[str, Any]) -> str:
+    """The Python module of what boards have and can do."""
+    first, *boards = protocol["pins"].items()
+    limits = {name: value for name, (value, _) in protocol["constants"].items()}
+    per_us = limits["TICKS_PER_US"]
+    pulses = (limits["MIN_PULSE"] // per_us, limits["MAX_PULSE"] // per_us)
+    speeds = tuple(1_000_000 * per_us // limits[f"{name}_INTERVAL"] for name in ("MAX", "MIN"))
+    out = ['"""What the boards that run the firmware have and can do.', "", NOTE, '"""', ""]
+    out += ["from __future__ import annotations", "", "from collections.abc import Mapping", ""]
+    out += [f"FIRST_PIN = {first[1][0]}", *wrapped_docstring(sentence(first[1][1]), 0)]
+    out += ["PINS: Mapping[str, int] = {"]
+    out += [f'    "{name.lower()}": {count},' for name, (count, _) in boards]
+    out += ["}", '"""By ``firmware.target``: pins have numbers below this one."""']
+    out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
+    out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
+    return "\n".join([*out, ""])
+
+
 def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, str]:
     """The files' texts by path."""
     protocol = tomllib.loads(protocol_file.read_text(encoding="utf-8"))
@@ -270,6 +291,7 @@ def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, st
         HEADER: header(protocol),
         MODULE: module(protocol),
         FAULT_TABLE: fault_module(protocol),
+        BOARD_TABLE: board_module(protocol),
     }
 
 

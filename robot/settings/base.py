@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from robot.board_table import FIRST_PIN, PINS, PULSE_US
+
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
 
@@ -20,8 +22,17 @@ Name = Annotated[
         description="a name: small letters, digits, - and _, at most 32, a letter first",
     ),
 ]
+LAST_PIN = max(PINS.values()) - 1
+
 Pin = Annotated[
-    int, Field(strict=True, ge=0, le=69, description="a pin number of the microcontroller, 0..69")
+    int,
+    Field(
+        strict=True,
+        ge=FIRST_PIN,
+        le=LAST_PIN,
+        description=f"a pin number of the microcontroller, {FIRST_PIN}..{LAST_PIN}: "
+        f"those below {FIRST_PIN} are its serial port",
+    ),
 ]
 Gpio = Annotated[
     int, Field(strict=True, ge=0, le=27, description="a GPIO (BCM) number of the Raspberry Pi")
@@ -31,7 +42,12 @@ Level = Literal["low", "high"]
 
 PulseUs = Annotated[
     int,
-    Field(strict=True, ge=300, le=3000, description="a servo pulse in microseconds, 300..3000"),
+    Field(
+        strict=True,
+        ge=PULSE_US[0],
+        le=PULSE_US[1],
+        description=f"a servo pulse in microseconds, {PULSE_US[0]}..{PULSE_US[1]}",
+    ),
 ]
 TravelMs = Annotated[
     float,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from robot.board_table import FIRST_PIN, PINS, STEPS_PER_S
 from robot.settings.actuators import Servo, Stepper, Timed, TurnCheck
 from robot.settings.document import Path
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 
 Finding = tuple[Path, str]
+
+
+LEAST_US = 20
+"""Nearer pulses are the same place to a hobby servo: two degrees, several times its dead band."""
+
+LEAST_STEPS = 4
 
 
 def check_profile(profile: RobotProfile) -> Iterator[Finding]:
@@ -22,6 +29,7 @@ def check_profile(profile: RobotProfile) -> Iterator[Finding]:
         else:
             yield from _check_rows(path, actuator, set(actuator.positions))
     yield from _check_pins(profile)
+    yield from _check_cameras(profile.cameras)
     for index, camera in enumerate(profile.cameras):
         yield from _check_camera(("cameras", index), camera, profile)
     yield from _check_gpios(profile)
@@ -46,7 +54,23 @@ def _check_servo(path: Path, servo: Servo) -> Iterator[Finding]:
             yield (*path, "positions_us", name), f"{pulse} us is outside limits_us {low}..{high}"
         elif not low <= pulse - beyond <= pulse + beyond <= high:
             yield (*path, "overshoot", "us"), f"goes beyond {name} and limits_us {low}..{high}"
+    yield from _check_distinct((*path, "positions_us"), servo.positions_us, LEAST_US, "us")
     yield from _check_rows(path, servo, set(servo.positions_us))
+
+
+def _check_distinct(
+    path: Path, positions: Mapping[str, int], least: int, unit: str
+) -> Iterator[Finding]:
+    """No two names stand for the same place, or for places the motor cannot tell apart."""
+    before: dict[str, int] = {}
+    for name, place in positions.items():
+        for other, there in before.items():
+            if place == there:
+                yield (*path, name), f"is {place} {unit}, as {other} is: they must differ"
+            elif abs(place - there) < least:
+                text = f"only {abs(place - there)} {unit} from {other}; {least} at the least"
+                yield (*path, name), text
+        before[name] = place
 
 
 def _check_rows(path: Path, actuator: Servo | Timed, positions: set[str]) -> Iterator[Finding]:
@@ -70,6 +94,9 @@ def _check_rows(path: Path, actuator: Servo | Timed, positions: set[str]) -> Ite
 def _check_stepper(path: Path, stepper: Stepper) -> Iterator[Finding]:
     if stepper.steps_per_turn is None and not stepper.positions_steps:
         yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
+    least = max(LEAST_STEPS, stepper.backlash_steps + 1)
+    yield from _check_distinct((*path, "positions_steps"), stepper.positions_steps, least, "steps")
+    yield from _check_speeds(path, stepper)
     if stepper.homing is not None and stepper.pins.endstop is None:
         yield (*path, "pins"), "homing needs the end stop's pin: endstop"
     if stepper.turn_check is not None:
@@ -79,6 +106,22 @@ def _check_stepper(path: Path, stepper: Stepper) -> Iterator[Finding]:
         yield (*path, "homing", "slow_speed_steps_per_s"), "must not exceed speed_steps_per_s"
     if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
         yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
+
+
+def _check_speeds(path: Path, stepper: Stepper) -> Iterator[Finding]:
+    slowest, fastest = STEPS_PER_S
+    speeds: dict[Path, int] = {
+        ("start_speed_steps_per_s",): stepper.start_speed_steps_per_s,
+        ("max_speed_steps_per_s",): stepper.max_speed_steps_per_s,
+    }
+    if stepper.held is not None:
+        speeds["held", "max_speed_steps_per_s"] = stepper.held.max_speed_steps_per_s
+    if stepper.homing is not None:
+        speeds["homing", "speed_steps_per_s"] = stepper.homing.speed_steps_per_s
+        speeds["homing", "slow_speed_steps_per_s"] = stepper.homing.slow_speed_steps_per_s
+    for key, speed in speeds.items():
+        if not slowest <= speed <= fastest:
+            yield (*path, *key), f"a board makes {slowest}..{fastest} steps/s, not {speed}"
 
 
 def _check_turn_check(path: Path, stepper: Stepper, check: TurnCheck) -> Iterator[Finding]:
@@ -92,7 +135,8 @@ def _check_turn_check(path: Path, stepper: Stepper, check: TurnCheck) -> Iterato
 
 
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
-    """No two outputs share a pin, but drivers may share their enable line."""
+    """The board has the pins, and parts share none but drivers their enable line."""
+    target = profile.firmware.target
     used: dict[int, tuple[str, str]] = {}
     for name, actuator in profile.actuators.items():
         if isinstance(actuator, Timed):
@@ -100,6 +144,9 @@ def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
         for role, pin in actuator.pins.model_dump().items():
             if pin is None:
                 continue
+            if pin >= PINS[target]:
+                text = f"{target} has pins {FIRST_PIN}..{PINS[target] - 1}, not {pin}"
+                yield ("actuators", name, "pins", role), text
             owner = used.setdefault(pin, (name, role))
             if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
                 text = f"pin {pin} is already the {owner[1]} of {owner[0]}"
@@ -126,6 +173,21 @@ def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
     if towards.get(panel.estop_pull or "none", panel.estop_active) != panel.estop_active:
         text = f"a broken wire would not stop the robot: pull towards {panel.estop_active}"
         yield ("panel", "estop_pull"), text
+
+
+def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
+    """Each has its own name and, if it is one that can be plugged in, its own device."""
+    names: set[str] = set()
+    devices: dict[tuple[str, int | str], str] = {}
+    for index, camera in enumerate(cameras):
+        if camera.name in names:
+            yield ("cameras", index, "name"), f"another camera is called {camera.name} already"
+        names.add(camera.name)
+        if camera.kind not in {"picamera2", "usb"}:
+            continue
+        owner = devices.setdefault((camera.kind, camera.device), camera.name)
+        if owner != camera.name:
+            yield ("cameras", index, "device"), f"{camera.kind} {camera.device} is {owner} already"
 
 
 def _check_camera(path: Path, camera: CameraSettings, profile: RobotProfile) -> Iterator[Finding]:

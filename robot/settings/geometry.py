@@ -73,6 +73,11 @@ def _check_servo_angles(
         yield (*path, "angles", position), f"{name} has no such position; it has {known}"
     if len(set(part.angles.values())) < len(part.angles):
         yield (*path, "angles"), "two positions have the same angle"
+    in_order = sorted(part.angles, key=part.angles.__getitem__)
+    pulses = [servo.positions_us[one] for one in in_order if one in servo.positions_us]
+    if pulses not in (sorted(pulses), sorted(pulses, reverse=True)):
+        text = f"the pulses {pulses} of {name} neither rise nor fall from angle to angle"
+        yield (*path, "angles"), text
     if part.range_quarters is not None:
         yield (*path, "range_quarters"), "a servo's range is given by angles; leave this out"
     if part.start not in part.angles:

@@ -69,7 +69,8 @@ class ColourSettings(Settings):
 
 
 class FirmwareSettings(Settings):
-    """What runs on the microcontroller, or ``host`` for a process on this machine."""
+    """The chip of the board, whose pins the profile may use. ``host``: no board, the firmware is a
+    process on this machine; for robots that are only simulated."""
 
     target: Literal["host", "atmega328p", "atmega2560"] = "host"
     baud: Literal[115200, 250000, 500000, 1000000] = 500000

@@ -49,7 +49,7 @@ class FakeClient:
         if path.startswith("/maintenance/picture"):
             return {"jpeg": base64.b64encode(self._jpeg).decode()}
         if path == "/maintenance/move":
-            if not 500 <= body["to"] <= 2500:
+            if not 900 <= body["to"] <= 2100:
                 raise BadRequest(400, "bad-request", "beyond its limits")
             return {"actuator": body["actuator"], "position": body["to"]}
         if path == "/maintenance/colours":
@@ -111,11 +111,11 @@ async def test_arrow_keys_move_and_enter_keeps(
     async with app.run_test() as pilot:
         await settled(pilot)
         await press(pilot, "up", "up", "left", "pagedown", "u")
-        assert app.screen.query_one(Digits).value == "1519"
+        assert app.screen.query_one(Digits).value == "1354"
         await press(pilot, "enter")
-    assert client.moves == [1500, 1510, 1520, 1519, 1469, 1519]
+    assert client.moves == [1335, 1345, 1355, 1354, 1304, 1354]
     assert [path for path, _ in client.asked].count("/home") == 1
-    assert (client.values, app.return_value) == ({KEY: 1519}, 0)
+    assert (client.values, app.return_value) == ({KEY: 1354}, 0)
 
 
 async def test_giving_up_goes_back_and_keeps_nothing(
@@ -125,21 +125,21 @@ async def test_giving_up_goes_back_and_keeps_nothing(
     async with app.run_test() as pilot:
         await settled(pilot)
         await press(pilot, "up", "escape")
-    assert (client.moves, client.values) == ([1500, 1510, 1500], {})
+    assert (client.moves, client.values) == ([1335, 1345, 1335], {})
 
 
 async def test_beyond_the_limits_is_told_and_forgotten(
     session: CalibrationSession, client: FakeClient
 ) -> None:
-    client.values[KEY] = 2490
+    client.values[KEY] = 2090
     app = jogging(session)
     async with app.run_test() as pilot:
         await settled(pilot)
         await press(pilot, "pageup")
         assert message(pilot) == "beyond its limits"
         await press(pilot, "down", "enter")
-    assert client.moves == [2490, 2540, 2480]
-    assert client.values == {KEY: 2480}
+    assert client.moves == [2090, 2140, 2080]
+    assert client.values == {KEY: 2080}
 
 
 async def test_keys_faster_than_motion_go_to_the_last_place(
@@ -152,25 +152,25 @@ async def test_keys_faster_than_motion_go_to_the_last_place(
         await settled(pilot)
         while app.is_running and isinstance(app.screen, JogScreen):
             await settled(pilot)
-    assert client.values == {KEY: 1590}
-    assert client.moves[-1] == 1590
+    assert client.values == {KEY: 1425}
+    assert client.moves[-1] == 1425
 
 
 async def test_what_was_kept_can_be_undone(session: CalibrationSession, client: FakeClient) -> None:
-    client.values[KEY] = 1505
+    client.values[KEY] = 1340
     app = CalibrationApp(session, [PositionsScreen])
     async with app.run_test() as pilot:
         await settled(pilot)
         table = app.screen.query_one(DataTable)
         row = [str(table.get_row_at(i)[1]) for i in range(table.row_count)].index("open")
         await press(pilot, *["down"] * row, "enter", "up", "enter")
-        assert client.values == {KEY: 1515}
-        assert table.get_row_at(row)[2:] == ["1515 us", "1500"]
+        assert client.values == {KEY: 1350}
+        assert table.get_row_at(row)[2:] == ["1350 us", "1335"]
         await press(pilot, "ctrl+z")
-        assert client.values == {KEY: 1505}
+        assert client.values == {KEY: 1340}
         await press(pilot, "ctrl+z")
         assert message(pilot) == "" or "nothing to undo" in message(pilot)
-    assert client.values == {KEY: 1505}
+    assert client.values == {KEY: 1340}
 
 
 async def test_the_camera_s_frame_is_found_moved_and_kept(

@@ -40,16 +40,16 @@ def until_idle(client: ControlClient) -> None:
 
 
 def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path) -> None:
-    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1510")
+    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345")
     assert code == 0
-    assert told == {"key": KEY, "before": 1500, "after": 1510, "saved": True}
-    assert "jog lid 1510" in daemon.hands.done
-    assert ask("calibration", "show")[1][0]["values"] == {KEY: 1510}
-    assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1500, "calibrated": 1510}]
+    assert told == {"key": KEY, "before": 1335, "after": 1345, "saved": True}
+    assert "jog lid 1345" in daemon.hands.done
+    assert ask("calibration", "show")[1][0]["values"] == {KEY: 1345}
+    assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
 
 
 def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
-    assert ask("calibrate", "servo", "lid", "open", "--to", "1510", "--try")[1][0]["saved"] is False
+    assert ask("calibrate", "servo", "lid", "open", "--to", "1345", "--try")[1][0]["saved"] is False
     assert ask("calibration", "show")[1][0]["values"] == {}
 
 
@@ -67,15 +67,15 @@ def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     code, _, err = ask("calibration", "restore")
     assert code != 0
     assert "no version to go back to" in err
-    ask("calibrate", "servo", "lid", "open", "--to", "1510")
+    ask("calibrate", "servo", "lid", "open", "--to", "1345")
     assert ask("calibration", "restore")[1][0]["values"] == {}
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
-    ask("calibrate", "servo", "lid", "open", "--to", "1520")
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1510}
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1345}
+    ask("calibrate", "servo", "lid", "open", "--to", "1355")
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1345}
     file = tmp_path / "mine.json"
     ask("calibration", "export", str(file))
-    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1520}
-    assert ask("calibration", "import", str(file))[1][0]["values"] == {KEY: 1510}
+    assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1355}
+    assert ask("calibration", "import", str(file))[1][0]["values"] == {KEY: 1345}
     file.write_text("{}")
     assert ask("calibration", "import", str(file))[0] == 2
 
@@ -229,10 +229,10 @@ def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
     profile = load_profile("cubotino")
     store = CalibrationStore(tmp_path / "state")
     quad = [[0.31, 0.2], [0.7, 0.2], [0.72, 0.8], [0.28, 0.8]]
-    values = {KEY: 1510, "cameras.top.views.U.quad": quad}
+    values = {KEY: 1345, "cameras.top.views.U.quad": quad}
     store.save(Calibration(robot="cubotino").changed(values))
     calibrated = apply(profile, store.load("cubotino"))
-    assert calibrated.actuators["lid"].positions_us["open"] == 1510
+    assert calibrated.actuators["lid"].positions_us["open"] == 1345
     assert calibrated.cameras[0].views[0].quad[0] == (0.31, 0.2)
     assert len(list(differences(profile, store.load("cubotino")))) == 2
     assert apply(profile, store.load("another")) == profile
@@ -292,8 +292,8 @@ async def test_saved_values_count_from_the_end_of_the_mode(
     store = CalibrationStore(tmp_path / "state")
     maintenance = Maintenance(conductor, load_profile("cubotino"), store, make)
     maintenance.enter()
-    await maintenance.save({KEY: 1510})
+    await maintenance.save({KEY: 1345})
     assert made == []
     await maintenance.leave()
-    assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1510]
+    assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
     assert fake.hands.done[-2:] == ["close", "open"]

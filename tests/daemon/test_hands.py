@@ -77,7 +77,7 @@ def test_jogging_is_slow_and_within_limits() -> None:
     assert (move.start, move.end) == (1500, 1510)
     assert move.duration_us >= 10_000
     assert jog_profile(lid(), 1500, 1500) is None
-    with pytest.raises(BadOrder, match="lid goes from 500 to 2500 us, not to 2600"):
+    with pytest.raises(BadOrder, match="lid goes from 900 to 2100 us, not to 2600"):
         jog_profile(lid(), 1500, 2600)
 
 

@@ -175,14 +175,14 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1510")
+    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1345")
     assert code == 0, err
     kept = {
         document["key"]: document["after"]
         for document in told
         if document.get("saved") and "key" in document
     }
-    assert kept == {"actuators.lid.positions_us.open": 1510}
+    assert kept == {"actuators.lid.positions_us.open": 1345}
     assert [document["saved"] for document in told if document["step"] == "colours"] == [True]
     timing = next(document for document in told if document["step"] == "timing")
     assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])

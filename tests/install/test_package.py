@@ -113,14 +113,14 @@ def test_without_a_board_it_says_so(facts: Mapping[str, str]) -> None:
 
 def test_upgrading_keeps_calibration_and_settings(facts: Mapping[str, str]) -> None:
     assert (facts["import"], facts["upgrade"], facts["version"]) == ("0", "0", NEW_VERSION)
-    assert (facts["restarted"], facts["calibration_kept"]) == ("yes", "1510")
+    assert (facts["restarted"], facts["calibration_kept"]) == ("yes", "1345")
     assert facts["settings_kept"] == "1"
 
 
 def test_removing_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
     assert (facts["remove"], facts["inactive"]) == ("0", "inactive")
     assert facts["gone"] == facts["kept"] == "yes"
-    assert (facts["again"], facts["calibration_back"]) == ("0", "1510")
+    assert (facts["again"], facts["calibration_back"]) == ("0", "1345")
 
 
 def test_purging_leaves_nothing(facts: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ def test_servos_start_where_the_mechanism_does():
     setups = setups_of(load_profile("cubotino"))
     assert list(setups) == ["holder", "lid"]
     assert (setups["holder"].pin, setups["holder"].start_us) == (9, 1500)
-    assert (setups["lid"].minimum_us, setups["lid"].maximum_us) == (500, 2500)
+    assert (setups["lid"].minimum_us, setups["lid"].maximum_us) == (900, 2100)
 
 
 @pytest.mark.parametrize(

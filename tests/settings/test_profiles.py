@@ -35,9 +35,16 @@ WRONG = [
     ("ms: 300", "ms: 300 ms", "actuators.lid.travel[0].ms", "milliseconds"),
     ("flip: {rolls: x}", "flip: {rolls: q}", "mechanism.arms[0].positions.flip.rolls", "'x2'"),
     ("close: hold", "close: shut", "mechanism.arms[0].positions.close", "'hold'"),
-    ("open: 1500, close", "open: 2600, close", "actuators.lid.positions_us.open", "500..2500"),
+    ("open: 1335, close", "open: 2200, close", "actuators.lid.positions_us.open", "900..2100"),
+    ("open: 1335, close", "open: 2600, close", "actuators.lid.positions_us.open", "equal to 2500"),
+    ("open: 1335, close", "open: 1500, close", "actuators.lid.positions_us.close", "must differ"),
+    ("open: 1335, close", "open: 1490, close", "actuators.lid.positions_us.close", "20 at the"),
+    ("home: 1500, cw: 2000", "home: 1500, cw: 1200", "mechanism.turntable.angles", "nor fall"),
+    ("pulse: 10", "pulse: 1", "actuators.lid.pins.pulse", "serial port"),
+    ("pulse: 10", "pulse: 55", "actuators.lid.pins.pulse", "atmega328p has pins 2..19"),
+    ("pulse: 9", "pulse: 20", "actuators.holder.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 10", "pulse: 9", "actuators.lid.pins.pulse", "already the pulse of holder"),
-    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "0..69"),
+    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "2..69"),
     ("size: 3", "size: 4", "cube.size", "2 or 3"),
     ("kind: servo", "kind: motor", "actuators.holder", "'servo'"),
     ("kind: flipper", "kind: flapper", "mechanism", "'flipper'"),
@@ -46,7 +53,7 @@ WRONG = [
     ("flip: {rolls: x}", "flip: open", "mechanism.arms", "four faces"),
     ("close: hold", "close: open", "mechanism.arms", "no position holds"),
     ("[open, flip], ms", "[open, flop], ms", "actuators.lid.travel[1].between", "flop"),
-    ("limits_us: [500, 2500]", "limits_us: [2500, 500]", "actuators.holder.limits_us", "below"),
+    ("limits_us: [900, 2100]", "limits_us: [2100, 900]", "actuators.holder.limits_us", "below"),
     ("led_gpio: 27", "led_gpio: 17", "panel.led_gpio", "already start_button_gpio"),
     ("led_gpio: 27", "start_button_pull: down", "panel.start_button_pull", "counts as pressed"),
     ("led_gpio: 27", "pads_pull: up", "panel.pads_pull", "counts as pressed"),
@@ -83,7 +90,7 @@ def test_all_faults_are_listed_at_once():
 
 def test_a_key_given_twice_is_refused():
     found = complaints("format: 1", "format: 1\nformat: 1")
-    assert (found[0].key, found[0].line) == ("format", 4)
+    assert (found[0].key, found[0].line) == ("format", 7)
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: \x00"])
@@ -134,3 +141,78 @@ def test_panel_inputs_rest_where_they_are_pulled_to():
     assert found.estop == Input(23, active=True, pull="up")
     plain = panel_pins(parse_profile(TEXT).panel)
     assert (plain.start_button, plain.led) == (Input(17, active=False, pull="up"), Output(27))
+
+
+STEPPER_TEXT = profile_path("four-arm").read_text()
+
+WRONG_STEPPER = [
+    ("step: 22,", "step: 70,", "actuators.right.pins.step", "2..69"),
+    ("step: 24,", "step: 22,", "actuators.left.pins.step", "already the step of right"),
+    (
+        "enable: 30}\n    steps",
+        "endstop: 23}\n    steps",
+        "actuators.right.pins.endstop",
+        "already",
+    ),
+    ("start_speed_steps_per_s: 200", "start_speed_steps_per_s: 20", "start_speed", "50..83333"),
+    ("s_per_s: 8000", "s_per_s: 90000", "actuators.right.max_speed_steps_per_s", "50..83333"),
+    ("target: atmega2560", "target: atmega328p", "actuators.right.pins.step", "2..19, not 22"),
+    ("closed: 1250, open: 1600", "closed: 1250, open: 1250", "positions_us.open", "must differ"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "key", "text"), WRONG_STEPPER)
+def test_steppers_and_their_pins_are_checked(old, new, key, text):
+    assert old in STEPPER_TEXT
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(STEPPER_TEXT.replace(old, new, 1), "mine.yaml")
+    found = [one for one in caught.value.complaints if key in one.key and text in one.text]
+    assert found
+    assert all(one.line > 0 for one in found)
+
+
+TO_AND_FRO = """steps_per_turn: 1600
+    positions_steps: {in: 0, out: %d}
+    backlash_steps: 30"""
+
+
+@pytest.mark.parametrize(("out", "text"), [(0, "must differ"), (30, "only 30 steps"), (31, None)])
+def test_positions_of_a_stepper_are_further_apart_than_its_play(out, text):
+    changed = STEPPER_TEXT.replace("steps_per_turn: 1600", TO_AND_FRO % out, 1)
+    if text is None:
+        parse_profile(changed)
+        return
+    with pytest.raises(BadProfile, match=rf"positions_steps\.out: .*{text}"):
+        parse_profile(changed, "mine.yaml")
+
+
+SIX_TEXT = profile_path("six-motor").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [("name: lower", "name: upper", "name"), ("device: 1", "device: 0", "device")],
+)
+def test_two_cameras_are_two(old, new, key):
+    with pytest.raises(BadProfile, match=rf"cameras\[1\]\.{key}: .*already"):
+        parse_profile(SIX_TEXT.replace(old, new, 1), "mine.yaml")
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_shipped_robots_name_the_chip_they_are_wired_to(name):
+    assert load_profile(name).firmware.target != "host"
+
+
+def test_cubotino_s_pulses_are_its_own():
+    """Its settings: open -0.33, closed 0, flip -0.9, table -1, 0 and 1; -1..1 is 1000..2000 us."""
+    robot = load_profile("cubotino")
+    lid = {name: 1500 + round(500 * at) for name, at in OWN["lid"].items()}
+    holder = {name: 1500 + 500 * at for name, at in OWN["holder"].items()}
+    assert robot.actuators["lid"].positions_us == lid
+    assert robot.actuators["holder"].positions_us == holder
+
+
+OWN = {
+    "lid": {"open": -0.33, "close": 0, "flip": -0.9},
+    "holder": {"ccw": -1, "home": 0, "cw": 1},
+}

@@ -107,7 +107,7 @@ def make_schedule_hand(cubotino: RobotProfile) -> Callable[[CubeBody], ScheduleH
             for name, servo in cubotino.actuators.items()
             if isinstance(servo, Servo)
         }
-        return ScheduleHand(robot, {"holder": 1500.0, "lid": 1500.0}, pins)
+        return ScheduleHand(robot, {"holder": 1500.0, "lid": 1335.0}, pins)
 
     return make
 

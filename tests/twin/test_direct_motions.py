@@ -26,8 +26,8 @@ def six_motors() -> RobotProfile:
     ]
     lines += [
         f"  m{site.lower()}: {{kind: stepper, steps_per_turn: 200, max_speed_steps_per_s: 4000,"
-        f" max_acceleration_steps_per_s2: 100000, pins: {{step: {2 * i}, direction: {2 * i + 1}}}}}"
-        for i, site in enumerate(SITES)
+        f" max_acceleration_steps_per_s2: 100000, pins: {{step: {pin}, direction: {pin + 1}}}}}"
+        for pin, site in zip(range(2, 14, 2), SITES, strict=True)
     ]
     return parse_profile("\n".join(lines) + "\n")
 
@@ -42,12 +42,12 @@ class StepHand:
     def turn(self, **steps: int) -> None:
         """Turn the motors of the named sites by these steps, all at once."""
         for site, count in steps.items():
-            self.robot.pin_changed(self.time_us, 2 * SITES.index(site) + 1, count > 0)
+            self.robot.pin_changed(self.time_us, 2 * SITES.index(site) + 3, count > 0)
         for number in range(max(map(abs, steps.values()))):
             self.time_us += STEP_US
             for site, count in steps.items():
                 if number < abs(count):
-                    pin = 2 * SITES.index(site)
+                    pin = 2 * SITES.index(site) + 2
                     self.robot.pin_changed(self.time_us, pin, True)
                     self.robot.pin_changed(self.time_us + 5, pin, False)
         self.time_us += 20_000

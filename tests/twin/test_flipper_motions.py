@@ -28,7 +28,7 @@ def expected(change: Callable[[CubeBody], None]) -> str:
 
 def test_open_lid_turns_the_whole_cube(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(700_000, holder=2400)
+    hand.move(700_000, holder=2000)
     hand.rest()
     assert hand.robot.body.facelets() == expected(lambda body: body.rotate(NORMALS["D"], 1))
     assert not kinds(hand)
@@ -36,11 +36,11 @@ def test_open_lid_turns_the_whole_cube(make_hand: MakeHand) -> None:
 
 def test_closed_lid_turns_the_bottom_layer(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(300_000, lid=1200)
-    hand.rest()
-    hand.move(800_000, holder=600)
-    hand.rest()
     hand.move(300_000, lid=1500)
+    hand.rest()
+    hand.move(800_000, holder=1000)
+    hand.rest()
+    hand.move(300_000, lid=1335)
     hand.rest()
     assert hand.robot.body.facelets() == expected(lambda body: body.turn("D", -1))
     assert not kinds(hand)
@@ -49,8 +49,8 @@ def test_closed_lid_turns_the_bottom_layer(make_hand: MakeHand) -> None:
 def test_flip_rolls_the_front_up(make_hand: MakeHand) -> None:
     hand = make_hand()
     for _ in range(2):
-        hand.move(500_000, lid=2000)
-        hand.move(500_000, lid=1500)
+        hand.move(500_000, lid=1050)
+        hand.move(500_000, lid=1335)
     hand.rest()
     assert hand.robot.body.facelets() == expected(lambda body: body.rotate(NORMALS["R"], 2))
     assert not kinds(hand)
@@ -66,10 +66,10 @@ def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> No
         body.rotate(NORMALS["R"], 1)
         body.turn("D", 1)
 
-    for lid, holder in ((1200, 1500), (1200, 2400), (1500, 2400), (1500, 600), (2000, 600)):
+    for lid, holder in ((1500, 1500), (1500, 2000), (1335, 2000), (1335, 1000), (1050, 1000)):
         hand.move(900_000, lid=lid, holder=holder)
         hand.rest()
-    for lid, holder in ((1200, 600), (1200, 1500), (1500, 1500)):
+    for lid, holder in ((1500, 1000), (1500, 1500), (1335, 1500)):
         hand.move(900_000, lid=lid, holder=holder)
         hand.rest()
     assert hand.robot.body.facelets() == expected(change)
@@ -78,48 +78,48 @@ def test_half_turns_after_a_held_quarter_stay_in_step(make_hand: MakeHand) -> No
 
 def test_turning_while_the_lid_moves_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(150_000, lid=1350)
-    hand.move(700_000, holder=2400)
+    hand.move(150_000, lid=1410)
+    hand.move(700_000, holder=2000)
     assert kinds(hand) == ["turn-while-arm-moves"]
 
 
 def test_turning_during_a_flip_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(700_000, lid=2000, holder=2400)
+    hand.move(700_000, lid=1050, holder=2000)
     assert "turn-while-arm-moves" in kinds(hand)
 
 
 def test_flipping_off_square_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(300_000, holder=1850)
+    hand.move(300_000, holder=1695)
     hand.rest()
-    hand.move(500_000, lid=2000)
+    hand.move(500_000, lid=1050)
     assert kinds(hand) == ["flip-not-square"]
 
 
 def test_closing_off_square_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(300_000, holder=1850)
+    hand.move(300_000, holder=1695)
     hand.rest()
-    hand.move(300_000, lid=1200)
+    hand.move(300_000, lid=1500)
     assert kinds(hand) == ["hold-not-square"]
 
 
 def test_a_layer_left_between_quarters_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(300_000, lid=1200)
-    hand.rest()
-    hand.move(400_000, holder=1900)
-    hand.rest()
     hand.move(300_000, lid=1500)
+    hand.rest()
+    hand.move(400_000, holder=1720)
+    hand.rest()
+    hand.move(300_000, lid=1335)
     assert kinds(hand) == ["layer-not-square"]
 
 
 def test_a_flip_that_turns_back_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(300_000, lid=1780)
+    hand.move(300_000, lid=1175)
     hand.rest()
-    hand.move(300_000, lid=1500)
+    hand.move(300_000, lid=1335)
     hand.rest()
     assert kinds(hand) == ["flip-incomplete"]
     assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
@@ -127,19 +127,19 @@ def test_a_flip_that_turns_back_is_a_violation(make_hand: MakeHand) -> None:
 
 def test_a_servo_driven_past_its_stops_is_a_violation(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(700_000, holder=2560)
+    hand.move(700_000, holder=2160)
     assert "past-limits" in kinds(hand)
 
 
 def test_a_jump_of_the_pulse_does_not_move_the_servo_at_once(make_hand: MakeHand) -> None:
     hand = make_hand()
-    hand.move(20_000, holder=2400)
+    hand.move(20_000, holder=2000)
     assert hand.robot.moving
     hand.rest(600_000)
     assert not hand.robot.moving
 
 
-@pytest.mark.parametrize("target", [2400, 600])
+@pytest.mark.parametrize("target", [2000, 1000])
 def test_a_jammed_table_takes_nothing_along(make_hand: MakeHand, target: int) -> None:
     hand = make_hand()
     hand.robot.jam("holder")
@@ -150,10 +150,10 @@ def test_a_jammed_table_takes_nothing_along(make_hand: MakeHand, target: int) ->
 def test_a_cube_that_slips_does_not_roll(make_hand: MakeHand) -> None:
     hand = make_hand()
     hand.robot.slip_cube()
-    hand.move(500_000, lid=2000)
-    hand.move(500_000, lid=1500)
+    hand.move(500_000, lid=1050)
+    hand.move(500_000, lid=1335)
     assert hand.robot.body.facelets() == scrambled(3, 1).facelets()
-    hand.move(500_000, lid=2000)
+    hand.move(500_000, lid=1050)
     assert hand.robot.body.facelets() != scrambled(3, 1).facelets()
 
 
@@ -179,7 +179,7 @@ def test_flipping_a_cube_that_is_held_is_a_violation(make_servo_hand: MakeHand) 
     start, end = text.index("      positions:\n        open: open"), text.index("\nactuators:")
     text = text[:start] + TIPPER + text[end:].replace("  lid:\n", TIPPER_SERVO, 1)
     hand = make_servo_hand(parse_profile(text), scrambled(3, 1))
-    hand.move(300_000, lid=1200)
+    hand.move(300_000, lid=1500)
     hand.rest()
     assert not kinds(hand)
     hand.move(500_000, tipper=2000)

@@ -71,7 +71,7 @@ async def test_a_frame_shows_all_pins_sent_before_it_was_asked_for(
         for number in range(50):
             begin = number * 20_000
             pins.sendall(record(begin, LID_PIN, True, Kind.LEVEL))
-            pins.sendall(record(begin + 1200, LID_PIN, False, Kind.LEVEL))
+            pins.sendall(record(begin + 1500, LID_PIN, False, Kind.LEVEL))
         pins.sendall(record(1_000_000, 0xFFFF, False, Kind.TIME))
         frame = await asyncio.to_thread(camera.capture)
     assert frame.time_us == 1_000_000
