@@ -2,18 +2,23 @@
 
 Along the top the photographs with the grids found; below the cube unfolded, every sticker as it was
 measured inside the colour it was decided to be; beside it the colours as points, one cluster each.
-Doubtful stickers are ringed everywhere.
+Doubtful stickers are ringed everywhere. Colours have the letters that people call them by: W white,
+Y yellow, R red, O orange, G green, B blue. Those of a cube with other colours have the letters of
+the faces whose centres they are on, and the picture says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.colours import LightFeatures
 from vision.drawing import Canvas, Colour, text_width, wrapped
+from vision.schemes import NAMES, recognised
 from vision.sticker_colours import FACES, StickerColours, linear_to_srgb
 
 if TYPE_CHECKING:
@@ -42,6 +47,8 @@ class _Shown:
     """What the panels draw: colours to show float[n, 3] 0..1, letters or None, doubtful flags.
 
     All in the order of the facelets; ``order`` int[n] tells where in the scan each was seen.
+    ``names`` are the letters of the colours by the letters of the facelets; empty where they are
+    not the usual colours.
     """
 
     size: int
@@ -50,6 +57,7 @@ class _Shown:
     facelets: str | None
     doubtful: NDArray[np.bool_]
     seen: NDArray[np.bool_]
+    names: Mapping[str, str]
 
     def measured(self, sticker: int) -> Colour:
         return _colour(self.light[sticker])
@@ -93,7 +101,20 @@ def _shown(colours: StickerColours, outcome: CubeReading | Unreadable) -> _Shown
     order = np.array(getattr(outcome, "order", ()) or range(len(light)), dtype=np.intp)
     light = light[order] * (0.9 / max(bright, 1e-6))
     facelets = getattr(outcome, "facelets", None)
-    return _Shown(colours.size, order, light, facelets, doubtful, seen[order])
+    names = colour_names(colours, order, facelets) if facelets else {}
+    return _Shown(colours.size, order, light, facelets, doubtful, seen[order], names)
+
+
+def colour_names(colours: StickerColours, order: NDArray[np.intp], facelets: str) -> dict[str, str]:
+    """What a person calls the colour of each letter; nothing where one is not a usual colour."""
+    features = LightFeatures.of(colours)
+    letters = np.array(list(facelets))
+    seen = colours.valid[order]
+    mine = [features.values[order][(letters == face) & seen] for face in FACES]
+    if not all(len(values) for values in mine):
+        return {}
+    usual = recognised(np.array([np.median(values, axis=0) for values in mine]), features)
+    return {} if usual is None else dict(zip(FACES, (NAMES[i] for i in usual), strict=True))
 
 
 def _colour(light: NDArray[np.float64]) -> Colour:
@@ -159,8 +180,11 @@ def _draw_net(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
         _draw_face(canvas, at, face, number, shown)
     canvas.text((left + 2 * step + 8, top + 24), "outside: decided", _QUIET, 11)
     canvas.text((left + 2 * step + 8, top + 44), "inside: measured", _QUIET, 11)
+    if shown.facelets:
+        legend = "letters: colours" if shown.names else "letters: the face of the centre"
+        canvas.text((left + 2 * step + 8, top + 64), legend, _QUIET, 11)
     if shown.doubtful.any():
-        canvas.text((left + 2 * step + 8, top + 64), "ringed: doubtful", _DOUBT, 11)
+        canvas.text((left + 2 * step + 8, top + 84), "ringed: doubtful", _DOUBT, 11)
 
 
 def _draw_face(
@@ -187,6 +211,7 @@ def _draw_sticker(
     if shown.seen[sticker]:
         canvas.box(inner, (side * 0.6, side * 0.6), shown.measured(sticker), radius=side * 0.1)
     if letter:
+        letter = shown.names.get(letter, letter)
         high = side * 0.2
         width = text_width(letter, high, bold=True)
         base = (at[0] + (side - width) / 2, at[1] + (side + high) / 2)
@@ -218,7 +243,7 @@ def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Shown) -> No
         canvas.dot((place[0], place[1]), 8.5 if shown.doubtful[sticker] else 7.5, ring)
         canvas.dot((place[0], place[1]), 6.0, shown.measured(sticker))
     for letter, middle in middles.items():
-        _draw_tag(canvas, letter, middle, shown.decided(letter))
+        _draw_tag(canvas, shown.names.get(letter, letter), middle, shown.decided(letter))
 
 
 def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: float) -> None:

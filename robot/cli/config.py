@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.groups import Listing
-from robot.cli.output import complain, emit, json_option, note
-from robot.outcomes import ExitCode
+from robot.cli.output import emit, exit_code_of, json_option
+from robot.outcomes import ExitCode, worst
 
 if TYPE_CHECKING:
-    from robot.settings import BadProfile
+    from robot.settings import BadProfile, UnknownProfile
 
 
 @click.group(cls=Listing)
@@ -28,7 +28,7 @@ def check(profiles: tuple[str, ...], as_json: bool) -> int:
     from robot.settings import list_profiles
 
     codes = [_check_one(name, as_json) for name in profiles or list_profiles()]
-    return max(codes, default=ExitCode.USAGE)
+    return worst(codes)
 
 
 @config.command()
@@ -62,30 +62,32 @@ def schema(as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _check_one(name: str, as_json: bool) -> int:
+def answer_bad_profile(name: str, error: BadProfile | UnknownProfile, as_json: bool) -> ExitCode:
+    """The answer of a check: everything that is wrong with a profile; the exit code for it."""
+    complaints = getattr(error, "complaints", ())
+    if as_json:
+        found = [
+            {"file": item.file, "line": item.line, "key": item.key, "text": item.text}
+            for item in complaints
+        ] or [{"file": name, "line": 0, "key": "", "text": str(error)}]
+        emit({"profile": name, "ok": False, "complaints": found})
+    else:
+        click.echo(str(error))
+    return exit_code_of(error)
+
+
+def _check_one(name: str, as_json: bool) -> ExitCode:
     """Load a profile and compile its mechanism; say all that is wrong."""
     from robot.planner import build_mechanism
-    from robot.settings import BadProfile, load_profile
+    from robot.settings import BadProfile, UnknownProfile, load_profile
 
     try:
         profile = load_profile(name)
         build_mechanism(profile)
-    except BadProfile as error:
-        _report(name, error, as_json)
-        return ExitCode.USAGE
+    except (BadProfile, UnknownProfile) as error:
+        return answer_bad_profile(name, error, as_json)
     if as_json:
         emit({"profile": name, "ok": True, "title": profile.title})
     else:
-        note(f"{name}: {profile.title}: all right")
+        click.echo(f"{name}: {profile.title}: all right")
     return ExitCode.DONE
-
-
-def _report(name: str, error: BadProfile, as_json: bool) -> None:
-    if not as_json:
-        complain(str(error))
-        return
-    complaints = [
-        {"file": item.file, "line": item.line, "key": item.key, "text": item.text}
-        for item in error.complaints
-    ]
-    emit({"profile": name, "ok": False, "complaints": complaints})

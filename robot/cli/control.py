@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import emit, json_option
 from robot.daemon.client import ControlClient
 from robot.outcomes import ExitCode
 
@@ -26,7 +26,7 @@ def stop(emergency: bool, as_json: bool) -> int:
     if as_json:
         emit({"stopped": stopped})
     else:
-        note("stopped" if stopped else "there was nothing to stop")
+        click.echo("stopped" if stopped else "there was nothing to stop")
     return ExitCode.DONE
 
 
@@ -58,7 +58,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
     if as_json:
         emit(answer)
     else:
-        note("the robot is going to sleep; wait for the light to go out")
+        click.echo("the robot is going to sleep; wait for the light to go out")
     return ExitCode.DONE
 
 
@@ -78,4 +78,4 @@ def _tell_started(run_id: str, as_json: bool) -> None:
     if as_json:
         emit({"run": run_id})
     else:
-        note(f"run {run_id} started; `cubist status --watch` follows it")
+        click.echo(f"run {run_id} started; `cubist status --watch` follows it")

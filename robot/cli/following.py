@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from robot.cli.output import complain, emit, note
+from robot.cli.output import emit, note
 from robot.daemon.client import ControlClient
 from robot.outcomes import exit_code, is_success
 
@@ -38,25 +38,20 @@ def follow(
 
 
 def tell(record: Mapping[str, Any]) -> None:
-    """Say how a run ended, in a line or two."""
-    seconds = f"{record['duration_s']:.1f} s"
-    line = f"{record['outcome']} in {seconds}, run {record['id']}"
+    """Say how a run ended: the outcome, what went wrong on the way, the moves."""
+    line = f"{record['outcome']} in {record['duration_s']:.1f} s, run {record['id']}"
     if is_success(record["outcome"]):
         click.secho(line, fg="green", bold=True)
     else:
-        complain(f"{line}: {record['reason']}")
-        _tell_remedy(record)
+        click.secho(line, fg="red", bold=True, nl=not record["reason"])
+        if record["reason"]:
+            click.echo(f": {record['reason']}")
+        if record["faults"] and (remedy := record["faults"][-1]["remedy"]):
+            click.echo(f"What to do: {remedy}")
     for text in (*record["recoveries"], *record["warnings"]):
-        note(text)
+        click.echo(f"On the way: {text}")
     if record.get("moves"):
         click.echo(record["moves"])
-
-
-def _tell_remedy(record: Mapping[str, Any]) -> None:
-    """What to do about what ended the run, where the reason does not say so itself."""
-    remedy = record["faults"][-1]["remedy"] if record["faults"] else ""
-    if remedy and remedy.rstrip(".") not in record["reason"]:
-        note(f"What to do: {remedy}")
 
 
 def watch(

@@ -60,7 +60,13 @@ def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
 
     Exit code 2 says what is wrong with the file, line by line; 1 that no camera can see the cube.
     """
-    found = _survey(profile, cubes, search_s)
+    from robot.cli.config import answer_bad_profile
+    from robot.settings import BadProfile, UnknownProfile
+
+    try:
+        found = _survey(profile, cubes, search_s)
+    except (BadProfile, UnknownProfile) as error:
+        return answer_bad_profile(profile, error, as_json)
     if as_json:
         emit(found.as_dict())
     else:

@@ -82,7 +82,11 @@ def _load(run_id: str) -> RunRecord:
 
 
 def _store() -> RunStore:
-    return RunStore(state_directory() / "runs")
+    """The records of the daemon that answers, else those where this user's daemon keeps them."""
+    try:
+        return RunStore(Path(ControlClient().status()["records"]))
+    except NoDaemon:
+        return RunStore(state_directory() / "runs")
 
 
 def _list(records: Sequence[RunRecord]) -> None:
@@ -113,6 +117,8 @@ def _show(record: RunRecord) -> None:
     console.print(f"{record.robot}, {record.kind}, {record.started_at.astimezone():%c}")
     if record.reason:
         console.print(record.reason, style="red", markup=False)
+        if record.faults and record.faults[-1].remedy:
+            console.print(f"What to do: {record.faults[-1].remedy}", markup=False)
     if record.facelets:
         console.print(f"cube  {record.facelets}")
     if record.moves:

@@ -18,6 +18,8 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     moves = answer["moves"] or "(already solved)"
     if "operations" not in answer:
         console.print(Text(moves, style="bold"))
+        for number, phase in enumerate(answer.get("phases", ()), start=1):
+            console.print(Text.assemble((f"  phase {number}: ", "dim"), phase or "nothing to do"))
         console.print(_metric_line(answer), style="dim")
         return
     console.print(Text(moves, style="bold"))
@@ -66,7 +68,9 @@ def _bar(start_us: int, duration_us: int, total_us: int) -> Text:
 
 
 def _metric_line(answer: Mapping[str, Any]) -> str:
-    proof = "optimal" if answer["optimal"] else f"at least {answer['lower_bound']}"
+    least = answer["lower_bound"]
+    bound = f"; none has fewer than {least}" if least else ""
+    proof = "proven shortest" if answer["optimal"] else f"not proven shortest{bound}"
     return (
         f"{answer['length']} {answer['metric']} ({proof}), {answer['algorithm']}, "
         f"{answer['search_s'] * 1000:.0f} ms"
@@ -75,9 +79,9 @@ def _metric_line(answer: Mapping[str, Any]) -> str:
 
 def _robot_line(answer: Mapping[str, Any]) -> str:
     bound = answer["lower_bound_us"] / 1e6
-    proof = " (none is sooner)" if answer["optimal"] else f" (at least {bound:.2f})"
+    proof = "proven fastest" if answer["optimal"] else f"no motion takes less than {bound:.2f} s"
     return (
-        f"{answer['duration_us'] / 1e6:.2f} s{proof} on {answer['robot']}, "
+        f"{answer['duration_us'] / 1e6:.2f} s ({proof}) on {answer['robot']}, "
         f"{answer['length']} moves, {len(answer['operations'])} operations, "
         f"searched {answer['search_s']:.2f} s"
     )

@@ -46,14 +46,15 @@ def _tell_now(client: ControlClient, as_json: bool) -> int:
 def tell_status(now: Mapping[str, Any]) -> None:
     """Print a status for a person."""
     click.secho(now["state"], fg=_COLOURS.get(now["state"], "cyan"), bold=True, nl=False)
-    homed = "homed" if now["homed"] else "not homed"
-    click.echo(f"  {now['robot']}, {homed}, cubistd {now['version']} (process {now['process']})")
+    homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
+    click.echo(f"  {now['robot']}, {homed}cubistd {now['version']} (process {now['process']})")
     if now["job"]:
         job = now["job"]
-        click.echo(f"  run {job['run']}: {job['step']} ({job['elapsed_s']:.0f} s)")
+        done = "" if job["progress"] is None else f", {job['progress']:.0%} done"
+        click.echo(f"  run {job['run']}: {job['step']}{done} ({job['elapsed_s']:.0f} s)")
     if now["fault"]:
         click.echo(f"  {now['fault']['cause']}")
-        click.echo(f"  What to do: {now['fault']['remedy'] or 'see the journal'}")
+        click.echo(f"  What to do: {now['fault']['remedy'] or 'see the journal (`cubist logs`)'}")
     for warning in now["warnings"]:
         click.echo(f"  {warning}")
     if now["last_run"]:
@@ -66,5 +67,7 @@ def _tell_event(event: Mapping[str, Any], as_json: bool) -> None:
         emit(event)
         return
     local = datetime.fromisoformat(event["time"]).astimezone()
-    words = [f"{local:%H:%M:%S}", event["state"], event["text"], event["outcome"] or ""]
-    click.echo("  ".join(word for word in words if word))
+    text = event["text"]
+    if event["event"] == "finished":
+        text = f"run {event['run']} ended: {event['outcome']}" + (f", {text}" if text else "")
+    click.echo(f"{local:%H:%M:%S}  {event['state']:8}  {text}")

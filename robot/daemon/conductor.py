@@ -76,6 +76,7 @@ class Conductor:
             last_run=self._last,
             link=self.robot.hands.traffic(),
             warnings=list(complaints(self.robot.hands.traffic())),
+            records=str(self.store.directory),
             version=self._version,
             process=os.getpid(),
         )
@@ -94,7 +95,12 @@ class Conductor:
         self._starting = True
         try:
             perform = await asyncio.to_thread(_performer, request, self.robot.mind)
-            job = Job(await self._begin(request), self._report, self.robot.hands.traffic())
+            job = Job(
+                await self._begin(request),
+                self._report,
+                self.robot.hands.traffic(),
+                progressed=self._progressed,
+            )
         finally:
             self._starting = False
         self._job, self._fault = job, None
@@ -238,7 +244,7 @@ class Conductor:
         if fault is not None:
             self._set_fault(fault)
         elif self.state is not State.FAULT:
-            self._rest(outcome)
+            self._rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
@@ -252,13 +258,20 @@ class Conductor:
         self._fault = fault_record(error)
         self._homed = False
         log.error("fault %s: %s", self._fault.code, complaint(error))
-        self._enter(State.FAULT, str(error))
+        self._enter(State.FAULT, self._fault.cause)
 
     def _report(self, state: State, step: str) -> None:
         """A job entered a state or a step."""
-        self._enter(state, step)
         log.info("run %s: %s", self._job.record.id if self._job else "-", step)
-        self._publish("step", step)
+        if state is self.state:
+            self._publish("step", step)
+        else:
+            self._enter(state, step)
+
+    def _progressed(self, fraction: float) -> None:
+        """A job is so far with its step; told where that takes longer than anything else."""
+        if self.state is State.TURNING:
+            self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
 
     def _rest(self, text: str) -> None:
         """Ready for the next job; or in need of help, where the panel is out of order."""
@@ -271,6 +284,8 @@ class Conductor:
         check_transition(self.state, state)
         if state is self.state:
             return
+        # The first thing a job does is to home; what comes after it knows where everything is.
+        self._homed |= self.state is State.HOMING and state in WORKING
         self.state, self._since = state, self._now()
         self._publish("state", text)
 

@@ -22,12 +22,16 @@ T = TypeVar("T")
 
 Report = Callable[[State, str], None]
 
+TOLD_EVERY = 0.1
+"""Part of a step after which its progress is told again."""
+
 
 class Job:
     """The job under way; ``report`` is told each state and step, in the event loop's thread.
 
     ``before``: what had gone over the line when the job began. ``cancel`` is set when the job is
     to stop: steps already in threads watch it themselves.
+    ``progressed`` is told, in the event loop's thread too, each tenth of a step.
     ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
     """
 
@@ -37,6 +41,7 @@ class Job:
         report: Report,
         before: LinkRecord,
         clock: Callable[[], float] = time.monotonic,
+        progressed: Callable[[float], None] = lambda _: None,
     ) -> None:
         self.writer = writer
         self.cancel = threading.Event()
@@ -44,6 +49,8 @@ class Job:
         self.progress: float | None = None
         self.explanation: Callable[[], bytes] | None = None
         self._report = report
+        self._progressed = progressed
+        self._told = 0.0
         self._clock = clock
         self._started = clock()
         self._before = before
@@ -62,7 +69,7 @@ class Job:
     def enter(self, state: State, step: str) -> None:
         """Say what is done next; raises ``RunStopped`` when the job is to stop."""
         self.check()
-        self.step, self.progress = step, None
+        self.step, self.progress, self._told = step, None, 0.0
         self.record.events.append(RunEvent(at_s=round(self.elapsed_s, 3), text=step))
         self._report(state, step)
 
@@ -134,3 +141,6 @@ class Job:
 
     def _set_progress(self, fraction: float) -> None:
         self.progress = min(max(fraction, 0.0), 1.0)
+        if self.progress >= self._told + TOLD_EVERY:
+            self._told = TOLD_EVERY * int(self.progress / TOLD_EVERY)
+            self._progressed(self.progress)

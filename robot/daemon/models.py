@@ -40,7 +40,7 @@ class JobStatus(Document):
 
 
 class Status(Document):
-    """What the robot is doing and how it is."""
+    """What the robot is doing and how it is; ``records`` is the folder of its run records."""
 
     state: State
     since: datetime
@@ -51,6 +51,7 @@ class Status(Document):
     last_run: RunRecord | None = None
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
+    records: str
     version: str
     process: int
 
@@ -263,14 +264,19 @@ class RunList(Document):
 
 
 class Event(Document):
-    """One line of the event stream."""
+    """One line of the event stream.
 
-    event: Literal["state", "step", "finished"]
+    ``state``: another state, with its first step; ``step``: the next step in the same state;
+    ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome.
+    """
+
+    event: Literal["state", "step", "progress", "finished"]
     time: datetime
     state: State
     run: str | None = None
     text: str = ""
     outcome: Outcome | None = None
+    progress: float | None = Field(default=None, ge=0, le=1)
 
 
 class ErrorReply(Document):

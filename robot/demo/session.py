@@ -183,6 +183,8 @@ class Demo:
             mischiefs.enter(event.state)
             self._progress.clock_s = self._robot.time_us / 1e6
             self._progress.enter(event.state)
+            if event.event == "progress":  # as often as it is drawn, it is asked for
+                continue
             self._progress.step = event.text or self._progress.step
             if event.state is State.TURNING and event.run is not None:
                 record = await daemon.run(event.run)

@@ -28,7 +28,21 @@ def test_a_wrong_profile_is_told_with_line_and_key(
     assert not found["ok"]
     assert any(each["key"] == "cube.sise" and each["line"] > 0 for each in found["complaints"])
     assert run(["config", "check", str(path)]) == 2
-    assert "cube.sise" in capfd.readouterr().err
+    out, err = capfd.readouterr()
+    assert ("cube.sise" in out, err) == (True, "")
+    assert run(["robot", "check", str(path)]) == 2
+    assert "cube.sise" in capfd.readouterr().out
+    assert run(["robot", "check", str(path), "--json"]) == 2
+    assert json.loads(capfd.readouterr().out)["ok"] is False
+
+
+def test_each_profile_named_is_answered_for(capfd: pytest.CaptureFixture[str]) -> None:
+    """On standard output; one that is not there does not keep the others from their answer."""
+    assert run(["config", "check", "nowhere", "cubotino"]) == 2
+    out, err = capfd.readouterr()
+    missing, right = out.splitlines()
+    assert "no profile named nowhere" in missing
+    assert (right, err) == ("cubotino: CUBOTino, a flipper with two servos: all right", "")
 
 
 def test_show_and_schema(capfd: pytest.CaptureFixture[str]) -> None:

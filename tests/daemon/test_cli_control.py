@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from robot.cli.main import run
 from robot.daemon.client import ControlClient, NoDaemon, RequestRefused
-from robot.daemon.ports import MotionFault
+from robot.daemon.ports import MotionFault, NotReadable
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -78,6 +79,69 @@ def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
     assert (code, record["outcome"]) == (0, "solved")
     assert record["facelets"].startswith("UUFUUFUUF")
     assert len(daemon.eyes.seen) == 6
+
+
+def test_the_ending_is_told_on_standard_output(
+    daemon: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    daemon.mind.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
+    assert run(["start"]) == 1
+    told = capfd.readouterr().out.splitlines()
+    assert told[0].startswith("face-covered in ")
+    assert told[0].endswith("run 000001: a hand is in front of U")
+    assert told[1].startswith("What to do: take your hands")
+    assert told[2] == "On the way: looked again: a hand is in front of U"
+    assert run(["stop"]) == 0
+    assert capfd.readouterr().out == "there was nothing to stop\n"
+    assert run(["start", "--no-wait"]) == 0
+    assert capfd.readouterr().out.startswith("run 000002 started")
+
+
+def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) -> None:
+    """No line comes twice, and turning, which takes longest, is no silence."""
+    daemon.hands.hold = threading.Event()
+    client = ControlClient()
+    with client.events() as stream:
+        events = iter(stream)
+        client.start()
+        assert daemon.hands.moving.wait(LIMIT_S)
+        daemon.hands.hold.set()
+        told = []
+        for event in events:
+            told.append(event)
+            if event["event"] == "finished":
+                break
+    lines = [(event["state"], event["text"]) for event in told[:-1]]
+    assert all(before != after for before, after in pairwise(lines))
+    assert [event["progress"] for event in told if event["event"] == "progress"] == [0.5]
+    assert told[-1]["outcome"] == "solved"
+    assert all("turned" in event["text"] for event in told if event["event"] == "progress")
+
+
+def test_the_status_of_a_robot_at_work(daemon: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """Once it has homed it says so, and how far it is."""
+    daemon.hands.hold = threading.Event()
+    run(["start", "--no-wait"])
+    assert daemon.hands.moving.wait(LIMIT_S)
+    capfd.readouterr()
+    assert run(["status"]) == 0
+    out = capfd.readouterr().out
+    assert out.startswith("scanning  fake, homed, cubistd 1.2.3")
+    daemon.hands.hold.set()
+
+
+def test_pictures_are_where_the_daemon_keeps_them(
+    daemon: Any,
+    ask: Ask,
+    short_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Not where this user's own daemon would."""
+    ask("start")
+    monkeypatch.setenv("CUBIST_STATE_DIR", "/nonexistent")
+    assert run(["runs", "show", "1"]) == 0
+    assert str(short_folder / "state" / "runs" / "000001") in capfd.readouterr().out
 
 
 def test_runs_with_and_without_a_daemon(

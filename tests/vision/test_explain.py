@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import cv2
@@ -10,9 +11,10 @@ import pytest
 from synthetic_scans import synthetic_scan
 
 from vision.drawing import png, text_width, wrapped
-from vision.explain import explain
+from vision.explain import colour_names, explain
 from vision.frame import Frame
 from vision.reader import CubeReading, Unreadable, read_cube
+from vision.schemes import NAMES
 from vision.sticker_colours import FACES, linear_to_srgb
 
 
@@ -76,3 +78,21 @@ def test_long_words_wrap_inside_the_room():
     assert " ".join(lines) == "one two three four five six seven"
     assert len(lines) > 1
     assert all(text_width(line, 12) <= 120 for line in lines)
+
+
+def test_colours_have_the_letters_that_people_call_them_by():
+    colours = synthetic_scan(1, 3).colours
+    reading = read_cube(colours)
+    order = np.arange(54)
+    assert colour_names(colours, order, reading.facelets) == dict(zip(FACES, NAMES, strict=True))
+    # The same cube with its colours permuted: the letters go with the colours, not with the faces.
+    turned = str.translate(reading.facelets, str.maketrans("URFDLB", "FURBDL"))
+    named = colour_names(colours, order, turned)
+    assert {named[new] for new in "F"} == {"W"}
+
+
+def test_colours_that_nobody_has_a_letter_for_keep_the_faces_letters():
+    colours = synthetic_scan(1, 3).colours
+    reading = read_cube(colours)
+    grey = replace(colours, linear_rgb=np.full_like(colours.linear_rgb, 0.2))
+    assert colour_names(grey, np.arange(54), reading.facelets) == {}
