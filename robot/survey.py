@@ -16,6 +16,7 @@ from robot.settings.profile import RobotProfile
 from solver import pocket_robot, two_phase
 from solver.cube import Cube
 from solver.pocket import PocketCube
+from solver.solution import Progress
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,12 @@ def survey(
     cubes: int,
     search_s: float,
     on_cube: Callable[[int], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Survey:
     """Compile, scan and solve ``cubes`` random cubes with ``search_s`` seconds each.
 
-    ``on_cube`` hears of every cube done. Raises ImpossibleRobot for a robot that cannot solve.
+    ``on_cube`` hears of every cube done, ``progress`` of tables that are made first. Raises
+    ImpossibleRobot for a robot that cannot solve.
     """
     started = time.process_time()
     mechanism = build_mechanism(profile)
@@ -111,7 +114,7 @@ def survey(
         tables=tables_of(mechanism),
         scan=scan,
         cannot_see=cannot_see,
-        solves=_solves(mechanism, cubes, search_s, on_cube) if cubes else None,
+        solves=_solves(mechanism, cubes, search_s, on_cube, progress) if cubes else None,
     )
 
 
@@ -145,14 +148,18 @@ def random_cube(size: int, rng: np.random.Generator) -> Cube | PocketCube:
 
 
 def _solves(
-    mechanism: Mechanism, cubes: int, search_s: float, on_cube: Callable[[int], None]
+    mechanism: Mechanism,
+    cubes: int,
+    search_s: float,
+    on_cube: Callable[[int], None],
+    progress: Callable[[Progress], None] | None,
 ) -> Solves:
     """The same cubes for every robot, so that robots can be compared."""
     rng = np.random.default_rng(2024)
     plans = []
     for number in range(cubes):
         cube = random_cube(mechanism.size, rng)
-        plans.append(plan_solve(cube, mechanism, time_limit=search_s))
+        plans.append(plan_solve(cube, mechanism, time_limit=search_s, progress=progress))
         on_cube(number + 1)
     durations = [plan.duration_us for plan in plans]
     return Solves(

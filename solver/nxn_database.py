@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from solver import _native
+from solver import _native, tables
 from solver.errors import BadNotation, SearchFailed
 from solver.facelets import slot_facelets, turn
 from solver.home import NoHomeDirectory
 from solver.notation import Move
 from solver.nxn_turns import counted_moves
-from solver.solution import Progress, Request
-from solver.tables import cache_directory
+from solver.solution import Request
 
 MOST_BYTES = 32_000_000
 """Memory of a database made without asking for a depth."""
@@ -47,16 +46,34 @@ def load(size: int, request: Request) -> _native.NxnDatabase:
         raise BadNotation(f"A database has a depth of at least 0, not {request.depth}.")
     depth = "auto" if request.depth is None else str(request.depth)
     database = empty(size, request.metric)
-    try:
-        path = cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
-    except NoHomeDirectory as error:
-        _log.warning("cannot keep the database (%s)", error)
-        _make(database, request)
-        return database
-    if not _restore(database, path):
-        _make(database, request)
-        _store(database, path)
+    what = f"the database of cubes of size {size} in {request.metric}"
+    with tables.making(what, request) as making:
+        try:
+            path = tables.cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
+        except NoHomeDirectory as error:
+            _log.warning("cannot keep the database (%s)", error)
+            making.is_kept_in(None)
+            _make(database, request, making)
+            return database
+        _restore_or_make(database, path, request, making)
     return database
+
+
+def _restore_or_make(
+    database: _native.NxnDatabase, path: Path, request: Request, making: tables.Making
+) -> None:
+    if _restore(database, path):
+        return
+    making.is_kept_in(path.parent)
+    try:
+        with tables.locked(path.parent, making):
+            if not _restore(database, path):  # another process may have made it meanwhile
+                _make(database, request, making)
+                _store(database, path)
+    except OSError as error:
+        _log.warning("cannot keep the database in %s (%s)", path.parent, error.strerror or error)
+        making.is_kept_in(None)
+        _make(database, request, making)
 
 
 def empty(size: int, metric: str) -> _native.NxnDatabase:
@@ -85,23 +102,21 @@ def _blocks(moves: list[Move]) -> list[int]:
     return [sorted(set(layers), key=layers.index).index(block) for block in layers]
 
 
-def _make(database: _native.NxnDatabase, request: Request) -> None:
+def _make(database: _native.NxnDatabase, request: Request, making: tables.Making) -> None:
     wanted = math.inf if request.depth is None else request.depth
     fitting = MOST_BYTES // (8 * database.words + _BYTES_BESIDES_KEY)
     most = fitting if request.depth is None else 2**31
 
     def progress(positions: int) -> bool:
-        if request.progress is not None:
-            text = f"making the database: {positions} positions"
-            done = None if request.depth is None else database.depth / max(request.depth, 1)
-            request.progress(Progress(text, done=done, depth=database.depth, nodes=positions))
-        return request.cancel is None or not request.cancel.is_set()
+        by_depth = 0.0 if request.depth is None else database.depth / max(request.depth, 1)
+        by_room = min(positions / fitting, 1.0) if request.depth is None else 0.0
+        return making.report(max(by_depth, by_room))
 
-    grown = True
+    grown = progress(len(database))
     while grown and database.depth < wanted:
         before = len(database)
         grown = database.deepen(most, progress) and len(database) > before
-    if request.cancel is not None and request.cancel.is_set():
+    if not making.is_wanted:
         raise SearchFailed("Making the database was stopped; the next search will make it again.")
 
 
@@ -127,7 +142,6 @@ def _store(database: _native.NxnDatabase, path: Path) -> None:
     """Write the file whole, then give it its name."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             np.savez(file, format=_FORMAT, keys=database.keys(), distances=database.distances())
             file.flush()

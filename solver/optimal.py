@@ -9,7 +9,6 @@ still.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -172,7 +171,10 @@ def kernel(request: Request) -> _native.OptimalTable:
     key = request.metric, request.tables
     if key not in _kernels:
         shape = _native.OptimalShape(KINDS[request.tables], FAR[request.tables][request.metric])
-        table = _bytes(request, shape)
+        size = _native.optimal_size(shape)
+        what = f"the pruning table of optimal in {request.metric} ({size / 1e6:.0f} MB)"
+        with tables.making(what, request):
+            table = _bytes(request, shape)
         _kernels[key] = _native.OptimalTable(
             shape, tables.in_huge_pages(table) if request.tables == "large" else table
         )
@@ -181,14 +183,13 @@ def kernel(request: Request) -> _native.OptimalTable:
 
 def _bytes(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
     name = f"optimal-{request.metric}-{shape.kinds}"
-    threads = os.cpu_count() or 1
+    threads = tables.processors()
 
     return tables.load(
         name,
         TABLE_VERSION,
         _native.optimal_size(shape),
         lambda data, progress: _native.make_optimal(request.metric, shape, data, threads, progress),
-        progress=tables.reporter(name, request),
     )
 
 

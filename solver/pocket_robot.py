@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from contextlib import suppress
 from dataclasses import replace
@@ -53,12 +52,9 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
     ``request.cost`` is that of a mechanism compiled for a 2x2x2, turning U, R and F alone. Raises
     SearchFailed when it is another one or when time ran out before any solution was found.
     """
-    if request.cost is None:
-        raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
-    robot = kernel(_fitting(request.cost).turns)
+    cost, robot = _cost_of(request), ready_kernel(request)
     watch = Stopwatch()
-    first = request.cost.first
-    found = robot.soonest(cube.relative.states, first, seconds_of(request), request.cancel)
+    found = robot.soonest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
     if found.cost is None:
         raise SearchFailed(f"No solution was found within {request.time_limit} s.")
     extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
@@ -67,8 +63,18 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
     return [replace(solution, cost_us=found.cost, composites=composites)]
 
 
-def _fitting(cost: CostModel) -> CostModel:
-    """``cost``, if it is that of a 2x2x2."""
+def ready_kernel(request: Request) -> Kernel:
+    """What solves for ``request.cost``, with its tables; raises as :func:`search_soonest` does."""
+    cost = _cost_of(request)
+    with tables.making(f"the tables of the 2x2x2 for {cost.turns.name}", request):
+        return kernel(cost.turns)
+
+
+def _cost_of(request: Request) -> CostModel:
+    """``request.cost``, if it is that of a 2x2x2."""
+    cost = request.cost
+    if cost is None:
+        raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (cost.first[other] != IMPOSSIBLE).any():
         name = cost.turns.name
@@ -117,7 +123,10 @@ class BySearch:
     """Searches with bounds: for mechanisms with many states."""
 
     def __init__(self, costs: TurnCosts) -> None:
-        self._robot = _native.PocketRobot(costs.next, costs.final, BALL_BYTES)
+        self._robot = tables.build(
+            f"the bounds of the 2x2x2 for {costs.name}",
+            lambda report: _native.PocketRobot(costs.next, costs.final, BALL_BYTES, report),
+        )
 
     @property
     def bytes(self) -> int:
@@ -133,7 +142,7 @@ class BySearch:
 
 def _steps(costs: TurnCosts) -> _native.PocketSteps:
     both = costs.next, costs.final
-    threads = os.cpu_count() or 1
+    threads = tables.processors()
     of_costs = f"{costs.name}-{_checksum(costs):08x}"
     data = tables.load(
         f"pocket-{of_costs}",

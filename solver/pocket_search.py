@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from solver import _native
+from solver import _native, tables
 from solver.answer import Stopwatch, answer
 from solver.notation import length
 from solver.pieces import States
 from solver.pocket import PocketCube
 from solver.solution import Request, Solution
 from solver.turns import moves_of
+
+TABLES = "the distances of all 2x2x2"
 
 Textbook = Callable[[States, str], _native.PocketResult]
 
@@ -37,7 +39,8 @@ def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
         from solver.pocket_robot import search_soonest
 
         return search_soonest(cube, request)
-    table = distances(request.metric)
+    with tables.making(TABLES, request):
+        table = distances(request.metric)
     watch = Stopwatch()
     moves = moves_of(table.solve(cube.relative.states))
     bound = length(moves, request.metric, cube.size)
@@ -48,7 +51,7 @@ def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
 @cache
 def distances(metric: str) -> _native.PocketTable:
     """The distance from solved of all 3674160 positions, in ``htm`` or ``qtm``."""
-    return _native.PocketTable(metric)
+    return tables.build(TABLES, lambda progress: _native.PocketTable(metric, progress))
 
 
 def _textbook(search: Textbook, cube: PocketCube, request: Request) -> list[Solution]:

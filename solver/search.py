@@ -13,7 +13,7 @@ from solver.errors import CubistError
 from solver.notation import METRICS
 from solver.nxn import StickerCube
 from solver.pocket import PocketCube
-from solver.solution import CancelFlag, Request, Solution
+from solver.solution import CancelFlag, Progress, Request, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
 
@@ -101,6 +101,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
     cancel: CancelFlag | None = None,
     on_better: Callable[[Solution], None] | None = None,
     target: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """The best solution found in ``time_limit`` seconds; see :class:`solver.solution.Request`.
 
@@ -116,8 +117,21 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
         cancel=cancel,
         on_better=on_better,
         target=target,
+        progress=progress,
     )
     return solve_many(cube, request)[0]
+
+
+def make_ready(size: int, request: Request) -> None:
+    """Load or make the tables that searches for ``request.cost`` need; raises as solve does."""
+    if size == 2:
+        from solver.pocket_robot import ready_kernel
+
+        ready_kernel(request)
+    else:
+        from solver import two_phase
+
+        two_phase.ready_kernel(request)
 
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:

@@ -40,10 +40,16 @@ class Solution:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a long search or the making of a table is; unknown figures are None."""
+    """How far a long search or the making of tables is; unknown figures are None.
+
+    ``text`` stays the same from the first to the last report of one thing. ``making``: tables are
+    being made, which ends with ``done`` 1; ``remaining_s`` is how much longer that takes.
+    """
 
     text: str
     done: float | None = None
+    making: bool = False
+    remaining_s: float | None = None
     depth: int | None = None
     nodes: int | None = None
     rate: float | None = None

@@ -3,6 +3,9 @@
 A table is a file of the cache directory: a page with a header, then the table's bytes, which are
 mapped read-only. A file that is damaged is made anew, one of an older version is replaced; where
 nothing can be stored the table is kept in memory and the log says so.
+
+Whoever needs tables loads them inside ``with making(...)``, which tells the request's listener what
+is made, where it is kept and how much longer that takes.
 """
 
 from __future__ import annotations
@@ -13,9 +16,14 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +32,8 @@ from solver import _native
 from solver.errors import SearchFailed
 from solver.home import NoHomeDirectory, home_directory
 from solver.solution import Progress, Request
+
+T = TypeVar("T")
 
 Bytes = NDArray[np.uint8]
 Make = Callable[[Bytes, Callable[[float], bool]], bool]
@@ -55,38 +65,137 @@ def cache_directory() -> Path:
     return Path(home_cache) / "cubist"
 
 
-def reporter(name: str, request: Request) -> Callable[[float], bool]:
-    """What tells the request's listener how far a table is, and whether to go on making it."""
+class Making:
+    """Tables that somebody waits for: tells the listener of ``request`` how far they are.
 
-    def report(done: float) -> bool:
-        if request.progress is not None:
-            request.progress(Progress(f"making the table {name}", done=done))
-        return request.cancel is None or not request.cancel.is_set()
+    ``shares`` are the parts of the whole work, one for each table, in the order of their making.
+    Nothing is told where all tables are found.
+    """
 
-    return report
+    def __init__(
+        self,
+        what: str,
+        request: Request,
+        shares: Sequence[float] = (1.0,),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._what = what
+        self._request = request
+        self._shares = shares
+        self._clock = clock
+        self._place = ""
+        self._table = 0
+        self._began: tuple[float, float] | None = None
+        self._last: Progress | None = None
+
+    def begin_table(self, number: int) -> None:
+        """What is reported from now on is how far this table is."""
+        self._table = number
+
+    def is_kept_in(self, place: Path | None) -> None:
+        """Say where the tables are kept; None: in memory only."""
+        self._place = f" in {place}" if place else " in memory"
+
+    def report(self, done: float) -> bool:
+        """Tell how far the table is, 0..1; false when it is not wanted any more."""
+        before = sum(self._shares[: self._table])
+        whole = (before + self._shares[self._table] * done) / sum(self._shares)
+        if whole < 1.0:  # the end is told by `finish`, once
+            text = f"making {self._what}{self._place}"
+            self._tell(Progress(text, whole, making=True, remaining_s=self._remaining_s(whole)))
+        return self.is_wanted
+
+    def wait(self) -> None:
+        """Tell that somebody else makes tables just now, and give them a moment.
+
+        Raises SearchFailed when the request is cancelled.
+        """
+        others = [other for other in _under_way[-1:] if other is not self]
+        self._tell((others and others[0].last) or Progress(_WAITING, making=True))
+        if not self.is_wanted:
+            raise _stopped(self._what)
+        time.sleep(_LOOK_AGAIN_S)
+
+    def finish(self) -> None:
+        """Everything is there; told only where something else was told before."""
+        if self._last is not None:
+            self._tell(replace(self._last, done=1.0, remaining_s=0.0))
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether nobody cancelled the request."""
+        return self._request.cancel is None or not self._request.cancel.is_set()
+
+    @property
+    def last(self) -> Progress | None:
+        """The last report."""
+        return self._last
+
+    def _tell(self, progress: Progress) -> None:
+        self._last = progress
+        if self._request.progress is not None:
+            self._request.progress(progress)
+
+    def _remaining_s(self, done: float) -> float | None:
+        """As long as the rest takes at the pace so far; unknown right at the beginning."""
+        now = self._clock()
+        if self._began is None:
+            self._began = now, done
+        began, done_then = self._began
+        gained = done - done_then
+        return None if gained < _TELLING else (now - began) * (1.0 - done) / gained
 
 
-def load(
-    name: str,
-    version: int,
-    size: int,
-    make: Make,
-    *,
-    progress: Callable[[float], bool] | None = None,
-) -> Bytes:
+_LOOK_AGAIN_S = 0.1
+"""Between two looks at whether somebody else is done."""
+
+_TELLING = 0.02
+"""The share of the work after which its pace is known."""
+
+_WAITING = "waiting for another process that is making tables"
+
+_one_at_a_time = threading.RLock()
+_under_way: list[Making] = []
+_active: ContextVar[Making | None] = ContextVar("making", default=None)
+
+
+@contextmanager
+def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Iterator[Making]:
+    """The context in which tables are loaded, or made where they are not there.
+
+    One thread of a process at a time; those that wait hear how far the other one is. ``what`` is
+    told to people: "the pruning tables of two-phase". Raises SearchFailed when the request is
+    cancelled.
+    """
+    made = Making(what, request, shares)
+    while not _one_at_a_time.acquire(blocking=False):
+        made.wait()
+    _under_way.append(made)
+    token = _active.set(made)
+    try:
+        yield made
+        made.finish()
+    finally:
+        _active.reset(token)
+        _under_way.remove(made)
+        _one_at_a_time.release()
+
+
+def load(name: str, version: int, size: int, make: Make) -> Bytes:
     """The table ``name`` as read-only uint8[size], made and stored first if need be.
 
-    ``version`` changes whenever the bytes would. Raises SearchFailed when ``progress`` stops the
-    making by returning false.
+    ``version`` changes whenever the bytes would. Raises SearchFailed when the request of the
+    :func:`making` around this call is cancelled meanwhile.
     """
-    report = progress or (lambda _: True)
+    made = _active.get() or Making(f"the table {name}", Request())
     try:
         directory = cache_directory()
     except NoHomeDirectory as error:
         _log.warning("cannot keep the table %s (%s); %s", name, error, _IN_MEMORY)
-        return _made_in_memory(name, size, make, report)
+        return _made_in_memory(name, size, make, made)
+    made.is_kept_in(directory)
     try:
-        return _kept(_path(directory, name, version), version, size, make, report)
+        return _kept(_path(directory, name, version), version, size, make, made)
     except OSError as error:
         _log.warning(
             "cannot keep the table %s in %s (%s): make that directory writable or set "
@@ -96,7 +205,26 @@ def load(
             error.strerror or error,
             _IN_MEMORY,
         )
-    return _made_in_memory(name, size, make, report)
+    return _made_in_memory(name, size, make, made)
+
+
+def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
+    """What ``make`` builds in memory: tables that are quicker made than kept.
+
+    ``make`` gets what to tell how far it is. Raises SearchFailed when the request of the
+    :func:`making` around this call is cancelled meanwhile.
+    """
+    made = _active.get() or Making(what, Request())
+    made.is_kept_in(None)
+    try:
+        return make(made.report)
+    except _native.Stopped as stop:
+        raise _stopped(what) from stop
+
+
+def processors() -> int:
+    """Threads that make a table: the processors this process may use (``taskset``, systemd)."""
+    return len(os.sched_getaffinity(0))
 
 
 def _path(directory: Path, name: str, version: int) -> Path:
@@ -107,15 +235,13 @@ def _name_of(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _kept(
-    path: Path, version: int, size: int, make: Make, report: Callable[[float], bool]
-) -> Bytes:
+def _kept(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
     """The table of the file ``path``, made where it is missing; OSError if it cannot be."""
     found = _mapped(path, version, size)
     if found is not None:
         return found
-    with _locked(path.parent):
-        return _found_or_stored(path, version, size, make, report)
+    with locked(path.parent, made):
+        return _found_or_stored(path, version, size, make, made)
 
 
 def in_huge_pages(table: Bytes) -> Bytes:
@@ -138,14 +264,12 @@ def in_huge_pages(table: Bytes) -> Bytes:
     return copy
 
 
-def _found_or_stored(
-    path: Path, version: int, size: int, make: Make, report: Callable[[float], bool]
-) -> Bytes:
+def _found_or_stored(path: Path, version: int, size: int, make: Make, made: Making) -> Bytes:
     found = _mapped(path, version, size)  # another process may have made it meanwhile
     if found is None:
         if path.exists():
             _log.warning("the table %s is damaged: making it anew", path)
-        _store(path, version, size, make, report)
+        _store(path, version, size, make, made)
         _remove_older(path, version)
         found = _mapped(path, version, size)
     if found is None:
@@ -172,9 +296,7 @@ def _mapped(path: Path, version: int, size: int) -> Bytes | None:
     return table if pages[: _HEADER.size] == expected else None
 
 
-def _store(
-    path: Path, version: int, size: int, make: Make, report: Callable[[float], bool]
-) -> None:
+def _store(path: Path, version: int, size: int, make: Make, made: Making) -> None:
     """Make the table inside a temporary file, then give the file its name."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -182,7 +304,7 @@ def _store(
             os.posix_fallocate(file.fileno(), 0, HEADER_SIZE + size)
             # Not closed by `with`: an error's traceback may still look into the pages.
             pages = mmap.mmap(file.fileno(), HEADER_SIZE + size)
-            _fill(pages, _name_of(path), version, size, make, report)
+            _fill(pages, _name_of(path), version, size, make, made)
             pages.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -197,39 +319,52 @@ def _fill(
     version: int,
     size: int,
     make: Make,
-    report: Callable[[float], bool],
+    made: Making,
 ) -> None:
     table: Bytes = np.frombuffer(pages, dtype=np.uint8, offset=HEADER_SIZE)
-    if not make(table, report):
-        raise _stopped(name)
+    if not make(table, made.report):
+        raise _stopped(f"the table {name}")
     checksum = _native.checksum(table)
     header = _HEADER.pack(_MAGIC, _BYTE_ORDER_AND_FORMAT, version, size, checksum)
     pages[: len(header)] = header
 
 
-def _made_in_memory(name: str, size: int, make: Make, report: Callable[[float], bool]) -> Bytes:
+def _made_in_memory(name: str, size: int, make: Make, made: Making) -> Bytes:
+    made.is_kept_in(None)
     table: Bytes = np.zeros(size, dtype=np.uint8)
-    if not make(table, report):
-        raise _stopped(name)
+    if not make(table, made.report):
+        raise _stopped(f"the table {name}")
     table.flags.writeable = False
     return table
 
 
-def _stopped(name: str) -> SearchFailed:
-    return SearchFailed(f"Making the table {name} was stopped; the next search will make it again.")
+def _stopped(what: str) -> SearchFailed:
+    return SearchFailed(f"Making {what} was stopped; the next search begins it anew.")
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """One process at a time makes tables; the lock ends with its process."""
+def locked(directory: Path, made: Making) -> Iterator[None]:
+    """One process at a time makes tables; the lock ends with its process.
+
+    Whoever waits for it is told so. Raises SearchFailed when the request is cancelled meanwhile.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        while not _has_locked(descriptor):
+            made.wait()
         _remove_leftovers(directory)
         yield
     finally:
         os.close(descriptor)
+
+
+def _has_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _remove_leftovers(directory: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cache
 from itertools import chain
 
-from solver import _native
+from solver import _native, tables
 from solver.answer import Stopwatch, answer
 from solver.cube import Cube
 from solver.solution import Request, Solution
 from solver.turns import moves_of
+
+TABLES = "the four tables of thistlethwaite"
 
 BEAM_WIDTH = 50
 """Partial solutions kept after each phase: 23.0 turns on average for random cubes in 1.5 ms."""
@@ -17,7 +19,8 @@ BEAM_WIDTH = 50
 
 def search(cube: Cube, request: Request) -> list[Solution]:
     """A solution in four phases, of which ``phases`` tells the moves."""
-    solver = kernel()
+    with tables.making(TABLES, request):
+        solver = kernel()
     watch = Stopwatch()
     phases = [moves_of(turns) for turns in solver.solve(cube.states, BEAM_WIDTH)]
     moves = chain.from_iterable(phases)
@@ -28,4 +31,4 @@ def search(cube: Cube, request: Request) -> list[Solution]:
 @cache
 def kernel() -> _native.Thistlethwaite:
     """The kernel's search; its four tables, 2.4 MB, are made when it is first asked for."""
-    return _native.Thistlethwaite()
+    return tables.build(TABLES, _native.Thistlethwaite)

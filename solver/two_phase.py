@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,6 +61,12 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     return [solution(found, result) for found in result.solutions]
 
 
+def ready_kernel(request: Request) -> _native.TwoPhase:
+    """The kernel's search for the request's robot or metric; raises as :func:`kernel` does."""
+    metric = request.metric if request.cost is None else ready_for(request.cost.turns).metric
+    return kernel(metric, request)
+
+
 _kernels: dict[str, _native.TwoPhase] = {}
 
 
@@ -71,30 +76,30 @@ def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
     ``request`` hears how far they are; SearchFailed when it is cancelled meanwhile.
     """
     if metric not in _kernels:
-        _kernels[metric] = _load(metric, request or Request())
+        sizes = _native.phase1_size(metric), _native.phase2_size(metric)
+        what = f"the pruning tables of two-phase in {metric} ({sum(sizes) / 1e6:.0f} MB)"
+        with tables.making(what, request or Request(), shares=sizes) as making:
+            if metric not in _kernels:  # another thread may have loaded it meanwhile
+                _kernels[metric] = _load(metric, making)
     return _kernels[metric]
 
 
-def _load(metric: str, request: Request) -> _native.TwoPhase:
-    threads = os.cpu_count() or 1
-    phase1, phase2 = f"phase1-{metric}", f"phase2-{metric}"
-    return _native.TwoPhase(
-        metric,
-        tables.load(
-            phase1,
-            TABLE_VERSION,
-            _native.phase1_size(metric),
-            lambda data, progress: _native.make_phase1(metric, data, threads, progress),
-            progress=tables.reporter(phase1, request),
-        ),
-        tables.load(
-            phase2,
-            TABLE_VERSION,
-            _native.phase2_size(metric),
-            lambda data, progress: _native.make_phase2(metric, data, threads, progress),
-            progress=tables.reporter(phase2, request),
-        ),
+def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
+    threads = tables.processors()
+    phase1 = tables.load(
+        f"phase1-{metric}",
+        TABLE_VERSION,
+        _native.phase1_size(metric),
+        lambda data, progress: _native.make_phase1(metric, data, threads, progress),
     )
+    making.begin_table(1)
+    phase2 = tables.load(
+        f"phase2-{metric}",
+        TABLE_VERSION,
+        _native.phase2_size(metric),
+        lambda data, progress: _native.make_phase2(metric, data, threads, progress),
+    )
+    return _native.TwoPhase(metric, phase1, phase2)
 
 
 def table_bytes(metric: str) -> int:

@@ -10,6 +10,7 @@ import click
 from robot.cli.groups import Listing
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import emit, json_option, note
+from robot.cli.search_progress import ProgressLine
 from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
@@ -95,8 +96,11 @@ def _survey(name: str, cubes: int, search_s: float) -> Survey:
     from robot.survey import survey
 
     profile = load_profile(name)
-    with click.progressbar(length=cubes, label=profile.name, file=sys.stderr) as bar:
-        return survey(profile, cubes, search_s, lambda _: bar.update(1))
+    with (
+        click.progressbar(length=cubes, label=profile.name, file=sys.stderr) as bar,
+        ProgressLine() as line,
+    ):
+        return survey(profile, cubes, search_s, lambda _: bar.update(1), line.report)
 
 
 def _print_one(found: Survey) -> None:

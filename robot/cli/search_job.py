@@ -109,15 +109,17 @@ class RobotSearch:
         from robot.planner.solving import ALGORITHM
 
         cube = self._fitting(parse_state(text, self._wanted.size or size_of(text)))
-        plan = interruptible(
-            lambda flag: plan_solve(
-                cube,
-                self._mechanism,
-                time_limit=self._limit,
-                threads=self._wanted.threads,
-                cancel=flag,
+        with ProgressLine() as line:
+            plan = interruptible(
+                lambda flag: plan_solve(
+                    cube,
+                    self._mechanism,
+                    time_limit=self._limit,
+                    threads=self._wanted.threads,
+                    cancel=flag,
+                    progress=line.report,
+                )
             )
-        )
         moves = " ".join(plan.moves)
         answer = {
             "state": cube.facelets(),

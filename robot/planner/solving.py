@@ -17,8 +17,8 @@ from robot.planner.retrace import best_ends, path, transitions_between
 from solver.cost import CostModel, moves_of
 from solver.cube import Cube
 from solver.pocket import PocketCube
-from solver.search import solve
-from solver.solution import CancelFlag, Solution
+from solver.search import make_ready, solve
+from solver.solution import CancelFlag, Progress, Request, Solution
 
 ALGORITHM = {2: "exact", 3: "two-phase"}
 """The search in a robot's time for each size of cube."""
@@ -56,7 +56,7 @@ def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int
     return make_plan(mechanism, start, steps, moves_of(composites))
 
 
-def plan_solve(
+def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     cube: Cube | PocketCube,
     mechanism: Mechanism,
     start: State | None = None,
@@ -65,11 +65,13 @@ def plan_solve(
     threads: int = 1,
     cancel: CancelFlag | None = None,
     on_better: Callable[[int], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
     """The soonest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
     ``cube`` in its own frame, held as ``start`` says (the state after homing when not given).
-    ``on_better`` hears the duration in microseconds of every better plan, on the search's thread.
+    ``on_better`` hears the duration in microseconds of every better plan, on the search's thread;
+    ``progress`` hears how far tables are that have to be made first.
     Raises SearchFailed when nothing was found in time.
     """
     approach = to_rest(mechanism, mechanism.start if start is None else start)
@@ -88,6 +90,7 @@ def plan_solve(
         threads=threads,
         cancel=cancel,
         on_better=report,
+        progress=progress,
     )
     plan = plan_composites(mechanism, approach.end, solution.composites or ())
     bound = lower_bound_us(solution)
@@ -96,6 +99,15 @@ def plan_solve(
         steps, bound = approach.transitions + plan.transitions, None
         plan = make_plan(approach.mechanism, approach.start, steps, plan.moves)
     return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
+
+
+def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progress], None]) -> None:
+    """Load the tables that plans for ``mechanism`` need, and make those that are not there.
+
+    Raises SearchFailed when ``cancel`` is set meanwhile.
+    """
+    cost = cost_model(mechanism, mechanism.start)
+    make_ready(mechanism.size, Request(cost=cost, cancel=cancel, progress=progress))
 
 
 def lower_bound_us(solution: Solution) -> int | None:

@@ -19,11 +19,8 @@ namespace {
 bool make(std::string_view metric, OptimalShape shape, WritableBytes bytes, int threads,
           const Progress& progress) {
     const OptimalMetric counted = optimal_metric(metric);
-    const nb::gil_scoped_release unlocked;
-    return OptimalTable::generate(counted, shape, span_of(bytes), threads, [&](double done) {
-        const nb::gil_scoped_acquire locked;
-        return progress(done);
-    });
+    const nb::gil_scoped_release released;
+    return OptimalTable::generate(counted, shape, span_of(bytes), threads, unlocked(progress));
 }
 
 using OnProgress = std::function<void(int, std::uint64_t, double)>;

@@ -33,10 +33,10 @@ int distance(const PocketTable& table, const CornerStates& states) {
     return table.distance(pocket_position(cube_of(states)));
 }
 
-void make_table(PocketTable* self, std::string_view metric) {
+void make_table(PocketTable* self, std::string_view metric, const Progress& progress) {
     const PocketMetric counted = pocket_metric(metric);
-    nb::gil_scoped_release unlocked;
-    new (self) PocketTable(counted);
+    nb::gil_scoped_release released;
+    new (self) PocketTable(counted, unlocked(progress));
 }
 
 PocketCosts costs_of(const Microseconds& next, const Microseconds& final) {
@@ -44,21 +44,17 @@ PocketCosts costs_of(const Microseconds& next, const Microseconds& final) {
 }
 
 void make_robot(PocketRobot* self, const Microseconds& next, const Microseconds& final,
-                std::size_t table_bytes) {
+                std::size_t table_bytes, const Progress& progress) {
     const PocketCosts costs = costs_of(next, final);
-    nb::gil_scoped_release unlocked;
-    new (self) PocketRobot(costs, table_bytes);
+    nb::gil_scoped_release released;
+    new (self) PocketRobot(costs, table_bytes, unlocked(progress));
 }
 
 bool make_steps(const Microseconds& next, const Microseconds& final, WritableBytes data,
                 int threads, const Progress& progress) {
     const PocketCosts costs = costs_of(next, final);
-    const auto told = [&progress](double done) {
-        const nb::gil_scoped_acquire locked;
-        return progress(done);
-    };
-    const nb::gil_scoped_release unlocked;
-    return PocketSteps::generate(costs, span_of(data), threads, told);
+    const nb::gil_scoped_release released;
+    return PocketSteps::generate(costs, span_of(data), threads, unlocked(progress));
 }
 
 void use_steps(PocketSteps* self, const Microseconds& next, const Microseconds& final,
@@ -97,7 +93,7 @@ void bind_robot(nb::module_& module) {
         .def_ro("nodes", &SoonestResult::nodes);
     nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 soonest.")
         .def("__init__", &make_robot, nb::arg("following"), nb::arg("final"),
-             nb::arg("table_bytes"))
+             nb::arg("table_bytes"), nb::arg("progress"))
         .def("solve", &solve_soonest, nb::arg("states"), nb::arg("first"), nb::arg("time_limit"),
              nb::arg("cancel").none())
         .def_prop_ro("bytes", &PocketRobot::bytes)
@@ -133,7 +129,7 @@ void bind_pocket(nb::module_& module) {
     module.def("pocket_ida_star", &searched<pocket_ida_star>, nb::arg("states"), nb::arg("metric"));
     nb::class_<PocketTable>(module, "PocketTable",
                             "Distances of all 3674160 positions of the 2x2x2 in htm or qtm.")
-        .def("__init__", &make_table, nb::arg("metric"))
+        .def("__init__", &make_table, nb::arg("metric"), nb::arg("progress"))
         .def("solve", &solve, nb::arg("states"), "A shortest sequence of turns 0..8.")
         .def("distance", &distance, nb::arg("states"))
         .def("counts", &PocketTable::counts, "How many positions are at each distance.")

@@ -3,8 +3,6 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string_view.h>
 
-#include <functional>
-
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "checksum.hpp"
@@ -15,14 +13,6 @@ namespace nb = nanobind;
 
 namespace cubist {
 namespace {
-
-// Asks Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
-Progress unlocked(const Progress& progress) {
-    return [&progress](double done) {
-        const nb::gil_scoped_acquire locked;
-        return progress(done);
-    };
-}
 
 bool make_phase1(std::string_view name, WritableBytes bytes, int threads,
                  const Progress& progress) {
@@ -47,6 +37,7 @@ std::uint64_t checksum_of(const TableBytes& bytes) {
 }  // namespace
 
 void bind_tables(nb::module_& module) {
+    nb::exception<Stopped>(module, "Stopped");
     module.def("checksum", &checksum_of, nb::arg("data"), "A fast 64-bit checksum.");
     module.def(
         "phase1_size",

@@ -1,6 +1,7 @@
 // Python names of thistlethwaite.hpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -11,6 +12,11 @@ namespace nb = nanobind;
 
 namespace cubist {
 namespace {
+
+void make(Thistlethwaite* self, const Progress& progress) {
+    const nb::gil_scoped_release released;
+    new (self) Thistlethwaite(unlocked(progress));
+}
 
 std::array<Turns, kPhases> solve(const Thistlethwaite& solver, const CubeStates& states,
                                  std::size_t width) {
@@ -33,7 +39,7 @@ std::array<int, kPhases> distances(const Thistlethwaite& solver, const CubeState
 
 void bind_thistlethwaite(nb::module_& module) {
     nb::class_<Thistlethwaite>(module, "Thistlethwaite", "Four phases with an exact table each.")
-        .def(nb::init<>(), nb::call_guard<nb::gil_scoped_release>())
+        .def("__init__", &make, nb::arg("progress"))
         .def("solve", &solve, nb::arg("states"), nb::arg("width"),
              "Face turns 0..17 of each of the four phases.")
         .def("distances", &distances, nb::arg("states"),

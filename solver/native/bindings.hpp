@@ -3,7 +3,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include "layout.hpp"
+
 namespace cubist {
+
+// Asks Python's `progress(done) -> bool` from a thread that does not hold the interpreter.
+inline Progress unlocked(const Progress& progress) {
+    return [&progress](double done) {
+        const nanobind::gil_scoped_acquire locked;
+        return progress(done);
+    };
+}
 
 void bind_control(nanobind::module_& module);
 void bind_tables(nanobind::module_& module);

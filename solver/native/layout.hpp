@@ -5,11 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 
 namespace cubist {
 
 // How much is done, 0..1; returns whether to go on.
 using Progress = std::function<bool(double)>;
+
+// Thrown by constructors whose progress said not to go on.
+struct Stopped : std::runtime_error {
+    Stopped() : std::runtime_error("stopped") {}
+};
+inline void report(const Progress& progress, double done) {
+    if (!progress(done)) throw Stopped();
+}
 
 constexpr std::size_t kTableAlignment = 64;
 

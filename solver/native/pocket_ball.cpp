@@ -21,14 +21,15 @@ int values_of(PocketPart part) {
 
 }  // namespace
 
-PocketBall::PocketBall(const PocketCosts& costs, PocketPart part, std::size_t table_bytes)
+PocketBall::PocketBall(const PocketCosts& costs, PocketPart part, std::size_t table_bytes,
+                       const Progress& progress)
     : part_(part), states_(costs.states), block_(values_of(part), kOutside) {
     choose_unit(costs);
     keep_matrices(costs);
     const std::int32_t solved = block_of({});
     const auto owed = in_units(costs.final);
     std::copy(owed.begin(), owed.end(), &least_[block_start(solved, 0)]);
-    grow(table_bytes / (kPocketAxes * states_ * sizeof(Units)));
+    grow(table_bytes / (kPocketAxes * states_ * sizeof(Units)), progress);
 }
 
 PocketPosition PocketBall::position_at(int index) const {
@@ -82,10 +83,12 @@ std::int32_t PocketBall::block_of(PocketPosition at) {
 
 // Blocks wait in the bucket of their least time that changed. When all that wait are at least as far
 // as a bucket, whatever is nearer than it is final.
-void PocketBall::grow(std::size_t most) {
+void PocketBall::grow(std::size_t most, const Progress& progress) {
+    report(progress, 0.0);
     Buckets buckets(kBuckets + 1);
     wait(0, 0, buckets);
     for (int bucket = 0; bucket <= kBuckets; ++bucket) {
+        report(progress, std::min(1.0, double(positions_.size()) / double(most)));
         std::vector<std::int32_t> waiting;
         while (!(waiting = std::exchange(buckets[bucket], {})).empty())
             for (std::int32_t block : waiting) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "layout.hpp"
 #include "pocket_costs.hpp"
 
 namespace cubist {
@@ -21,8 +22,10 @@ class PocketBall {
 public:
     using Units = std::int16_t;
 
-    // Holds what fits into `table_bytes`, but the solved position at least.
-    PocketBall(const PocketCosts& costs, PocketPart part, std::size_t table_bytes);
+    // Holds what fits into `table_bytes`, but the solved position at least. Throws Stopped when
+    // `progress` returns false.
+    PocketBall(const PocketCosts& costs, PocketPart part, std::size_t table_bytes,
+               const Progress& progress);
 
     // Lower bounds on the time left, in units, by mechanism state after a turn of `axis`; the time
     // owed at the end included. `kNone` where there is no way to solve the position.
@@ -55,7 +58,7 @@ private:
     void keep_matrices(const PocketCosts& costs);
     std::vector<Units> in_units(std::span<const std::uint32_t> times) const;
     std::int32_t block_of(PocketPosition at);
-    void grow(std::size_t most);
+    void grow(std::size_t most, const Progress& progress);
     void wait(std::int32_t block, Units time, Buckets& buckets);
     void relax_before(std::int32_t block, Buckets& buckets);
     Units relax(std::int32_t from, std::int32_t onward, int turn);

@@ -6,6 +6,9 @@
 namespace cubist {
 namespace {
 
+// Of the work of the three balls.
+constexpr double kWholeShare = 0.95;
+
 using Times = std::vector<std::uint32_t>;
 
 // min over k of (a[k] + b[k]).
@@ -128,11 +131,15 @@ Times SoonestSearch::after(const Child& parent, int turn) const {
 
 }  // namespace
 
-PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes)
+PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes, const Progress& progress)
     : costs_(costs),
-      ball_(costs, PocketPart::kWhole, table_bytes),
-      perm_(costs, PocketPart::kPerm, table_bytes),
-      twist_(costs, PocketPart::kTwist, table_bytes) {}
+      ball_(costs, PocketPart::kWhole, table_bytes,
+            [&progress](double done) { return progress(kWholeShare * done); }),
+      perm_(costs, PocketPart::kPerm, table_bytes, [&progress](double) { return progress(kWholeShare); }),
+      twist_(costs, PocketPart::kTwist, table_bytes,
+             [&progress](double) { return progress(kWholeShare); }) {
+    report(progress, 1.0);
+}
 
 std::uint32_t PocketRobot::bound(PocketPosition at, int axis, const Times& times) const {
     const PocketBall::Units* whole = ball_.row(at, axis);

@@ -15,8 +15,9 @@ namespace cubist {
 
 class PocketRobot {
 public:
-    // Makes a table of about `table_bytes`; the costs are copied.
-    PocketRobot(const PocketCosts& costs, std::size_t table_bytes);
+    // Makes a table of about `table_bytes`; the costs are copied. Throws Stopped when `progress`
+    // returns false.
+    PocketRobot(const PocketCosts& costs, std::size_t table_bytes, const Progress& progress);
     PocketRobot(const PocketRobot&) = delete;
     PocketRobot& operator=(const PocketRobot&) = delete;
 

@@ -111,11 +111,15 @@ PocketResult pocket_ida_star(PocketPosition from, PocketMetric metric) {
     return IterativeDeepening(metric).run(from);
 }
 
-PocketTable::PocketTable(PocketMetric metric) : metric_(metric), distance_(kPocketPositions, kUnseen) {
+PocketTable::PocketTable(PocketMetric metric, const Progress& progress)
+    : metric_(metric), distance_(kPocketPositions, kUnseen) {
+    constexpr std::size_t kReportEvery = 1 << 15;
     std::vector<std::uint32_t> queue{0};
     queue.reserve(kPocketPositions);
     distance_[0] = 0;
     for (std::size_t head = 0; head < queue.size(); ++head) {
+        if (head % kReportEvery == 0)
+            report(progress, static_cast<double>(head) / kPocketPositions);
         const PocketPosition at = position_at(static_cast<int>(queue[head]));
         const auto farther = static_cast<std::uint8_t>(distance(at) + 1);
         for (int turn : unit_turns(metric)) {
@@ -125,6 +129,7 @@ PocketTable::PocketTable(PocketMetric metric) : metric_(metric), distance_(kPock
             queue.push_back(static_cast<std::uint32_t>(to));
         }
     }
+    report(progress, 1.0);
 }
 
 std::vector<int> PocketTable::solve(PocketPosition from) const {

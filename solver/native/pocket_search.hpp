@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "layout.hpp"
 #include "pocket.hpp"
 
 namespace cubist {
@@ -26,7 +27,8 @@ PocketResult pocket_ida_star(PocketPosition from, PocketMetric metric);
 // The distance from solved of every position.
 class PocketTable {
 public:
-    explicit PocketTable(PocketMetric metric);
+    // Throws Stopped when `progress` returns false.
+    PocketTable(PocketMetric metric, const Progress& progress);
 
     int distance(PocketPosition at) const { return distance_[at.index()]; }
     // A shortest way to solved.

@@ -18,28 +18,34 @@ std::vector<int> turns_without_quarters_of(std::initializer_list<Face> faces) {
     return turns;
 }
 
+// A part of the whole, from one share to another.
+Progress part_of(const Progress& progress, double from, double to) {
+    return [=, &progress](double done) { return progress(from + (to - from) * done); };
+}
+
 Coordinate nothing() {
     return {1, [](const CubieCube&) { return 0; }, [](CubieCube&, int) {}};
 }
 
-ThistlethwaitePhase orient_edges() {
-    return {turns_without_quarters_of({}), {kFlips, flip_of, set_flip}, nothing()};
+ThistlethwaitePhase orient_edges(const Progress& progress) {
+    return {turns_without_quarters_of({}), {kFlips, flip_of, set_flip}, nothing(), progress};
 }
 
-ThistlethwaitePhase orient_corners() {
+ThistlethwaitePhase orient_corners(const Progress& progress) {
     const auto set_slice = [](CubieCube& cube, int slice) {
         set_placement(cube, Layer::kMiddle, (kSlices - 1 - slice) * kOrders);
     };
     return {turns_without_quarters_of({F, B}), {kTwists, twist_of, set_twist},
-            {kSlices, slice_of, set_slice}};
+            {kSlices, slice_of, set_slice}, progress};
 }
 
-ThistlethwaitePhase sort_orbits() {
-    return {turns_without_quarters_of({F, B, L, R}), corner_orbits(), edge_slices()};
+ThistlethwaitePhase sort_orbits(const Progress& progress) {
+    return {turns_without_quarters_of({F, B, L, R}), corner_orbits(), edge_slices(), progress};
 }
 
-ThistlethwaitePhase finish() {
-    return {turns_without_quarters_of({F, B, L, R, U, D}), half_turn_corners(), half_turn_edges()};
+ThistlethwaitePhase finish(const Progress& progress) {
+    return {turns_without_quarters_of({F, B, L, R, U, D}), half_turn_corners(), half_turn_edges(),
+            progress};
 }
 
 // A way through some phases, and the position it leads to.
@@ -92,8 +98,11 @@ std::size_t ThistlethwaiteSolution::length() const {
     return sum;
 }
 
-Thistlethwaite::Thistlethwaite()
-    : phases_{orient_edges(), orient_corners(), sort_orbits(), finish()} {}
+Thistlethwaite::Thistlethwaite(const Progress& progress)
+    : phases_{orient_edges(part_of(progress, 0.0, 0.02)), orient_corners(part_of(progress, 0.02, 0.5)),
+              sort_orbits(part_of(progress, 0.5, 0.55)), finish(part_of(progress, 0.55, 1.0))} {
+    report(progress, 1.0);
+}
 
 std::size_t Thistlethwaite::bytes() const {
     std::size_t sum = 0;

@@ -22,8 +22,8 @@ struct ThistlethwaiteSolution {
 
 class Thistlethwaite {
 public:
-    // Makes the four tables.
-    Thistlethwaite();
+    // Makes the four tables; throws Stopped when `progress` returns false.
+    explicit Thistlethwaite(const Progress& progress);
 
     // `width` is the number of partial solutions kept after a phase.
     ThistlethwaiteSolution solve(const CubieCube& cube, std::size_t width) const;

@@ -8,13 +8,14 @@ struct ThistlethwaitePhase::Search {
     Turns path;
 };
 
-ThistlethwaitePhase::ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second)
+ThistlethwaitePhase::ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second,
+                                         const Progress& progress)
     : turns_(std::move(turns)),
       first_(std::move(first)),
       second_(std::move(second)),
       first_after_(transitions(first_)),
       second_after_(transitions(second_)) {
-    measure();
+    measure(progress);
 }
 
 std::vector<std::uint16_t> ThistlethwaitePhase::transitions(const Coordinate& coordinate) const {
@@ -30,12 +31,15 @@ std::vector<std::uint16_t> ThistlethwaitePhase::transitions(const Coordinate& co
 }
 
 // Breadth-first from the goal; the turns of every phase are closed under inverse.
-void ThistlethwaitePhase::measure() {
+void ThistlethwaitePhase::measure(const Progress& progress) {
     constexpr std::uint8_t kUnknown = 0xFF;
+    constexpr std::size_t kReportEvery = 1 << 15;
     distance_.assign(static_cast<std::size_t>(first_.values) * second_.values, kUnknown);
     std::vector<Node> queue{{0, 0}};
     distance_[0] = 0;
-    for (std::size_t head = 0; head < queue.size(); ++head)
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+        if (head % kReportEvery == 0)
+            report(progress, static_cast<double>(head) / static_cast<double>(distance_.size()));
         for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
             const Node next = after(queue[head], turn);
             std::uint8_t& distance = distance_[index(next)];
@@ -43,6 +47,7 @@ void ThistlethwaitePhase::measure() {
             distance = static_cast<std::uint8_t>(distance_[index(queue[head])] + 1);
             queue.push_back(next);
         }
+    }
 }
 
 void ThistlethwaitePhase::solutions(const CubieCube& cube, int length, int last_face,

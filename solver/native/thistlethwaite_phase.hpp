@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "face_turns.hpp"
+#include "layout.hpp"
 
 namespace cubist {
 
@@ -22,7 +23,9 @@ using Turns = std::vector<std::uint8_t>;
 // the exact distance of every pair: the heuristic table of the phase's IDA*.
 class ThistlethwaitePhase {
 public:
-    ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second);
+    // Throws Stopped when `progress` returns false.
+    ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second,
+                        const Progress& progress);
 
     int distance(const CubieCube& cube) const { return distance_[index(node_of(cube))]; }
     // Appends to `found` the ways of just `length` turns, at most `limit` of them in all, that end
@@ -47,7 +50,7 @@ private:
                 second_after_[node.second * turns_.size() + turn]};
     }
     std::vector<std::uint16_t> transitions(const Coordinate& coordinate) const;
-    void measure();
+    void measure(const Progress& progress);
     void descend(Node node, int left, int last_face, Search& search) const;
 
     std::vector<int> turns_;

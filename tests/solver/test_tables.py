@@ -17,7 +17,7 @@ import pytest
 
 from solver import nxn_database, tables
 from solver.errors import SearchFailed
-from solver.solution import Request
+from solver.solution import CancelFlag, Request
 from solver.tables import HEADER_SIZE, Bytes
 
 SIZE = 100_003
@@ -185,8 +185,11 @@ def test_a_full_disk_keeps_the_table_in_memory(
 
 
 def test_stopping_leaves_nothing_behind(directory: Path) -> None:
-    with pytest.raises(SearchFailed, match="pattern was stopped"):
-        tables.load("pattern", 1, SIZE, Maker(), progress=lambda _: False)
+    cancel = CancelFlag()
+    cancel.set()
+    stopped = pytest.raises(SearchFailed, match="pattern was stopped")
+    with stopped, tables.making("patterns", Request(cancel=cancel)):
+        load(Maker())
     assert not list(directory.iterdir())
     assert np.array_equal(load(Maker()), expected())
 
@@ -198,13 +201,15 @@ def test_leftovers_of_dead_processes_are_removed(directory: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
-@pytest.mark.parametrize("algorithm", ["two-phase", "optimal"])
-def test_an_interrupt_while_tables_are_made_leaves_no_file(directory: Path, algorithm: str) -> None:
+@pytest.mark.parametrize(
+    "options", [["--algorithm", "two-phase"], ["--algorithm", "optimal"], ["--robot", "four-arm"]]
+)
+def test_an_interrupt_while_tables_are_made_leaves_no_file(
+    directory: Path, options: list[str]
+) -> None:
     """Ctrl-C as soon as the file is begun; nothing of it may be taken for a table later on."""
     command = [sys.executable, "-m", "robot.cli.main", "solve", "--scramble", "R U F"]
-    process = subprocess.Popen(
-        [*command, "--algorithm", algorithm], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not list(directory.glob("*.tmp")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
