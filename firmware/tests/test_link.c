@@ -148,6 +148,29 @@ static void a_new_session_drops_the_plan(void)
     CHECK(bench_status().state == STATE_IDLE && bench_status().turns_done == 1);
 }
 
+/* Its change is told unasked, and only its change. */
+static void a_fault_is_told_once(void)
+{
+    open_session(SESSION);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_run_ms(50);
+    bench_clear_sent();
+    const uint8_t turns[] = {0, 1}; /* not homed */
+    bench_play(turns, sizeof turns, 1);
+    for (unsigned ms = 0; ms < 100; ms++) {
+        bench_run_ms(1);
+    }
+    unsigned faulty = 0;
+    for (unsigned i = 0; i < sent_count; i++) {
+        struct status status;
+        memcpy(&status, sent[i].payload, sizeof status);
+        faulty += sent[i].type == MESSAGE_STATUS && status.fault != FAULT_NONE;
+    }
+    CHECK(faulty == 1);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+}
+
 static void garbage_is_counted_and_forgotten(void)
 {
     open_session(25);
@@ -178,6 +201,7 @@ int main(void)
     almost_an_emergency_stop_is_none();
     silence_holds_and_then_makes_safe();
     a_new_session_drops_the_plan();
+    a_fault_is_told_once();
     garbage_is_counted_and_forgotten();
     return bench_result();
 }

@@ -124,6 +124,28 @@ static void an_eased_servo_follows_its_pieces(void)
     CHECK(followed >= 12);
 }
 
+/* Broken off on its way it stays about there, and does not go back to where it was before. */
+static void a_servo_stopped_on_its_way_stays(void)
+{
+    start_over();
+    const uint8_t turns[] = {SLEW, 0};
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(300);
+    bench_home(1 << 0); /* from 4000 to 3000 in 101 ms */
+    bench_run_ms(50);
+    uint16_t last = pulse_after(bench_now() - PROTOCOL_SERVO_FRAME - 5000);
+    bench_command(MESSAGE_ABORT, 0, 0);
+    bench_run_ms(5);
+    bench_clear_edges();
+    bench_run_ms(100);
+    uint16_t there = pulse_after(bench_rise(SERVO_PIN, 0));
+    CHECK(last > 3000 && last < 4000);
+    CHECK(there <= last && there + 500 > last);
+    for (unsigned frame = 0; frame < 4; frame++) {
+        CHECK(pulse_after(bench_rise(SERVO_PIN, frame)) == there);
+    }
+}
+
 static void a_servo_stays_when_its_profile_is_overwritten(void)
 {
     start_over();
@@ -221,6 +243,10 @@ static void what_must_not_be_is_refused(void)
     const struct step_segment fast[] = {{99, 10, 0}};
     bench_profile(KIND_STEPPER, fast, 1, 990);
     expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
+    start_over();
+    const struct step_segment fast_at_last[] = {{200, 52, -2}}; /* 98 ticks before the last step */
+    bench_profile(KIND_STEPPER, fast_at_last, 1, 7748);
+    expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
 }
 
 /* Plays a turn of one piece; false when it is refused as out of range. */
@@ -241,6 +267,8 @@ static void limits_belong_to_the_range(void)
     CHECK(reaches(far, KIND_STEPPER, 2, 2000000) && bench_rises(STEP2_PIN) == 10000);
     CHECK(reaches(far, KIND_STEPPER, 2 | TURN_BIT_REVERSE, 2000000));
     CHECK(!reaches(farther, KIND_STEPPER, 2 | TURN_BIT_REVERSE, 2000200));
+    const struct step_segment fastest[] = {{200, 51, -2}};
+    CHECK(reaches(fastest, KIND_STEPPER, 2, 7650) && bench_rises(STEP2_PIN) == 51);
     const struct servo_segment top[] = {{5000, 500000}}, above[] = {{5001, 500000}};
     CHECK(reaches(top, KIND_SERVO, 0, 500000));
     CHECK(pulse_after(bench_now() - 3 * PROTOCOL_SERVO_FRAME) == 5000);
@@ -274,6 +302,7 @@ int main(void)
     direction_changes_between_steps();
     servo_pulses_lead_to_the_end_in_time();
     an_eased_servo_follows_its_pieces();
+    a_servo_stopped_on_its_way_stays();
     a_servo_stays_when_its_profile_is_overwritten();
     turns_follow_each_other_in_time();
     hold_finishes_the_turn_and_go_resumes();

@@ -276,12 +276,8 @@ def test_progress_tells_depth_and_nodes(cache, rng, monkeypatch):
     heard = []
     cube = Cube.random(rng)
     request = Request(algorithm="optimal", metric="htm", time_limit=1.0, progress=heard.append)
-    try:
-        solution = solve_many(cube, request)[0]
-        assert not solution.optimal or solution.length <= 17
-        assert solution.lower_bound >= 13
-    except SearchFailed as error:
-        assert "fewer than" in str(error)
+    with pytest.raises(SearchFailed, match="fewer than"):
+        solve_many(cube, request)
     depths = [report.depth for report in heard if report.depth is not None]
     assert depths == sorted(depths)
     assert heard[-1].nodes > 0

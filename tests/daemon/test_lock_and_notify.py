@@ -69,9 +69,20 @@ def test_messages_to_the_manager(manager: socket.socket) -> None:
         assert manager.recv(200) == b"STOPPING=1\nSTATUS=bye"
 
 
-def test_without_a_manager_nothing_happens(tmp_path: Path) -> None:
-    Notifier().ready("idle")
-    Notifier(str(tmp_path / "gone")).alive()
+def test_without_a_manager_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    notifier = Notifier.from_environment({})
+    monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("there is nobody to send to"))
+    notifier.ready("idle")
+    notifier.alive()
+
+
+def test_a_manager_that_was_gone_is_told_again_when_it_is_back(tmp_path: Path) -> None:
+    notifier = Notifier(str(tmp_path / "notify"))
+    notifier.alive()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        notifier.status("back")
+        assert listener.recv(200) == b"STATUS=back"
 
 
 @pytest.mark.parametrize(

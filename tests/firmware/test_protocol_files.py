@@ -28,7 +28,9 @@ def generator() -> ModuleType:
 
 
 def test_files_are_up_to_date(generator: ModuleType) -> None:
-    for path, text in generator.generated().items():
+    generated = generator.generated()
+    assert {path.name for path in generated} >= {"protocol.h", "protocol.py", "fault_table.py"}
+    for path, text in generated.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run generate_protocol.py"
 
 

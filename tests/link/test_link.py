@@ -159,6 +159,15 @@ async def test_a_fault_of_an_actuator_that_is_not_there_is_named(link: Link, rig
     assert (caught.value.fault, caught.value.detail) == (Fault.BAD_TURN, "")
 
 
+async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
+    assert link.whereabouts is not None and rig.board.running
+    await link.close()
+    assert link.whereabouts is None
+    with pytest.raises(RobotFault, match="not connected") as caught:
+        await link.status()
+    assert caught.value.fault == Fault.LINK_LOST
+
+
 async def test_nothing_moves_before_homing(rig: Rig) -> None:
     link = rig.link()
     await link.open()

@@ -115,3 +115,16 @@ def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
     window.pump(0.0)
     window.acknowledge(7, 0.0, free=100)
     assert not window.idle and window.credit == 0
+
+
+def test_what_was_not_sent_is_forgotten_and_what_was_is_counted() -> None:
+    window = Window()
+    window.acknowledge(255, 0.0, QUEUE_BYTES)
+    for value in range(WINDOW + 2):
+        window.put(Home(value))
+    assert len(list(window.pump(0.0))) == WINDOW == window.sent
+    window.discard()
+    assert not window.idle
+    window.acknowledge(WINDOW - 1, 0.0)
+    assert window.idle and not list(window.pump(0.0))
+    assert (window.sent, window.resent) == (WINDOW, 0)

@@ -10,6 +10,17 @@ from solver.cube import Cube
 from solver.pocket import PocketCube
 
 SIZES = {2: PocketCube, 3: Cube}
+LONGEST_S = {
+    "cubotino": 80.0,
+    "five-motor": 1.1,
+    "four-arm": 9.5,
+    "mindcuber": 58.0,
+    "six-motor": 1.0,
+    "soltvvo": 6.5,
+    "two-arm": 41.0,
+    "two-arm-2x2x2": 11.5,
+}
+"""Of motion for the cube scanned here: a tenth more than what 0.01 s of search finds."""
 
 
 @pytest.fixture(scope="module", params=list_profiles())
@@ -32,7 +43,7 @@ def test_it_sees_every_face_and_solves(profile, pin_hand):
             shown |= look.shown(size)
     assert shown == set(range(6 * size * size))
     plan = plan_solve(cube, mechanism, scan.end, time_limit=0.3)
-    assert plan.duration_us < 100_000_000
+    assert plan.duration_us < LONGEST_S[profile.name] * 1e6
     hand.play(plan.schedule())
     assert hand.robot.solved
     assert hand.robot.violations == []

@@ -53,7 +53,8 @@ def test_a_plan_says_what_is_proven_of_its_time(mechanism):
     looking = plan_solve(
         Cube.solved().apply("R"), mechanism, plan_scan(mechanism).end, time_limit=0.05
     )
-    assert looking.lower_bound_us is None or looking.lower_bound_us <= looking.duration_us
+    assert looking.lower_bound_us is not None
+    assert looking.lower_bound_us <= looking.duration_us
     pocket = build_mechanism(load_profile("soltvvo"))
     proven = plan_solve(PocketCube.solved().apply("R U F2 R'"), pocket)
     assert proven.optimal and proven.lower_bound_us == proven.duration_us

@@ -43,6 +43,7 @@ def test_bars_of_a_row_do_not_overlap(plan):
     for title, box in bars(timeline_svg(plan)):
         row = rows.setdefault((title.split(":")[0], box.get("y")), [])
         row.append((float(box.get("x")), float(box.get("width"))))
+    assert any(len(row) > 1 for row in rows.values())
     for row in rows.values():
         row.sort()
         assert all(x + w <= y + 0.5 for (x, w), (y, _) in pairwise(row))

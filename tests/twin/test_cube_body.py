@@ -71,8 +71,12 @@ def test_rotation_keeps_the_cube_solved_and_names_its_faces() -> None:
 
 def test_repainting_leaves_the_original() -> None:
     body = scrambled(3, 1)
-    painted = body.repainted({0: "B"})
-    assert painted.facelets() != body.facelets() or body.letters[0] == "B"
+    before = "".join(body.letters)
+    other = "B" if before[0] != "B" else "U"
+    painted = body.repainted({0: other})
+    assert "".join(body.letters) == before
+    assert "".join(painted.letters) == other + before[1:]
+    assert painted.facelets() != body.facelets()
     assert np.array_equal(painted.places, body.places)
 
 

@@ -15,7 +15,7 @@ from robot.panel.gpio import PanelFault
 from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
-from robot.twin.panel import Panel
+from robot.twin.panel import BOUNCES, LevelListener, Panel
 from robot.twin.pins import Kind
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
@@ -123,9 +123,21 @@ async def test_outputs_reach_the_panel(server: TwinServer) -> None:
 
 async def test_a_listener_that_goes_away_is_forgotten(server: TwinServer) -> None:
     gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
-    await asyncio.to_thread(gpio.setup_input, BUTTON, "up")
+    other = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
+    heard: list[int] = []
+    for one in (gpio, other):
+        await asyncio.to_thread(one.setup_input, BUTTON, "up")
+        one.on_edge(BUTTON, heard.append)
+    left: list[LevelListener] = []
+    leave = server.panel.leave
+    server.panel.leave = lambda listener: (left.append(listener), leave(listener))[1]  # type: ignore[method-assign]
     await asyncio.to_thread(gpio.cleanup)
+    await until(lambda: len(left) == 1)
     await server.panel.press(BUTTON, held_s=0.01)
+    await until(lambda: len(heard) >= 2 * BOUNCES)
+    assert len(heard) == 2 * BOUNCES
+    assert server.panel._listeners.count(left[0]) == 0
+    await asyncio.to_thread(other.cleanup)
 
 
 @pytest.mark.parametrize("client", [TwinCamera, TwinGpio])
