@@ -26,11 +26,16 @@ def calibrate(ctx: click.Context) -> int:
 
 
 @calibrate.command()
+@click.option(
+    "--as-profile",
+    is_flag=True,
+    help="Trust the profile's positions and directions, which nobody has confirmed.",
+)
 @json_option
-def home(as_json: bool) -> int:
-    """Bring all actuators to their start positions, as a first test."""
+def home(as_profile: bool, as_json: bool) -> int:
+    """Bring all actuators to their start positions, once positions and directions are kept."""
     with maintenance() as client:
-        client.call("POST", "/maintenance/home", {})
+        client.call("POST", "/maintenance/home", {"as_profile": as_profile})
     if as_json:
         emit({"homed": True})
     else:

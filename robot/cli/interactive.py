@@ -29,6 +29,7 @@ class Placing:
     save: bool
     profile: str | None
     as_json: bool
+    begin_at: int | None = None
 
 
 def position_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -41,14 +42,22 @@ def position_options(command: Callable[..., int]) -> Callable[..., int]:
         save: bool,
         profile: str | None,
         as_json: bool,
+        begin_at: int | None,
         **others: Any,
     ) -> int:
-        return command(*arguments, placing=Placing(target, save, profile, as_json), **others)
+        placing = Placing(target, save, profile, as_json, begin_at)
+        return command(*arguments, placing=placing, **others)
 
     for option in (
         json_option,
         click.option("--robot", "profile", help="The daemon's profile, where it is not the usual."),
         click.option("--save/--try", default=True, help="Keep the value, or only move there."),
+        click.option(
+            "--from",
+            "begin_at",
+            type=Whole(-1_000_000, 1_000_000),
+            help="First pulse of a servo that was never moved: it jumps there; take its arm off.",
+        ),
         click.option(
             "--to",
             "target",
@@ -63,7 +72,7 @@ def position_options(command: Callable[..., int]) -> Callable[..., int]:
 def set_or_ask(key: str, placing: Placing) -> int:
     """Set a position, with the arrow keys where there is no target; the command's exit code."""
     if placing.target is not None:
-        done = set_position(key, placing.target, placing.save, placing.profile)
+        done = set_position(key, placing.target, placing.save, placing.profile, placing.begin_at)
         tell(done, placing.as_json)
         return ExitCode.DONE
     present(ControlClient(), key, placing.profile)

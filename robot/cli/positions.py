@@ -29,18 +29,37 @@ def maintenance() -> Iterator[ControlClient]:
         yield client
 
 
-def set_position(key: str, target: int, save: bool, profile: str | None) -> dict[str, Any]:
-    """Move to a position, and keep it if wanted.
+def set_position(
+    key: str, target: int, save: bool, profile: str | None, begin_at: int | None = None
+) -> dict[str, Any]:
+    """Move to a position, and keep it if wanted: from then on it counts as confirmed.
 
-    ``key`` as in a calibration: ``actuators.lid.positions_us.open``. Returns what was done.
+    ``key`` as in a calibration: ``actuators.lid.positions_us.open``. ``begin_at`` is the first
+    pulse of a servo that has no confirmed position. Returns what was done.
     """
     actuator = key.split(".")[1]
     with maintenance() as client:
         now = present(client, key, profile)
-        client.call("POST", "/maintenance/home", {})
-        client.call("POST", "/maintenance/move", {"actuator": actuator, "to": target})
-        kept = keep(client, {key: target}, save and target != now)
+        move_to(client, actuator, target, begin_at)
+        confirmed = key in client.call("GET", "/calibration")["values"]
+        kept = keep(client, {key: target}, save and (target != now or not confirmed))
     return {"key": key, "before": now, "after": target, "saved": kept}
+
+
+def move_to(
+    client: ControlClient, actuator: str, target: int | None, begin_at: int | None = None
+) -> dict[str, Any]:
+    """Move there slowly (None: stay, or wake up); where it is then and how far it is confirmed."""
+    body = {"actuator": actuator, "to": target, "begin_at": begin_at}
+    return client.call("POST", "/maintenance/move", body)
+
+
+def walk_to(client: ControlClient, actuator: str, target: int, begin_at: int, step: int) -> None:
+    """Move there, in steps of this size beyond what is confirmed."""
+    moved = move_to(client, actuator, None, begin_at)
+    while moved["position"] != target:
+        low, high = moved["low"] - step, moved["high"] + step
+        moved = move_to(client, actuator, max(low, min(high, target)))
 
 
 def keep(client: ControlClient, values: Mapping[str, Any], save: bool = True) -> bool:

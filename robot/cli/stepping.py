@@ -64,7 +64,7 @@ def direction(actuator: str, went: str | None, save: bool, as_json: bool) -> int
         if went == "wrong":
             body = {"actuator": actuator, "inverted": not before}
             tried = client.call("POST", "/maintenance/turn", body)
-        kept = keep(client, tried["values"] if went == "wrong" else {}, save)
+        kept = keep(client, tried["values"] if went else {}, save)
     if as_json:
         emit({"actuator": actuator, "went": went, "inverted": tried["inverted"], "saved": kept})
     elif went is None:

@@ -13,13 +13,15 @@ from robot.cli.camera import LookedAt
 from robot.cli.interactive import require_terminal, show_screens
 from robot.cli.measuring import measure_colours, measure_timing, tell_colours, tell_timing
 from robot.cli.output import emit, json_option, note
-from robot.cli.positions import TABLES, keep, maintenance, present, set_position, tell
+from robot.cli.positions import TABLES, keep, maintenance, present, tell, walk_to
 from robot.cli.ramp import stepper_of, steppers_of
 from robot.daemon.client import ControlClient, NoDaemon
+from robot.daemon.firstcontact import direction_key, largest_step
 from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
 
-STEPS = ("home", "steppers", "positions", "travel", "camera", "colours", "timing")
+STEPS = ("positions", "steppers", "home", "camera", "travel", "colours", "timing")
 
 FOR_EYES = frozenset({"travel"})
 """Steps that need somebody who watches: left out when nobody is asked."""
@@ -132,19 +134,29 @@ def _seen(found: dict[str, Any]) -> str:
 
 
 def _positions(robot: RobotProfile, answers: Answers) -> None:
-    """Every named position of every actuator; those not told are moved to, as they are."""
-    for key in _keys_of(robot):
-        target = answers.given.get(key)
-        if target is None:
-            target = present(ControlClient(), key, answers.profile)
-        done = set_position(key, target, True, answers.profile)
-        tell({"step": "positions"} | done, answers.as_json)
+    """Every named position of every actuator, as told or as it is, gone to in small steps; the
+    directions of steppers are taken as they are."""
+    with maintenance() as client:
+        for name in steppers_of(robot):
+            key = direction_key(name)
+            if key not in client.call("GET", "/calibration")["values"]:
+                keep(client, {key: stepper_of(robot, name).invert_direction})
+        for key in _keys_of(robot):
+            name = key.split(".")[1]
+            now = present(client, key, answers.profile)
+            target = answers.given.get(key, now)
+            actuator = robot.actuators[name]
+            begin = sum(actuator.limits_us) // 2 if isinstance(actuator, Servo) else now
+            walk_to(client, name, target, begin, largest_step(actuator) or 0)
+            keep(client, {key: target})
+            done = {"key": key, "before": now, "after": target, "saved": True}
+            tell({"step": "positions"} | done, answers.as_json)
 
 
 def _camera(robot: RobotProfile, answers: Answers) -> None:
     for camera in robot.cameras:
         with maintenance() as client:
-            client.call("POST", "/maintenance/home", {})  # out of the picture
+            client.call("POST", "/maintenance/home", {"as_profile": True})  # out of the picture
             found = LookedAt(client, camera.name).advice()
         text = "; ".join(f"face {site}: {', '.join(lines)}" for site, lines in found.items())
         document = {"step": "camera", "camera": camera.name, "views": found}
@@ -161,9 +173,9 @@ def _timing(_: RobotProfile, answers: Answers) -> None:
 
 
 _PERFORM: dict[str, Callable[[RobotProfile, Answers], None]] = {
-    "home": _home,
-    "steppers": _steppers,
     "positions": _positions,
+    "steppers": _steppers,
+    "home": _home,
     "camera": _camera,
     "colours": _colours,
     "timing": _timing,

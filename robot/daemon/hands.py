@@ -59,6 +59,7 @@ class LinkHands:
     ) -> None:
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
+        self._setups: tuple[ActuatorSetup, ...] = ()
         self._set_up(profile, {})
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
@@ -152,6 +153,30 @@ class LinkHands:
         with self._explained():
             self._go(self._connected(), actuator, target)
         return target
+
+    def position(self, actuator: str) -> int | None:
+        """See :meth:`robot.daemon.ports.Hands.position`."""
+        return self._link.position(actuator) if self._link is not None and self._ready else None
+
+    def wake(self, actuator: str, at: int) -> int:
+        """See :meth:`robot.daemon.ports.Hands.wake`."""
+        before = self._setups
+        self._setups = tuple(
+            replace(setup, start_us=at)
+            if setup.name == actuator and isinstance(setup, ServoSetup)
+            else setup
+            for setup in before
+        )
+        if self._setups != before:
+            self._ready = False
+            if self._link is not None:
+                self._link.adopt(self._setups)
+        with self._explained():
+            link = self._connected()
+            link.home([actuator])
+            place = link.position(actuator)
+        assert place is not None, "it has just been homed"
+        return place
 
     def forget_places(self) -> None:
         """See :meth:`robot.daemon.ports.Hands.forget_places`."""
@@ -306,15 +331,16 @@ def require_ours(capabilities: Capabilities) -> None:
 def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
     """A slow motion to ``target``; None when it is there. Raises ``BadOrder`` beyond limits."""
     if isinstance(setup, ServoSetup):
-        _require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
+        require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
         travel_us = abs(target - start) * SERVO_JOG_US
         return servo_slew(setup.name, start, target, travel_us) if travel_us else None
-    _require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
+    require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
     steps = target - start
     return stepper_move(setup.name, start, steps, setup.limits) if steps else None
 
 
-def _require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
+def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
+    """Raise ``BadOrder`` for a target beyond limits."""
     if not low <= target <= high:
         raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
 

@@ -9,9 +9,18 @@ from typing import Any, TypeVar
 
 from robot.calibration import Calibration, CalibrationStore, apply
 from robot.daemon.conductor import Conductor
+from robot.daemon.firstcontact import (
+    Confirmations,
+    require_begin,
+    require_confirmed,
+    require_direction,
+)
+from robot.daemon.hands import require_within
 from robot.daemon.measuring import measured_colours, measured_timing
 from robot.daemon.models import (
     ColoursSeen,
+    Moved,
+    MoveRequest,
     Play,
     SpeedRequest,
     SpeedTried,
@@ -24,11 +33,12 @@ from robot.daemon.models import (
     TurnRequest,
     TurnTried,
 )
-from robot.daemon.ports import Robot
+from robot.daemon.ports import BadOrder, Robot
 from robot.daemon.states import Refused, State
 from robot.daemon.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.daemon.watching import measured_travel
 from robot.settings import RobotProfile
+from robot.settings.actuators import Actuator, Servo, Stepper
 
 Tried = TypeVar("Tried")
 MakeRobot = Callable[[RobotProfile], Robot]
@@ -53,6 +63,7 @@ class Maintenance:
         self._make_robot = make_robot
         self._busy = asyncio.Lock()
         self._changed = False
+        self._confirmations = Confirmations()
 
     def enter(self) -> None:
         """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
@@ -69,17 +80,49 @@ class Maintenance:
                 await self._conductor.replace(await asyncio.to_thread(self._make_robot, calibrated))
             self._conductor.leave_maintenance()
 
-    async def home(self) -> None:
-        """Bring all actuators to their start positions."""
+    async def home(self, *, as_profile: bool) -> None:
+        """Bring all actuators to their start positions; only to confirmed ones, unless told."""
         async with self._busy:
             self._require()
-            await asyncio.to_thread(self._conductor.robot.hands.home)
+            calibration = await self.values()
+            if not as_profile:
+                require_confirmed(self._profile, calibration.values)
+            hands = self._conductor.robot.hands
+            hands.adopt(apply(self._profile, calibration), {})
+            await asyncio.to_thread(hands.home)
 
-    async def move(self, actuator: str, target: int) -> int:
-        """Move one actuator slowly to a position; where it is then."""
+    async def move(self, request: MoveRequest) -> Moved:
+        """Move one actuator slowly to a position; beyond what is confirmed in small steps."""
         async with self._busy:
             self._require()
-            return await asyncio.to_thread(self._conductor.robot.hands.jog, actuator, target)
+            calibration = await self.values()
+            profile = apply(self._profile, calibration)
+            return await asyncio.to_thread(self._moved, profile, calibration.values, request)
+
+    def _moved(
+        self, profile: RobotProfile, values: Mapping[str, Any], request: MoveRequest
+    ) -> Moved:
+        name, target, hands = request.actuator, request.to, self._conductor.robot.hands
+        actuator = profile.actuators.get(name)
+        if actuator is None:
+            known = ", ".join(profile.actuators)
+            raise BadOrder(f"actuator: there is no {name!r}; there is {known}")
+        if isinstance(actuator, Servo) and target is not None:
+            require_within(name, target, *actuator.limits_us, "us")
+        within = self._confirmations.range(name, actuator, values)
+        if isinstance(actuator, Stepper):
+            require_direction(name, values)
+        place = hands.position(name)
+        if place is None:
+            place = hands.wake(name, _first_place(name, actuator, within, request))
+            self._confirmations.note(name, place)
+        reached = self._confirmations.range(name, actuator, values) or (place, place)
+        if target is not None:
+            self._confirmations.require_step(name, actuator, reached, target)
+            place = hands.jog(name, target)
+            self._confirmations.note(name, place)
+        low, high = self._confirmations.range(name, actuator, values) or (place, place)
+        return Moved(actuator=name, position=place, low=low, high=high)
 
     async def picture(self, camera: str | None) -> str:
         """What a camera sees: a JPEG in base64."""
@@ -158,6 +201,18 @@ class Maintenance:
         self._conductor.check_estop()
         if self._conductor.state is not State.MAINTENANCE:
             raise Refused("the robot is not in maintenance mode (`cubist calibrate` enters it)")
+
+
+def _first_place(
+    name: str, actuator: Actuator, within: tuple[int, int] | None, request: MoveRequest
+) -> int:
+    """Where to let an actuator begin: within what is confirmed, if anything is."""
+    if within is None:
+        if isinstance(actuator, Servo):
+            return require_begin(name, actuator, request.begin_at)
+        return 0  # a stepper's own start counts
+    wanted = request.begin_at if request.to is None else request.to
+    return within[0] if wanted is None else max(within[0], min(within[1], wanted))
 
 
 def _timed(robot: Robot, profile: RobotProfile) -> Timings:

@@ -99,17 +99,34 @@ class ShutdownRequest(Request):
 
 
 class MoveRequest(Request):
-    """Move one actuator: microseconds of pulse for a servo, steps for a stepper."""
+    """Move one actuator: microseconds of pulse for a servo, steps for a stepper.
+
+    Without ``to`` it stays where it is, or wakes up there.
+    """
 
     actuator: str = Field(min_length=1, max_length=64)
-    to: Annotated[int, BeforeValidator(_whole)] = Field(ge=-(2**31), lt=2**31)
+    to: Annotated[int, BeforeValidator(_whole)] | None = Field(default=None, ge=-(2**31), lt=2**31)
+    begin_at: Annotated[int, BeforeValidator(_whole)] | None = Field(
+        default=None,
+        ge=-(2**31),
+        lt=2**31,
+        description="the first pulse of a servo that has no confirmed position",
+    )
+
+
+class HomeRequest(Request):
+    """Home; ``as_profile``: also a robot whose positions and directions nobody has confirmed."""
+
+    as_profile: bool = False
 
 
 class Moved(Document):
-    """Where the actuator is now."""
+    """Where the actuator is now; ``low`` and ``high`` are how far it has been confirmed."""
 
     actuator: str
     position: int
+    low: int
+    high: int
 
 
 class CalibrationRequest(Request):

@@ -108,6 +108,13 @@ class Hands(Protocol):
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
 
+    def position(self, actuator: str) -> int | None:
+        """Where it rests, in us of pulse or steps; None while it is not homed."""
+
+    def wake(self, actuator: str, at: int) -> int:
+        """Home this actuator alone, a servo at this pulse; where it is then. What the others hold
+        may be let go."""
+
     def jog(self, actuator: str, target: int) -> int:
         """Move one homed actuator slowly (pulse in us, or steps); where it is then."""
 

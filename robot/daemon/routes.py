@@ -16,6 +16,7 @@ from robot.daemon.models import (
     ColoursRequest,
     ColoursSeen,
     Event,
+    HomeRequest,
     Moved,
     MoveRequest,
     Nothing,
@@ -79,13 +80,12 @@ class Route:
 
 
 async def _maintenance_home(call: Call) -> BaseModel:
-    await call.maintenance.home()
+    await call.maintenance.home(as_profile=call.body.as_profile)
     return Nothing()
 
 
 async def _maintenance_move(call: Call) -> BaseModel:
-    position = await call.maintenance.move(call.body.actuator, call.body.to)
-    return Moved(actuator=call.body.actuator, position=position)
+    return await call.maintenance.move(call.body)
 
 
 async def _maintenance_picture(call: Call) -> BaseModel:
@@ -176,6 +176,7 @@ ROUTES = (
         "Home all actuators",
         Nothing,
         _maintenance_home,
+        body=HomeRequest,
         errors=(409, 503),
     ),
     Route(

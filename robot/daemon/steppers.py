@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from robot.daemon.firstcontact import PARTS_OF_TRAVEL
 from robot.daemon.models import Play, SpeedRequest, SpeedTried, StepsRequest, StepsTried, TurnTried
 from robot.daemon.ports import BadOrder, MotionFault, Robot
 from robot.daemon.stillness import Stillness
@@ -42,9 +43,6 @@ SEARCH_STEPS = 400
 
 RUN_UP = 32
 """Part of a turn that is more than any play."""
-
-_LOST_WAYS = frozenset({"home-missing", "home-stuck"})
-"""Faults of a motor that seeks its end stop in the wrong direction."""
 
 GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
 """Parts of the profile's limits at which no motor that works at all loses steps."""
@@ -164,13 +162,17 @@ class _Motor:
 
 
 def tried_turn(robot: Robot, profile: RobotProfile, name: str, inverted: bool) -> TurnTried:
-    """A quarter turn forwards and back with the direction input inverted or not.
+    """A quarter turn forwards and back with the direction input inverted or not; a part of its way
+    for one that only goes to and fro.
 
-    Without its sensor: one that turns the wrong way does not find it. Raises ``MotionFault``.
+    Nothing else moves, and nothing is homed: which way this motor turns is only found out here, and
+    one that turns the wrong way does not find its sensor. Raises ``MotionFault``.
     """
     blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
-    with _trying(robot, profile, name, blind) as motor:
-        way = motor.way(motor.turn_steps // 4)
+    settings = _stepper(profile, name)
+    part = 4 if settings.steps_per_turn else PARTS_OF_TRAVEL
+    with _trying(robot, profile, name, blind, alone=True) as motor:
+        way = motor.way(motor.turn_steps // part)
         motor.go(motor.start + way)
         motor.go(motor.start)
     values = {f"actuators.{name}.invert_direction": inverted}
@@ -346,8 +348,13 @@ def _trying(
     name: str,
     otherwise: Mapping[str, object],
     fastest: float = 0.0,
+    *,
+    alone: bool = False,
 ) -> Iterator[_Motor]:
-    """The motor, homed, gentle, and set up otherwise in some respects; then as in the profile."""
+    """The motor, homed, gentle, and set up otherwise in some respects; then as in the profile.
+
+    ``alone``: nothing is homed but this motor.
+    """
     settings = _stepper(profile, name)
     gentle = settings.model_copy(
         update={
@@ -366,23 +373,18 @@ def _trying(
     setups = (one for one in actuator_setups(trial) if one.name == name)
     setup = next(one for one in setups if isinstance(one, StepperSetup))
     try:
-        _home_as_usual(robot, blind="homing" in otherwise)
+        if not alone:
+            robot.hands.home()
         robot.hands.adopt(trial, {name: fastest} if fastest else {})
-        robot.hands.home()
+        if alone:
+            robot.hands.wake(name, setup.start)
+        else:
+            robot.hands.home()
         yield _Motor(robot, gentle, setup)
-        robot.hands.home()
+        if not alone:
+            robot.hands.home()
     finally:
         robot.hands.adopt(profile, {})
-
-
-def _home_as_usual(robot: Robot, blind: bool) -> None:
-    """Everything to its start, before other values are tried; a wrong direction is no hindrance
-    where that is what is to be found out."""
-    try:
-        robot.hands.home()
-    except MotionFault as fault:
-        if not blind or fault.code not in _LOST_WAYS:
-            raise
 
 
 def _stepper(profile: RobotProfile, name: str) -> Stepper:

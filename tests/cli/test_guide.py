@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import cv2
@@ -17,7 +18,7 @@ from robot.cli.guide.picture import Picture
 from robot.cli.guide.positions import JogScreen, PositionsScreen
 from robot.cli.guide.session import CalibrationSession
 from robot.cli.terminal_picture import Image
-from robot.daemon.client import BadRequest
+from robot.daemon.client import BadRequest, RequestRefused
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -31,6 +32,7 @@ class FakeClient:
 
     def __init__(self, picture: Image) -> None:
         self.values: dict[str, Any] = {}
+        self.reached: dict[str, list[int]] = {}
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
         self.trials: dict[str, dict[str, Any]] = {}
@@ -49,9 +51,9 @@ class FakeClient:
         if path.startswith("/maintenance/picture"):
             return {"jpeg": base64.b64encode(self._jpeg).decode()}
         if path == "/maintenance/move":
-            if not 900 <= body["to"] <= 2100:
+            if not 900 <= (body["to"] or 1500) <= 2100:
                 raise BadRequest(400, "bad-request", "beyond its limits")
-            return {"actuator": body["actuator"], "position": body["to"]}
+            return self._moved(body["actuator"], body["to"], body["begin_at"])
         if path == "/maintenance/colours":
             light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
             return {"facelets": body["facelets"], "values": {"colours": {"linear_rgb": light}}}
@@ -59,9 +61,21 @@ class FakeClient:
             return self.trials[path] | {"speed_steps_per_s": (body or {}).get("speed_steps_per_s")}
         return self.timings if path == "/maintenance/timing" else {}
 
+    def _moved(self, name: str, target: int | None, begin_at: int | None) -> dict[str, Any]:
+        prefix = f"actuators.{name}.positions_us."
+        kept = [value for key, value in self.values.items() if key.startswith(prefix)]
+        reach = [*kept, *self.reached.get(name, [])]
+        if not reach and begin_at is None:
+            raise RequestRefused(409, "refused", "no confirmed position")
+        place = target or begin_at or reach[0]
+        assert not reach or min(reach) - 50 <= place <= max(reach) + 50
+        reach.append(place)
+        self.reached[name] = [min(reach), max(reach)]
+        return {"actuator": name, "position": place, "low": min(reach), "high": max(reach)}
+
     @property
     def moves(self) -> list[int]:
-        return [body["to"] for path, body in self.asked if path == "/move"]
+        return [body["to"] for path, body in self.asked if path == "/move" and body["to"]]
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +121,7 @@ def jogging(session: CalibrationSession, key: str = KEY) -> CalibrationApp:
 async def test_arrow_keys_move_and_enter_keeps(
     session: CalibrationSession, client: FakeClient
 ) -> None:
+    client.values[KEY] = 1335
     app = jogging(session)
     async with app.run_test() as pilot:
         await settled(pilot)
@@ -114,18 +129,19 @@ async def test_arrow_keys_move_and_enter_keeps(
         assert app.screen.query_one(Digits).value == "1354"
         await press(pilot, "enter")
     assert client.moves == [1335, 1345, 1355, 1354, 1304, 1354]
-    assert [path for path, _ in client.asked].count("/home") == 1
+    assert "/home" not in [path for path, _ in client.asked]
     assert (client.values, app.return_value) == ({KEY: 1354}, 0)
 
 
 async def test_giving_up_goes_back_and_keeps_nothing(
     session: CalibrationSession, client: FakeClient
 ) -> None:
+    client.values[KEY] = 1335
     app = jogging(session)
     async with app.run_test() as pilot:
         await settled(pilot)
         await press(pilot, "up", "escape")
-    assert (client.moves, client.values) == ([1335, 1345, 1335], {})
+    assert (client.moves, client.values) == ([1335, 1345, 1335], {KEY: 1335})
 
 
 async def test_beyond_the_limits_is_told_and_forgotten(
@@ -142,9 +158,29 @@ async def test_beyond_the_limits_is_told_and_forgotten(
     assert client.values == {KEY: 2080}
 
 
+async def test_a_servo_that_was_never_moved_begins_in_the_middle_and_goes_in_small_steps(
+    session: CalibrationSession, client: FakeClient
+) -> None:
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert client.moves == []
+        assert "full speed" in str(app.screen.query_one("#help", Static).content)
+        await press(pilot, "up", "enter")
+        assert client.moves == []
+        await press(pilot, "b")
+        await pilot.press(*["pagedown"] * 3, "left", "enter")
+        while app.is_running and isinstance(app.screen, JogScreen):
+            await settled(pilot)
+    assert client.moves[0] == 1500
+    assert client.values == {KEY: 1349}
+    assert max(abs(a - b) for a, b in pairwise(client.moves)) <= 50
+
+
 async def test_keys_faster_than_motion_go_to_the_last_place(
     session: CalibrationSession, client: FakeClient
 ) -> None:
+    client.values[KEY] = 1335
     app = jogging(session)
     async with app.run_test() as pilot:
         await settled(pilot)
@@ -228,7 +264,7 @@ async def test_the_menu_leads_everywhere_and_all_goes_through_all(
             await press(pilot, "n")
         steps = [name for name in STEPS if name != "steppers"]  # it has none
         assert seen == [f"step {n} of 6: {name}" for n, name in enumerate(steps, 1)]
-        await press(pilot, "down", "enter", "enter")
+        await press(pilot, "down", "down", "enter", "enter")
         assert "start position" in message(pilot)
         await press(pilot, "escape", "ctrl+q")
     assert app.return_value == 0

@@ -86,7 +86,7 @@ def test_a_wrong_direction_is_turned_round(daemon: Daemon, ask: Ask) -> None:
     code, (told,), _ = ask("direction", "table")
     assert (code, told["went"], told["saved"]) == (1, None, False)
     assert ask("direction", "table", "--went", "right")[1][0]["inverted"] is False
-    assert daemon.values == {}
+    assert daemon.values == {f"{KEY}.invert_direction": False}  # somebody has confirmed it
     assert ask("direction", "table", "--went", "wrong")[1][0]["saved"] is True
     assert daemon.values == {f"{KEY}.invert_direction": True}
     assert daemon.turns == [False, False, False, True]

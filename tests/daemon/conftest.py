@@ -54,6 +54,7 @@ class FakeHands:
     hold: threading.Event | None = None
     moving: threading.Event = field(default_factory=threading.Event)
     open_fault: Exception | None = None
+    places: dict[str, int] = field(default_factory=dict)
     line: LinkRecord = field(default_factory=LinkRecord)
     _stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -79,8 +80,17 @@ class FakeHands:
             raise fault
         return schedule.duration_us
 
+    def position(self, actuator: str) -> int | None:
+        return self.places.get(actuator)
+
+    def wake(self, actuator: str, at: int) -> int:
+        self.done.append(f"wake {actuator} {at}")
+        self.places[actuator] = at
+        return at
+
     def jog(self, actuator: str, target: int) -> int:
         self.done.append(f"jog {actuator} {target}")
+        self.places[actuator] = target
         return target
 
     def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:

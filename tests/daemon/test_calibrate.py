@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pty
 import signal
@@ -24,6 +25,7 @@ from robot.daemon.client import ControlClient, RequestRefused
 from robot.daemon.conductor import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.ports import Robot
+from robot.daemon.steppers import tried_turn
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -40,7 +42,7 @@ def until_idle(client: ControlClient) -> None:
 
 
 def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path) -> None:
-    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345")
+    code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
     assert code == 0
     assert told == {"key": KEY, "before": 1335, "after": 1345, "saved": True}
     assert "jog lid 1345" in daemon.hands.done
@@ -48,15 +50,56 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
     assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
 
 
+def test_the_first_contact_is_gentle(daemon: Any, ask: Ask) -> None:
+    lid = ("calibrate", "servo", "lid")
+    code, _, err = ask(*lid, "open", "--to", "1335")
+    assert (code, daemon.hands.done[1:]) == (1, [])  # the first pulse is for a person to say
+    assert "full speed" in err
+    assert "--from 1500" in err
+    code, _, err = ask("calibrate", "home")
+    assert code == 1
+    assert "not confirmed" in err
+    assert ask(*lid, "close", "--to", "1500", "--from", "1500")[0] == 0
+    code, _, err = ask(*lid, "open", "--to", "1335")
+    assert code == 1
+    assert "1335 us is too far beyond 1500..1500 us" in err
+    for place in ("1450", "1400", "1350"):
+        assert ask(*lid, "open", "--to", place, "--try")[0] == 0
+    assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
+    moved = [what for what in daemon.hands.done if what.startswith(("wake", "jog", "home"))]
+    places = [int(what.split()[-1]) for what in moved]
+    assert moved[0] == "wake lid 1500"
+    assert max(abs(a - b) for a, b in itertools.pairwise(places)) <= 50
+
+
+def test_home_goes_where_all_is_confirmed(daemon: Any, ask: Ask) -> None:
+    robot = load_profile("cubotino")
+    values = {
+        f"actuators.{name}.positions_us.{position}": pulse
+        for name, servo in robot.actuators.items()
+        for position, pulse in servo.positions_us.items()
+    }
+    client = ControlClient()
+    with client.maintenance():
+        client.call("PUT", "/calibration", {"values": values})
+        client.call("POST", "/maintenance/home", {})
+    assert "home" in daemon.hands.done
+
+
 def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
-    assert ask("calibrate", "servo", "lid", "open", "--to", "1345", "--try")[1][0]["saved"] is False
+    assert (
+        ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335", "--try")[1][0][
+            "saved"
+        ]
+        is False
+    )
     assert ask("calibration", "show")[1][0]["values"] == {}
 
 
 def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask) -> None:
     code, answers, err = ask("calibrate", "servo", "lid", "open", "--to", "9000")
     assert (code, answers) == (2, [])
-    assert "open" in err
+    assert "lid goes from 900 to 2100 us, not to 9000" in err
     code, _, err = ask("calibrate", "servo", "lid", "ajar", "--to", "1500")
     assert code == 2
     assert "there is no ajar; there is open, close, flip" in err
@@ -67,7 +110,7 @@ def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     code, _, err = ask("calibration", "restore")
     assert code != 0
     assert "no version to go back to" in err
-    ask("calibrate", "servo", "lid", "open", "--to", "1345")
+    ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
     assert ask("calibration", "restore")[1][0]["values"] == {}
     assert ask("calibration", "restore")[1][0]["values"] == {KEY: 1345}
     ask("calibrate", "servo", "lid", "open", "--to", "1355")
@@ -257,7 +300,7 @@ def test_bad_values_are_named(key: str, value: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("robot", "values", "text"),
     [
-        ("cubotino", {KEY: 2600}, f"{KEY}: 2600 us is outside limits_us 500..2500"),
+        ("cubotino", {KEY: 2200}, f"{KEY}: 2200 us is outside limits_us 900..2100"),
         (
             "six-motor",
             {"actuators.up.steps_per_turn": None, "actuators.up.positions_steps": {"in": 0}},
@@ -297,3 +340,10 @@ async def test_saved_values_count_from_the_end_of_the_mode(
     await maintenance.leave()
     assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
     assert fake.hands.done[-2:] == ["close", "open"]
+
+
+def test_nothing_homes_before_the_direction_is_known(fake: Any) -> None:
+    tried = tried_turn(fake.robot(), load_profile("mindcuber"), "table", inverted=False)
+    assert tried.steps == 400
+    assert "home" not in fake.hands.done
+    assert {what.split()[1] for what in fake.hands.done if " " in what} == {"table"}

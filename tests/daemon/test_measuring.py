@@ -182,7 +182,15 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
         for document in told
         if document.get("saved") and "key" in document
     }
-    assert kept == {"actuators.lid.positions_us.open": 1345}
+    robot = load_profile("cubotino")
+    confirmed = {
+        f"actuators.{name}.positions_us.{position}": pulse
+        for name, servo in robot.actuators.items()
+        for position, pulse in servo.positions_us.items()
+    }
+    assert kept == confirmed | {"actuators.lid.positions_us.open": 1345}
+    order = list(dict.fromkeys(document["step"] for document in told))
+    assert order == ["positions", "home", "camera", "colours", "timing"]
     assert [document["saved"] for document in told if document["step"] == "colours"] == [True]
     timing = next(document for document in told if document["step"] == "timing")
     assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])

@@ -22,11 +22,11 @@ from robot.settings import RobotProfile
 from robot.settings.mechanisms import GrippersSettings
 
 STEPS: dict[str, tuple[str, Callable[[], StepScreen]]] = {
-    "home": ("Home: does everything reach its start position?", HomeScreen),
-    "steppers": ("Stepper motors: direction, steps, speed, backlash", SteppersScreen),
     "positions": ("Positions of servos, steppers and grippers", PositionsScreen),
-    "travel": ("Travel: how long servos really take", TravelsScreen),
+    "steppers": ("Stepper motors: direction, steps, speed, backlash", SteppersScreen),
+    "home": ("Home: does everything reach its start position?", HomeScreen),
     "camera": ("Camera: picture, focus, light, where the faces are", CameraScreen),
+    "travel": ("Travel: how long servos really take", TravelsScreen),
     "colours": ("Colours of the cube", ColoursScreen),
     "timing": ("Timing: how long each operation really takes", TimingScreen),
 }

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from robot.calibration import Calibration, apply
-from robot.cli.positions import TABLES, maintenance
+from robot.cli.positions import TABLES, maintenance, move_to
 from robot.cli.terminal_picture import Image, decode
 from robot.daemon.client import ControlClient
 from robot.settings import RobotProfile
@@ -22,7 +22,7 @@ class Position:
     """A named position of an actuator, by its key in the calibration.
 
     ``value`` counts now, ``original`` is the profile's; ``low`` and ``high`` are limits, if any.
-    ``unit`` is ``us`` of pulse or ``steps``.
+    ``unit`` is ``us`` of pulse or ``steps``. ``confirmed``: a person has kept it.
     """
 
     key: str
@@ -33,6 +33,7 @@ class Position:
     original: int
     low: int | None = None
     high: int | None = None
+    confirmed: bool = True
 
 
 class CalibrationSession:
@@ -44,7 +45,6 @@ class CalibrationSession:
     def __init__(self, client: ControlClient, profile: RobotProfile) -> None:
         self.profile = profile
         self._client = client
-        self._homed = False
         self._undo: list[dict[str, Any]] = []
 
     @property
@@ -59,20 +59,20 @@ class CalibrationSession:
 
     def positions(self) -> list[Position]:
         """Every named position of every actuator."""
-        return list(_positions(self.profile, self.calibrated))
+        kept = self._calibration().values
+        return list(_positions(self.profile, self.calibrated, kept))
 
     def home(self) -> None:
         """Bring everything to its start position."""
-        self._homed = False
         self._client.call("POST", "/maintenance/home", {})
-        self._homed = True
 
-    def move(self, actuator: str, target: int) -> int:
-        """Move slowly, after homing where that is needed; where it is then."""
-        if not self._homed:
-            self.home()
-        body = {"actuator": actuator, "to": target}
-        return int(self._client.call("POST", "/maintenance/move", body)["position"])
+    def move(
+        self, actuator: str, target: int | None, begin_at: int | None = None
+    ) -> dict[str, Any]:
+        """Move slowly (None: stay, or wake up); where it is then (``position``), and from where to
+        where it has been confirmed (``low``, ``high``). ``begin_at`` is the first pulse of a servo
+        that has no confirmed position."""
+        return move_to(self._client, actuator, target, begin_at)
 
     def picture(self, camera: str) -> Image:
         """What a camera sees now: uint8[H, W, 3], RGB."""
@@ -81,17 +81,14 @@ class CalibrationSession:
 
     def colours(self, facelets: str | None) -> dict[str, Any]:
         """Look at the cube (``facelets``; None: as it is read) and measure its colours."""
-        self._homed = True
         return self._client.call("POST", "/maintenance/colours", {"facelets": facelets})
 
     def timing(self) -> dict[str, Any]:
         """Perform and time every operation."""
-        self._homed = True
         return self._client.call("POST", "/maintenance/timing", {})
 
     def trial(self, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Try something on one actuator: ``turn``, ``steps``, ``speed``, ``play``, ``travel``."""
-        self._homed = False
         return self._client.call("POST", f"/maintenance/{what}", dict(body))
 
     def keep(self, values: Mapping[str, Any]) -> None:
@@ -120,7 +117,9 @@ def in_maintenance(profile: RobotProfile) -> Iterator[CalibrationSession]:
         yield CalibrationSession(client, profile)
 
 
-def _positions(original: RobotProfile, calibrated: RobotProfile) -> Iterator[Position]:
+def _positions(
+    original: RobotProfile, calibrated: RobotProfile, kept: Mapping[str, Any]
+) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
         table = TABLES.get(actuator.kind)
         if table is None:
@@ -136,4 +135,5 @@ def _positions(original: RobotProfile, calibrated: RobotProfile) -> Iterator[Pos
                 original=getattr(original.actuators[name], table)[position],
                 low=low,
                 high=high,
+                confirmed=f"actuators.{name}.{table}.{position}" in kept,
             )

@@ -77,6 +77,10 @@ class MotorScreen(MeasureScreen):
         now = getattr(self._settings, field)
         self._values = {} if value == now else {f"actuators.{self._motor}.{field}": value}
 
+    def _confirm(self, value: Any, field: str) -> None:
+        """Have Enter keep a value, also where it is the one there is: a person has seen it."""
+        self._values = {f"actuators.{self._motor}.{field}": value}
+
 
 class DirectionScreen(MotorScreen):
     """Which way it turns."""
@@ -106,10 +110,9 @@ class DirectionScreen(MotorScreen):
             self.action_measure()
 
     def _shown(self, tried: dict[str, Any]) -> None:
-        self._propose(self._inverted, "invert_direction")
+        self._confirm(self._inverted, "invert_direction")
         way = "clockwise" if tried["steps"] > 0 else "counterclockwise"
-        end = "Enter keeps this way" if self._values else "this is the way it is set"
-        self.say(f"it should have gone {way} first: {end}; x tries the other way")
+        self.say(f"it should have gone {way} first: Enter keeps this way; x tries the other way")
 
 
 class StepsScreen(MotorScreen):
