@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from solver import _native
 from solver.errors import SearchFailed
-from solver.home import NoHomeDirectory, home_directory
+from solver.home import NoHomeDirectory, user_directory
 from solver.solution import Progress, Request
 
 T = TypeVar("T")
@@ -61,8 +61,7 @@ def cache_directory() -> Path:
     for variable in ("CUBIST_CACHE_DIR", "CACHE_DIRECTORY"):
         if chosen := os.environ.get(variable):
             return Path(chosen.split(":")[0])
-    home_cache = os.environ.get("XDG_CACHE_HOME") or home_directory("CUBIST_CACHE_DIR") / ".cache"
-    return Path(home_cache) / "cubist"
+    return user_directory("XDG_CACHE_HOME", ".cache", "CUBIST_CACHE_DIR") / "cubist"
 
 
 class Making:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 
 from robot.cli.numbers import SEED, Number
 from robot.cli.output import emit, json_option
-from robot.cli.surroundings import interrupted_by
+from robot.cli.surroundings import interrupted_by, run_async
 from robot.demo.display import display_for, print_outcome
 from robot.demo.mischief import DEEDS, parse_mischief
 from robot.demo.outcome import DemoOutcome
@@ -111,7 +110,7 @@ def exit_code(outcome: DemoOutcome) -> ExitCode:
 def _run(options: DemoOptions, display: Display) -> DemoOutcome:
     # Also when its terminal is closed: robot stopped, processes ended, folder removed.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        return asyncio.run(Demo(options, display).run())
+        return run_async(Demo(options, display).run())
 
 
 def _body_of(state: str) -> CubeBody:

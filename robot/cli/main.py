@@ -11,7 +11,7 @@ import sys
 import click
 
 from robot.cli.output import complain, exit_code_of
-from robot.cli.surroundings import interrupted_by, prepare_streams
+from robot.cli.surroundings import ending_once, interrupted_by, prepare_streams
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
@@ -76,7 +76,7 @@ def cubist() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: run a command and leave with its exit code; no traceback reaches a person."""
     prepare_streams()
-    with interrupted_by(signal.SIGTERM):
+    with ending_once(), interrupted_by(signal.SIGTERM):
         code = run(arguments)
     sys.exit(code)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import os
@@ -9,9 +10,15 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_S = 10.0
+"""How long what was interrupted may take to end before it can be interrupted again."""
 
 
 def prepare_streams() -> None:
@@ -54,6 +61,82 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Interrupts:
+    """Ctrl-C while a command runs: the first one ends it, those soon after do not disturb that.
+
+    What is ended in order (a robot stopped, processes ended, folders removed) takes a moment, and
+    whoever presses again and again would cut it off. Should it hang, an interrupt after
+    :data:`PATIENCE_S` counts again.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: float | None = None
+
+    def counts(self) -> bool:
+        """Note an interrupt; whether it is to end anything."""
+        now = self._clock()
+        if self._last is not None and now - self._last < PATIENCE_S:
+            return False
+        self._last = now
+        return True
+
+    def raise_interrupt(self, number: int, frame: object) -> None:
+        """A handler of SIGINT."""
+        del number, frame
+        if self.counts():
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def ending_once() -> Iterator[None]:
+    """Let Ctrl-C raise ``KeyboardInterrupt`` as :class:`Interrupts` count them, until the end.
+
+    Where Ctrl-C is ignored it stays so. At the end all are ignored: what is left to do is to leave.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, Interrupts().raise_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run``, ended by an interrupt as by a cancellation: in order, and told once.
+
+    Raises ``KeyboardInterrupt`` when ``work`` has come to its end.
+    """
+    interrupts, interrupted = Interrupts(), threading.Event()
+
+    async def watched() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def interrupt(number: int, frame: object) -> None:
+            del number, frame
+            if interrupts.counts():
+                interrupted.set()
+                loop.call_soon_threadsafe(task.cancel)
+
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            return await work
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if interrupted.is_set():
+            raise KeyboardInterrupt from None
+        raise
 
 
 @contextlib.contextmanager

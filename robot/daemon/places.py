@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from solver.home import home_directory
+from solver.home import user_directory
 
 SYSTEM_RUNTIME = Path("/run/cubist")
 SYSTEM_STATE = Path("/var/lib/cubist")
@@ -19,8 +19,8 @@ def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
             return Path(environ[name].split(":")[0])
     if SYSTEM_RUNTIME.is_dir():
         return SYSTEM_RUNTIME
-    base = environ.get("XDG_RUNTIME_DIR") or f"/tmp/cubist-{os.getuid()}"
-    return Path(base) / "cubist"
+    base = Path(environ.get("XDG_RUNTIME_DIR", ""))
+    return (base if base.is_absolute() else Path(f"/tmp/cubist-{os.getuid()}")) / "cubist"
 
 
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -33,8 +33,7 @@ def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
             return Path(environ[name].split(":")[0])
     if SYSTEM_STATE.is_dir():
         return SYSTEM_STATE
-    base = environ.get("XDG_STATE_HOME") or home_directory("CUBIST_STATE_DIR") / ".local/state"
-    return Path(base) / "cubist"
+    return user_directory("XDG_STATE_HOME", ".local/state", "CUBIST_STATE_DIR", environ) / "cubist"
 
 
 def control_socket(environ: Mapping[str, str] = os.environ) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,13 @@ import time
 import pytest
 
 from robot.cli.search_job import interruptible
-from robot.cli.surroundings import interrupted_by
+from robot.cli.surroundings import (
+    PATIENCE_S,
+    Interrupts,
+    ending_once,
+    interrupted_by,
+    run_async,
+)
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
@@ -70,6 +77,92 @@ def test_a_terminated_solve_ends_with_code_4() -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["length"] == 2
         process.terminate()
+        _, err = process.communicate()
+    assert (process.returncode, err.strip()) == (4, "cubist: stopped")
+
+
+def test_only_the_first_interrupt_counts_until_patience_is_over() -> None:
+    now = [100.0]
+    interrupts = Interrupts(lambda: now[0])
+    assert interrupts.counts()
+    assert not interrupts.counts()
+    now[0] += PATIENCE_S - 0.1
+    assert not interrupts.counts()
+    now[0] += 0.2
+    assert interrupts.counts()
+    assert not interrupts.counts()
+
+
+def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = []
+    try:
+        with pytest.raises(KeyboardInterrupt), ending_once():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                signal.raise_signal(signal.SIGINT)
+                ended.append(True)
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [True]
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
+def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    ended = []
+
+    async def work() -> str:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(0 if ignored else 600)
+            return "undisturbed"
+        finally:
+            for _ in range(3):
+                signal.raise_signal(signal.SIGINT)
+                await asyncio.sleep(0)
+            ended.append(True)
+
+    try:
+        if ignored:
+            assert run_async(work()) == "undisturbed"
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                run_async(work())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [True]
+
+
+def test_an_error_of_what_is_awaited_is_raised() -> None:
+    async def fail() -> None:
+        raise ValueError("as it is")
+
+    with pytest.raises(ValueError, match="as it is"):
+        run_async(fail())
+
+
+def test_a_search_that_is_interrupted_again_and_again_says_so_once() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        pytest.skip("this run was started to ignore interrupts, as would the command be")
+    process = subprocess.Popen(
+        [*CUBIST, "solve", "-", "--json", "--time-limit", "600", "--target", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n" + "U" * 54 + "\n" + "R U F" * 5 + "\n")
+        process.stdin.flush()
+        assert "error" in json.loads(process.stdout.readline())
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.005)
         _, err = process.communicate()
     assert (process.returncode, err.strip()) == (4, "cubist: stopped")
 

@@ -30,6 +30,14 @@ class DemoRun:
     process: subprocess.Popen[str]
     folder: Path
 
+    def ended_within(self, seconds: float) -> bool:
+        """Whether the demo ends in this time."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def finish(self) -> tuple[int, dict[str, Any] | None, str]:
         """Exit code, last line of the output as JSON (None: nothing printed), and the log."""
         output, log = self.process.communicate(timeout=LIMIT_S)

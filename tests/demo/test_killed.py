@@ -97,6 +97,23 @@ def test_a_person_stops_it(start_demo: StartDemo, demo_folder: Path, number: int
     assert list(demo_folder.iterdir()) == []
 
 
+def test_a_person_who_presses_again_and_again_does_not_disturb_the_end(
+    start_demo: StartDemo, demo_folder: Path
+) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        pytest.skip("this run was started to ignore interrupts, as would the demo be")
+    run = start_demo("--speed", "2")
+    cast = Cast(run)
+    for _ in range(200):
+        run.process.send_signal(signal.SIGINT)
+        if run.ended_within(0.02):
+            break
+    code, _, log = run.finish()
+    assert (code, log.strip()) == (ExitCode.STOPPED, "cubist: stopped")
+    cast.wait()
+    assert list(demo_folder.iterdir()) == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("victim", PROCESSES)
 @pytest.mark.parametrize("after_s", [0.05 * 1.5**step for step in range(14)])
