@@ -113,7 +113,8 @@ async def _reconnect(job: Job, robot: Robot) -> None:
 async def _turn_until_solved(job: Job, robot: Robot, reading: Reading, state: Any) -> Outcome:
     """Think, turn, look again; what is then found unsolved is solved on from there."""
     if reading.is_solved:
-        return Outcome.ALREADY_SOLVED
+        # An earlier attempt may have turned to the end before something else went wrong.
+        return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
     for attempt in range(robot.policy.solve_retries + 1):
         if attempt:
             _note_recovery(job, UNSOLVED)

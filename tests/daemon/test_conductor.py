@@ -105,6 +105,15 @@ async def test_a_jam_is_homed_looked_at_and_solved_again(conductor: Conductor, f
     assert record.recoveries == ["homed and started over after a fault: the table is jammed"]
 
 
+async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved(
+    conductor: Conductor, fake: Any
+) -> None:
+    fake.hands.faults = [None] * 6 + [jam()]
+    fake.mind.readings = ["scrambled", "solved"]
+    record = await run(conductor)
+    assert (record.outcome, record.attempts, fake.mind.plans) == ("solved", 2, 1)
+
+
 async def test_a_jam_that_stays_is_a_fault_with_a_remedy(conductor: Conductor, fake: Any) -> None:
     fake.hands.faults = [jam(), jam()]
     record = await run(conductor)
