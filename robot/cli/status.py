@@ -50,8 +50,9 @@ def tell_status(now: Mapping[str, Any]) -> None:
     click.echo(f"  {now['robot']}, {homed}cubistd {now['version']} (process {now['process']})")
     if now["job"]:
         job = now["job"]
-        done = "" if job["progress"] is None else f", {job['progress']:.0%} done"
-        click.echo(f"  run {job['run']}: {job['step']}{done} ({job['elapsed_s']:.0f} s)")
+        click.echo(f"  run {job['run']}: {job['step']}{_how_far(job)} ({job['elapsed_s']:.0f} s)")
+    elif (preparation := now.get("preparation")) is not None:
+        click.echo(f"  {preparation['step']}{_how_far(preparation)}")
     if now["fault"]:
         click.echo(f"  {now['fault']['cause']}")
         click.echo(f"  What to do: {now['fault']['remedy'] or 'see the journal (`cubist logs`)'}")
@@ -60,6 +61,14 @@ def tell_status(now: Mapping[str, Any]) -> None:
     if now["last_run"]:
         last = now["last_run"]
         click.echo(f"  last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s")
+
+
+def _how_far(work: Mapping[str, Any]) -> str:
+    """``, 42% done, 3 s left`` as far as that is known."""
+    done, left = work["progress"], work.get("remaining_s")
+    words = [] if done is None else [f"{done:.0%} done"]
+    words += [] if left is None else [f"{left:.0f} s left"]
+    return "".join(f", {word}" for word in words)
 
 
 def _tell_event(event: Mapping[str, Any], as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from robot.daemon import solving
 from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.journal import complaint, ending
-from robot.daemon.models import Event, JobStatus, StartRequest, Status
+from robot.daemon.models import Event, JobStatus, Preparation, StartRequest, Status
 from robot.daemon.ports import Mind, MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
 from robot.daemon.traffic import complaints
@@ -21,6 +22,7 @@ from robot.outcomes import OUTCOMES, Outcome
 from robot.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.storage import StorageError
 from solver.errors import CubistError
+from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
 
@@ -54,6 +56,9 @@ class Conductor:
         self._task: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
+        self.preparation: Preparation | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._unwanted = threading.Event()
 
     async def open(self) -> None:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
@@ -64,6 +69,32 @@ class Conductor:
         self._last = latest[0] if latest else None
         await self._connect()
 
+    def prepare(self) -> None:
+        """Begin to make the tables of the search ready, so that no solve has to wait for them."""
+        self.preparation = Preparation(step="loading the tables of the search")
+        self._preparing = asyncio.create_task(self._prepare())
+
+    async def _prepare(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def hear(progress: Progress) -> None:
+            loop.call_soon_threadsafe(self._set_preparation, progress)
+
+        try:
+            await asyncio.to_thread(self.robot.mind.prepare, self._unwanted, hear)
+        except CubistError as error:
+            if not self._unwanted.is_set():
+                log.warning("the tables of the search are not ready: %s", error)
+        finally:
+            self.preparation = None
+
+    def _set_preparation(self, progress: Progress) -> None:
+        if self.preparation is None or self.preparation.step != progress.text:
+            log.info("%s", progress.text)
+        self.preparation = Preparation(
+            step=progress.text, progress=progress.done, remaining_s=progress.remaining_s
+        )
+
     def status(self) -> Status:
         """What the robot is doing."""
         return Status(
@@ -72,6 +103,7 @@ class Conductor:
             robot=self.robot.name,
             homed=self._homed,
             job=self._job_status(),
+            preparation=self.preparation,
             fault=self._fault or self._panel_fault,
             last_run=self._last,
             link=self.robot.hands.traffic(),
@@ -155,7 +187,10 @@ class Conductor:
 
     async def close(self) -> None:
         """Stop safely and give everything back. Idempotent."""
+        self._unwanted.set()
         await self.stop()
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
         self.events.close()
         await self._let_go()
 
@@ -304,6 +339,7 @@ class Conductor:
             step=job.step,
             elapsed_s=round(job.elapsed_s, 3),
             progress=job.progress,
+            remaining_s=job.remaining_s,
         )
 
 

@@ -14,6 +14,7 @@ from robot.daemon.states import State
 from robot.daemon.traffic import complaints
 from robot.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
 from robot.storage import StorageError
+from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
 
@@ -47,6 +48,8 @@ class Job:
         self.cancel = threading.Event()
         self.step = "starting"
         self.progress: float | None = None
+        self.remaining_s: float | None = None
+        self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
         self._report = report
         self._progressed = progressed
@@ -69,9 +72,29 @@ class Job:
     def enter(self, state: State, step: str) -> None:
         """Say what is done next; raises ``RunStopped`` when the job is to stop."""
         self.check()
+        self._note(state, step)
+
+    def _note(self, state: State, step: str) -> None:
         self.step, self.progress, self._told = step, None, 0.0
+        self.remaining_s = None
         self.record.events.append(RunEvent(at_s=round(self.elapsed_s, 3), text=step))
         self._report(state, step)
+
+    def hear(self, progress: Progress) -> None:
+        """Say that the search waits for tables, and how far they are; from any thread."""
+        if progress.making:
+            self._loop.call_soon_threadsafe(self._hear, progress)
+
+    def _hear(self, progress: Progress) -> None:
+        if progress.done == 1.0:
+            if self._interrupted is not None:
+                self._note(State.SOLVING, self._interrupted)
+            self._interrupted = None
+            return
+        if progress.text != self.step:
+            self._interrupted = self._interrupted or self.step
+            self._note(State.SOLVING, progress.text)
+        self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:
         """Raise ``RunStopped`` when the job is to stop."""

@@ -69,6 +69,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(conductor.close)
         await conductor.open()
+        conductor.prepare()
         await _open_panel(stack, conductor, profile, options)
         maintenance = Maintenance(conductor, profile, values, make)
         app = make_app(conductor, maintenance, release)
@@ -127,7 +128,8 @@ def _summary(conductor: Conductor) -> str:
     status = conductor.status()
     if status.fault is not None:
         return f"{status.state}: {status.fault.cause}"
-    return f"{status.state}: {status.job.step}" if status.job else str(status.state)
+    under_way = status.job or status.preparation
+    return f"{status.state}: {under_way.step}" if under_way else str(status.state)
 
 
 def _make_directories(options: Options) -> None:

@@ -37,6 +37,15 @@ class JobStatus(Document):
     step: str
     elapsed_s: float
     progress: float | None = Field(default=None, ge=0, le=1)
+    remaining_s: float | None = None
+
+
+class Preparation(Document):
+    """What the daemon makes ready for the first solve; ``step`` says what it is, in words."""
+
+    step: str
+    progress: float | None = Field(default=None, ge=0, le=1)
+    remaining_s: float | None = None
 
 
 class Status(Document):
@@ -47,6 +56,7 @@ class Status(Document):
     robot: str
     homed: bool
     job: JobStatus | None = None
+    preparation: Preparation | None = None
     fault: FaultRecord | None = None
     last_run: RunRecord | None = None
     link: LinkRecord = LinkRecord()

@@ -16,6 +16,7 @@ from robot.runs import FaultRecord, LinkRecord
 from robot.schedule import Schedule
 from robot.settings.profile import RobotProfile
 from solver.errors import CubistError
+from solver.solution import Progress
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,9 @@ class Eyes(Protocol):
         """Give the cameras back. Idempotent."""
 
 
+Hear = Callable[[Progress], None]
+
+
 class Mind(Protocol):
     """Reading and planning."""
 
@@ -177,8 +181,19 @@ class Mind(Protocol):
     def know(self, facelets: str) -> Reading:
         """A cube told by a person; raises :class:`BadOrder`."""
 
-    def plan(self, cube: Any, state: Any | None, cancel: threading.Event) -> MotionPlan:
-        """The soonest way to solve ``cube`` held in this state, in the time the profile allows."""
+    def prepare(self, cancel: threading.Event, progress: Hear) -> None:
+        """Make the tables that plans need, where they are not there; ``progress`` hears of it.
+
+        Raises SearchFailed when ``cancel`` is set meanwhile.
+        """
+
+    def plan(
+        self, cube: Any, state: Any | None, cancel: threading.Event, progress: Hear
+    ) -> MotionPlan:
+        """The soonest way to solve ``cube`` held in this state, in the time the profile allows.
+
+        ``progress`` hears, on any thread, how far tables are that have to be made first.
+        """
 
     def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
         """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""
@@ -189,7 +204,7 @@ class Mind(Protocol):
     def scrambled(self, moves: str | None) -> Any:
         """The solved cube after these moves, or random ones; raises :class:`BadOrder`."""
 
-    def scramble(self, cube: Any, state: Any | None) -> MotionPlan:
+    def scramble(self, cube: Any, state: Any | None, progress: Hear) -> MotionPlan:
         """A way to do to a cube what makes the solved one ``cube``."""
 
 

@@ -48,7 +48,7 @@ async def scramble(job: Job, robot: Robot, cube: Any) -> Outcome:
     """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, robot)
     job.enter(State.SOLVING, "planning the scramble")
-    plan = await job.do("plan", robot.mind.scramble, cube, None)
+    plan = await job.do("plan", robot.mind.scramble, cube, None, job.hear)
     note(job, [plan])
     await perform(job, robot, plan)
     return Outcome.DONE
@@ -235,7 +235,7 @@ async def _is_known(job: Job, robot: Robot, looks: Sequence[Look]) -> bool:
 
 async def _think(job: Job, robot: Robot, reading: Reading, state: Any) -> MotionPlan:
     job.enter(State.SOLVING, "searching the soonest way")
-    plan = await job.do("search", robot.mind.plan, reading.cube, state, job.cancel)
+    plan = await job.do("search", robot.mind.plan, reading.cube, state, job.cancel, job.hear)
     note(job, [plan])
     await job.save()
     return plan

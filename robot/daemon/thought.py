@@ -16,6 +16,7 @@ from robot.colours import stored_colours
 from robot.daemon.explaining import explanation
 from robot.daemon.ports import (
     BadOrder,
+    Hear,
     Look,
     MotionFault,
     MotionPlan,
@@ -36,6 +37,7 @@ from robot.planner import (
     Watch,
     plan_scan,
     plan_solve,
+    prepare,
     split_at,
     turned,
     where_to_cut_us,
@@ -121,8 +123,17 @@ class Thought:
         detail = {"facelets": facelets, "told": True}
         return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
 
+    def prepare(self, cancel: threading.Event, progress: Hear) -> None:
+        """See :meth:`robot.daemon.ports.Mind.prepare`."""
+        with _mirrored(cancel) as flag:
+            prepare(self._mechanism, flag, progress)
+
     def plan(
-        self, cube: Cube | PocketCube, state: State | None, cancel: threading.Event
+        self,
+        cube: Cube | PocketCube,
+        state: State | None,
+        cancel: threading.Event,
+        progress: Hear,
     ) -> MotionPlan:
         """See :meth:`robot.daemon.ports.Mind.plan`."""
         with _mirrored(cancel) as flag, self._watch(flag) as watch:
@@ -135,6 +146,7 @@ class Thought:
                     threads=self._policy.search_threads,
                     cancel=flag,
                     on_better=watch.better if watch else None,
+                    progress=progress,
                 )
             except CubistError:
                 if cancel.is_set():
@@ -188,9 +200,9 @@ class Thought:
         except CubistError as error:
             raise BadOrder(f"moves: {error}") from error
 
-    def scramble(self, cube: Cube | PocketCube, state: State | None) -> MotionPlan:
+    def scramble(self, cube: Cube | PocketCube, state: State | None, progress: Hear) -> MotionPlan:
         """See :meth:`robot.daemon.ports.Mind.scramble`: what solves the inverse performs it."""
-        return self.plan(cube.inverse, state, threading.Event())
+        return self.plan(cube.inverse, state, threading.Event(), progress)
 
 
 def _slipped(what: str) -> MotionFault:

@@ -109,9 +109,14 @@ def _now(progress: DemoProgress) -> RenderableType:
     if progress.fraction is not None:
         bar = ProgressBar(total=1.0, completed=progress.fraction, width=_BAR_WIDTH)
         row = Table.grid(padding=(0, 1))
-        row.add_row(bar, Text(f"{100 * progress.fraction:.0f} %", style="dim"))
+        row.add_row(bar, Text(f"{100 * progress.fraction:.0f} %{_left(progress)}", style="dim"))
         lines.append(row)
     return Group(*lines)
+
+
+def _left(progress: DemoProgress) -> str:
+    """How much longer it takes, in real time, where that is known."""
+    return "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
 
 
 def _under_way(progress: DemoProgress, plan_us: float) -> str:

@@ -19,29 +19,42 @@ STAGES: tuple[tuple[State, str], ...] = (
 """The daemon's working states in the order of a solve, in the words shown."""
 
 
+PREPARING = "prepare"
+"""The stage before them: processes start, and tables are made where there are none."""
+
+
 @dataclass
 class Stage:
-    """One stage: when it began and what it took so far in seconds, None before it began."""
+    """One stage: when it began and what it took so far in seconds, None before it began.
 
-    state: State
+    ``state`` is None for what comes before the daemon works on a job.
+    """
+
+    state: State | None
     title: str
     began_s: float | None = None
     took_s: float | None = None
+
+
+def _all_stages() -> list[Stage]:
+    return [Stage(None, PREPARING), *(Stage(state, title) for state, title in STAGES)]
 
 
 @dataclass
 class DemoProgress:
     """What is known of the demo right now.
 
-    ``clock_s`` is the simulated robot's clock; stages are timed by it, but for thinking, which
-    takes real time whatever the robot's speed. ``operations`` are those of the plan.
+    ``clock_s`` is the simulated robot's clock; stages are timed by it, but for preparing
+    and thinking, which take real time whatever the robot's speed. ``operations`` are those of the
+    plan.
     """
 
     title: str
-    stages: list[Stage] = field(default_factory=lambda: [Stage(s, t) for s, t in STAGES])
+    stages: list[Stage] = field(default_factory=_all_stages)
     state: State | None = None
     step: str = "starting"
     fraction: float | None = None
+    remaining_s: float | None = None
     facelets: str = ""
     moves: str = ""
     operations: Sequence[Mapping[str, Any]] = ()
@@ -50,6 +63,10 @@ class DemoProgress:
     edges: int = 0
     violations: int = 0
     real_clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        """The first stage has begun."""
+        self.stages[0].began_s = self._clock(self.stages[0])
 
     def enter(self, state: State) -> None:
         """The daemon entered a state: the stage before it is over."""
@@ -81,7 +98,7 @@ class DemoProgress:
         return self.fraction * self.planned_us
 
     def _clock(self, stage: Stage) -> float:
-        return self.real_clock() if stage.state is State.SOLVING else self.clock_s
+        return self.real_clock() if stage.state in {None, State.SOLVING} else self.clock_s
 
 
 class Display(Protocol):

@@ -23,7 +23,7 @@ import numpy as np
 from robot.daemon.conductor import Conductor
 from robot.daemon.hands import LinkHands
 from robot.daemon.models import StartRequest
-from robot.daemon.ports import Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
+from robot.daemon.ports import Hear, Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
 from robot.daemon.sight import as_cube_face, small_and_grey
 from robot.daemon.states import State
 from robot.daemon.thought import Thought, motion_plan
@@ -251,7 +251,11 @@ class FirstThought(Thought):
         """See :meth:`robot.daemon.ports.Mind.recognise`."""
 
     def plan(
-        self, cube: Cube | PocketCube, state: MechanismState | None, cancel: threading.Event
+        self,
+        cube: Cube | PocketCube,
+        state: MechanismState | None,
+        cancel: threading.Event,
+        progress: Hear,
     ) -> MotionPlan:
         """See :meth:`robot.daemon.ports.Mind.plan`."""
         del cancel
@@ -264,6 +268,7 @@ class FirstThought(Thought):
             threads=1,
             cancel=found,
             on_better=lambda *_: found.set(),
+            progress=progress,
         )
         return motion_plan(plan)
 

@@ -157,6 +157,7 @@ class Demo:
         if status.state is not State.IDLE:
             text = status.fault.cause if status.fault else f"it is {status.state}"
             raise DemoFault(f"the daemon is not ready: {text}")
+        await self._prepared(daemon)
         async with daemon.events() as events:
             listener = asyncio.create_task(self._listen(events, daemon, stage.mischiefs))
             try:
@@ -164,6 +165,15 @@ class Demo:
                 return self._verdict(await self._finished_run(daemon))
             finally:
                 listener.cancel()
+
+    async def _prepared(self, daemon: DaemonView) -> None:
+        """Wait until the daemon has its tables: a first demo makes them."""
+        while (preparation := (await daemon.status()).preparation) is not None:
+            self._progress.step = preparation.step
+            self._progress.fraction = preparation.progress
+            self._progress.remaining_s = preparation.remaining_s
+            await asyncio.sleep(REFRESH_S)
+        self._progress.fraction = self._progress.remaining_s = None
 
     async def _press_start(self, daemon: DaemonView) -> None:
         """Press until something happens: a computer too busy may miss a press, as people know."""
@@ -198,6 +208,7 @@ class Demo:
         while True:
             status = await daemon.status()
             self._progress.fraction = status.job.progress if status.job else None
+            self._progress.remaining_s = status.job.remaining_s if status.job else None
             if status.job is None and status.last_run is not None:
                 return await daemon.run(status.last_run.id)
             await asyncio.sleep(REFRESH_S)

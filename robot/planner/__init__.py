@@ -6,7 +6,7 @@ from robot.planner.looks import CannotSee, Look
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
 from robot.planner.scan import ScanPlan, ScanStep, plan_scan
-from robot.planner.solving import cost_model, plan_composites, plan_solve
+from robot.planner.solving import cost_model, plan_composites, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
 from robot.planner.tail import improve_tail, join, split_at, turned, where_to_cut_us
 
@@ -28,6 +28,7 @@ __all__ = [
     "plan_composites",
     "plan_scan",
     "plan_solve",
+    "prepare",
     "split_at",
     "turned",
     "where_to_cut_us",

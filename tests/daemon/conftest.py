@@ -7,7 +7,7 @@ import json
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.ports import (
     BadOrder,
+    Hear,
     Look,
     MotionPlan,
     Parts,
@@ -34,6 +35,7 @@ from robot.daemon.server import make_app, serving
 from robot.runs import LinkRecord, RunStore
 from robot.schedule import Schedule
 from robot.settings import RobotProfile, load_profile
+from solver.solution import Progress
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -152,6 +154,8 @@ class FakeMind:
     odd: list[Exception] = field(default_factory=list)
     cuts: list[Parts] = field(default_factory=list)
     better: MotionPlan | None = None
+    tables: list[Progress] = field(default_factory=list)
+    tables_done: threading.Event = field(default_factory=threading.Event)
     toured_from: list[Any] = field(default_factory=list)
     planned_from: list[Any] = field(default_factory=list)
 
@@ -180,7 +184,18 @@ class FakeMind:
     def know(self, facelets: str) -> Reading:
         return Reading(facelets, facelets, True, False, (), {})
 
-    def plan(self, cube: Any, state: Any, cancel: threading.Event) -> MotionPlan:
+    def prepare(self, cancel: threading.Event, progress: Hear) -> None:
+        for report in self.tables:
+            progress(report)
+        if self.tables:
+            assert self.tables_done.wait(LIMIT_S)
+
+    def plan(self, cube: Any, state: Any, cancel: threading.Event, progress: Hear) -> MotionPlan:
+        for report in self.tables:
+            progress(report)
+        if self.tables:
+            assert self.tables_done.wait(LIMIT_S)
+            progress(replace(self.tables[-1], done=1.0))
         self.plans += 1
         self.planned_from.append(state)
         return MotionPlan("R U", 1000, MOTION, [TURN], "after the plan")
@@ -197,7 +212,7 @@ class FakeMind:
             raise BadOrder("moves: 'Q' is no move")
         return moves or "F"
 
-    def scramble(self, cube: Any, state: Any) -> MotionPlan:
+    def scramble(self, cube: Any, state: Any, progress: Hear) -> MotionPlan:
         return MotionPlan(cube, 1000, MOTION, [], "after the scramble")
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from robot.cli.status import tell_status
 from robot.daemon.conductor import Conductor
 from robot.daemon.models import StartRequest
 from robot.daemon.ports import MotionFault, NotReadable, Policy
 from robot.daemon.states import Refused, State
 from robot.runs import LinkRecord, RunRecord
+from solver.solution import Progress
 
 SOLVE = StartRequest()
 Wait = Callable[[threading.Event], Any]
@@ -382,3 +385,42 @@ async def test_a_drawing_that_does_not_fit_costs_no_outcome(
     outcome = order.index("solved")
     assert order[outcome - 1] == "prune"
     assert "reading.png" not in order[:outcome]
+
+
+MAKING = Progress("making tables in /folder", 0.25, making=True, remaining_s=3.0)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_search_that_waits_for_tables_says_so(conductor: Conductor, fake: Any) -> None:
+    fake.mind.tables = [replace(MAKING, done=0.0, remaining_s=None), MAKING]
+    run_id = await conductor.start(SOLVE)
+    await until(lambda: bool((job := conductor.status().job) and job.progress == 0.25))
+    status = conductor.status()
+    assert status.job is not None
+    assert (status.state, status.job.step) == ("solving", "making tables in /folder")
+    assert status.job.remaining_s == 3.0
+    fake.mind.tables_done.set()
+    await conductor.finished()
+    steps = [event.text for event in (await conductor.run_record(run_id)).events]
+    search = "searching the soonest way"
+    at = steps.index(search)
+    assert steps[at : at + 3] == [search, "making tables in /folder", search]
+
+
+async def test_tables_are_made_at_the_start_and_the_status_names_them(
+    conductor: Conductor, fake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.mind.tables = [MAKING]
+    conductor.prepare()
+    assert conductor.status().preparation is not None
+    await until(lambda: bool((one := conductor.status().preparation) and one.progress))
+    tell_status(conductor.status().model_dump(mode="json"))
+    assert "  making tables in /folder, 25% done, 3 s left\n" in capsys.readouterr().out
+    assert conductor.state is State.IDLE
+    fake.mind.tables_done.set()
+    await until(lambda: conductor.status().preparation is None)

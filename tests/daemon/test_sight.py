@@ -103,7 +103,7 @@ def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then(thought: Thought
     reading = thought.read(looks[:5])
     assert (reading.facelets, reading.confident) == (cube.facelets(), True)
     view = thought.tour(None, None).views[4]
-    plan = thought.plan(reading.cube, view.state, threading.Event())
+    plan = thought.plan(reading.cube, view.state, threading.Event(), lambda _: None)
     assert plan.source.start == view.state
     assert view.state.orientation == view.step.orientation
 

@@ -121,7 +121,7 @@ def test_a_short_plan_is_left_alone() -> None:
     profile = load_profile("cubotino")
     thought = Thought(profile, build_mechanism(profile))
     cube = Cube.solved().apply("R")
-    plan = thought.plan(cube, None, threading.Event())
+    plan = thought.plan(cube, None, threading.Event(), lambda _: None)
     assert thought.split(cube, plan) is None
 
 
@@ -129,5 +129,6 @@ def test_thinking_ends_when_it_no_longer_pays() -> None:
     text = load_profile("four-arm")
     patient = text.model_copy(update={"policy": PolicySettings(search_s=30.0)})
     thought = Thought(patient, build_mechanism(patient))
-    plan = thought.plan(Cube.random(np.random.default_rng(3)), None, threading.Event())
+    cube = Cube.random(np.random.default_rng(3))
+    plan = thought.plan(cube, None, threading.Event(), lambda _: None)
     assert plan.source.search_s < 10.0

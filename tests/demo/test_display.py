@@ -163,6 +163,24 @@ def test_stages_are_timed_by_the_robots_clock() -> None:
     assert progress.took_s(State.TURNING) == 0.0
 
 
+def test_the_making_of_tables_is_a_stage_in_real_time() -> None:
+    real = [10.0]
+    progress = DemoProgress("demo", real_clock=lambda: real[-1])
+    progress.step = "making tables in /folder"
+    progress.fraction, progress.remaining_s = 0.25, 6.0
+    real.append(12.5)
+    stream = Terminal()
+    display = display_for(stream)
+    display.show(progress)
+    display.close()
+    text = Text.from_ansi(stream.getvalue()).plain
+    for word in ("● prepare", "2.50 s", "making tables in /folder", "25 %, 6 s left"):
+        assert word in text
+    progress.enter(State.HOMING)
+    real.append(99.0)
+    assert progress.spent_s(progress.stages[0]) == 2.5
+
+
 def test_plain_lines_where_there_is_no_terminal() -> None:
     stream = io.StringIO()
     display = display_for(stream)
