@@ -45,6 +45,21 @@ def _moves_of(composites: Iterable[int]) -> Iterator[str]:
                 yield face + ("", "", "2", "'")[q]
 
 
+def merged_moves(moves: Iterable[str]) -> tuple[str, ...]:
+    """Turns of faces with those of one axis that follow each other made one: ``D D`` is ``D2``."""
+    groups: list[tuple[int, list[int]]] = []
+    for move in moves:
+        axis = next(number for number, faces in enumerate(AXES) if move[0] in faces)
+        if not groups or groups[-1][0] != axis:
+            groups.append((axis, [0, 0]))
+        quarters = groups[-1][1]
+        face = AXES[axis].index(move[0])
+        quarters[face] = (quarters[face] + {"": 1, "2": 2, "'": 3}[move[1:]]) % 4
+        if not any(quarters):
+            groups.pop()
+    return moves_of(composite_index(axis, *quarters) for axis, quarters in groups)
+
+
 @dataclass(frozen=True, eq=False)
 class TurnCosts:
     """Min-plus matrices of a mechanism whose equivalent states have been merged.

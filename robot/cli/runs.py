@@ -127,7 +127,7 @@ def _show(record: RunRecord) -> None:
     if record.link.sent:
         console.print(_link_line(record.link))
     for text in (*record.recoveries, *record.warnings):
-        console.print(text, style="yellow", markup=False)
+        console.print(f"On the way: {text}", style="yellow", markup=False)
     if record.photos:
         console.print(_picture_line(record), markup=False)
     for event in record.events:

@@ -15,6 +15,7 @@ from typing import Any
 from robot.daemon.job import Job
 from robot.daemon.ports import MotionPlan, Parts, Robot
 from robot.daemon.states import State
+from solver.cost import merged_moves
 
 ENOUGH = 0.85
 """Part of the head after which the search for a sooner rest ends."""
@@ -45,8 +46,12 @@ async def perform(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None = N
 
 
 def note(job: Job, parts: Sequence[MotionPlan]) -> None:
-    """Put into the record what is performed: these plans, one after the other."""
-    job.record.moves = " ".join(part.moves for part in parts if part.moves)
+    """Put into the record what is performed: these plans, one after the other.
+
+    A turn that a cut went through the middle of is one move, as it was in the whole plan.
+    """
+    moves = [move for part in parts for move in part.moves.split()]
+    job.record.moves = " ".join(merged_moves(moves))
     job.record.planned_us = sum(part.duration_us for part in parts)
     job.record.operations = list(_operations(parts))
 
@@ -54,7 +59,8 @@ def note(job: Job, parts: Sequence[MotionPlan]) -> None:
 def _turning(job: Job) -> str:
     """The step, in the record's own figures."""
     seconds = (job.record.planned_us or 0) / 1e6
-    return f"turning: {job.record.move_count} moves in {seconds:.1f} s"
+    moves = "1 move" if job.record.move_count == 1 else f"{job.record.move_count} moves"
+    return f"turning: {moves} in {seconds:.1f} s"
 
 
 def _operations(parts: Sequence[MotionPlan]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from robot.runs import RunRecord
 from robot.schedule import MotionProfile, Schedule
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
-from solver.cost import composite_index
+from solver.cost import composite_index, merged_moves
 from solver.cube import Cube
 
 TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 10}
@@ -70,6 +70,30 @@ async def test_without_one_the_plan_goes_on_as_it_was(conductor: Conductor, impr
     record = await solved(conductor)
     assert (record.moves, record.executed_us) == ("R U F", 1000)
     assert improving.mind.toured_from[-1] == "old end"
+
+
+async def test_a_turn_cut_in_two_stays_one_move(conductor: Conductor, improving: Any) -> None:
+    """As many moves at the end as were told when the robot began to turn."""
+    improving.mind.cuts = [Parts(part("R D", 600, "middle"), part("D F", 400, "end"), "between")]
+    record = await solved(conductor)
+    assert (record.moves, record.move_count, record.executed_us) == ("R D2 F", 3, 1000)
+
+
+@pytest.mark.parametrize(
+    ("moves", "merged"),
+    [
+        ("", ""),
+        ("R U2 F'", "R U2 F'"),
+        ("D D", "D2"),
+        ("D U D2", "U D'"),
+        ("L R' R L'", ""),
+        ("F R R' F", "F2"),
+        ("R R2 R", ""),
+    ],
+)
+def test_turns_of_one_axis_are_merged(moves: str, merged: str) -> None:
+    assert " ".join(merged_moves(moves.split())) == merged
+    assert Cube.solved().apply(moves) == Cube.solved().apply(merged)
 
 
 async def test_it_is_off_unless_wanted(conductor: Conductor, improving: Any) -> None:
