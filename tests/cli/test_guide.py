@@ -17,9 +17,13 @@ from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.picture import Picture
 from robot.cli.guide.positions import JogScreen, PositionsScreen
 from robot.cli.guide.session import CalibrationSession
+from robot.cli.guide.steppers import _of_motor
+from robot.cli.guide.travel import TravelScreen
+from robot.cli.ramp import steppers_of
 from robot.cli.terminal_picture import Image
 from robot.daemon.client import BadRequest, RequestRefused
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
@@ -354,6 +358,41 @@ async def test_travel_is_measured_or_set_by_eye(
     assert rows[0]["ms"] == (340 if seen else 790)
     assert rows[0]["held_ms"] == pytest.approx(rows[0]["ms"] * 800 / 700, abs=0.1)
     assert [row["ms"] for row in rows[1:]] == [700, 1470]
+
+
+def every_screen(robot: RobotProfile, session: CalibrationSession) -> Iterator[Any]:
+    yield from (make() for _, make in STEPS.values())
+    yield from (JogScreen(position) for position in session.positions())
+    for name in steppers_of(robot):
+        yield from (make() for _, _, make in _of_motor(robot, name))
+    for name, servo in robot.actuators.items():
+        if isinstance(servo, Servo):
+            yield from (TravelScreen(robot, name, at) for at in range(len(servo.travel)))
+
+
+@pytest.mark.parametrize("name", ["cubotino", "mindcuber", "two-arm-2x2x2"])
+async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name: str) -> None:
+    robot = load_profile(name)
+    client.robot = name
+    session = CalibrationSession(client, robot)  # type: ignore[arg-type]
+    app = CalibrationApp(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for screen in every_screen(robot, session):
+            if screen.name_of_step in STEPS:
+                screen.place_of_step = "step 7 of 7: "
+            app.push_screen(screen)
+            await settled(pilot)
+            lines = ["".join(part.text for part in line) for line in drawn(app)]
+            assert f"{app.title} — {screen.sub_title}" in lines[0]
+            keys = [one.binding for one in screen.active_bindings.values() if one.binding.show]
+            assert [key.description for key in keys if key.description not in lines[-1]] == []
+            assert "^q Quit" in lines[-1]
+            await app.pop_screen()
+
+
+def drawn(app: CalibrationApp) -> Any:
+    return app.screen._compositor.render_strips()
 
 
 @pytest.mark.parametrize(

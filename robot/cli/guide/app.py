@@ -55,7 +55,7 @@ class CalibrationApp(App[int]):
     DataTable { height: 1fr; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", "Leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", "Quit")]
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(
@@ -63,7 +63,7 @@ class CalibrationApp(App[int]):
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
         self.session = session
-        self.title = f"Calibrating {session.profile.title}"
+        self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
         self._steps = steps_of(session.profile)
         self._first = list(first)
         self._with_menu = not first
@@ -80,7 +80,7 @@ class CalibrationApp(App[int]):
         options += [Option(title, id=name) for name, (title, _) in self._steps.items()]
         yield OptionList(*options)
         yield Static("", id="message")
-        yield Footer()
+        yield Footer(compact=True)
 
     def on_mount(self) -> None:
         """Begin with the first of the screens asked for."""

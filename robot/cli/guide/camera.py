@@ -30,9 +30,9 @@ class CameraScreen(StepScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "keep", "Keep"),
-        Binding("f", "find", "Find face"),
+        Binding("f", "find", "Find"),
         Binding("tab", "corner", "Corner", priority=True),
-        Binding("up", "shift(0,-1)", "Move", key_display="↑↓←→"),
+        Binding("up", "shift(0,-1)", "Move", key_display="←→"),
         Binding("down", "shift(0,1)", show=False),
         Binding("left", "shift(-1,0)", show=False),
         Binding("right", "shift(1,0)", show=False),

@@ -64,7 +64,7 @@ class ColoursScreen(MeasureScreen):
     """Learns the colours of the cube."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "solved", "Measure a solved cube"),
+        Binding("s", "solved", "Solved cube"),
     ]
 
     name_of_step = "colours"

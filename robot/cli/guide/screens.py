@@ -49,7 +49,7 @@ class StepScreen(Screen[bool]):
         yield Static(self.help_text, id="help")
         yield from self.contents()
         yield Static("", id="message")
-        yield Footer()
+        yield Footer(compact=True)
 
     def contents(self) -> Iterator[Widget]:
         """The step's own widgets."""

@@ -170,8 +170,8 @@ class RampScreen(MotorScreen):
     """How fast it may be."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "good", "It is where it was"),
-        Binding("x", "lost", "It is not"),
+        Binding("y", "good", "Yes"),
+        Binding("x", "lost", "No"),
     ]
 
     help_text = (
