@@ -124,9 +124,12 @@ class Thought:
         return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
 
     def prepare(self, cancel: threading.Event, progress: Hear) -> None:
-        """See :meth:`robot.daemon.ports.Mind.prepare`."""
-        with _mirrored(cancel) as flag:
-            prepare(self._mechanism, flag, progress)
+        """See :meth:`robot.daemon.ports.Mind.prepare`.
+
+        The threads that make tables take what the link and the cameras leave of the processor.
+        """
+        with _mirrored(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
+            pool.submit(prepare, self._mechanism, flag, progress).result()
 
     def plan(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -12,7 +13,7 @@ from robot.daemon.conductor import Conductor
 from robot.daemon.models import StartRequest
 from robot.daemon.ports import MotionFault, MotionPlan, Parts, Policy
 from robot.daemon.states import State
-from robot.daemon.thought import Thought, motion_plan
+from robot.daemon.thought import NICENESS, Thought, motion_plan
 from robot.planner import build_mechanism, plan_composites
 from robot.runs import RunRecord
 from robot.schedule import MotionProfile, Schedule
@@ -156,3 +157,15 @@ def test_thinking_ends_when_it_no_longer_pays() -> None:
     cube = Cube.random(np.random.default_rng(3))
     plan = thought.plan(cube, None, threading.Event(), lambda _: None)
     assert plan.source.search_s < 10.0
+
+
+def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:
+    profile = load_profile("six-motor")
+    niceness = []
+
+    def note(*_: object) -> None:
+        niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    monkeypatch.setattr("robot.daemon.thought.prepare", note)
+    Thought(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
+    assert niceness[0] >= NICENESS
