@@ -25,11 +25,10 @@ from vision.arrangements import (
 )
 from vision.assign import ranked_cubes, relaxed_cost
 from vision.assign_orbits import Orbit, orbits
-from vision.assign_soft import anything
 from vision.colours import LightFeatures
 from vision.models import CubeModel, Observations
-from vision.schemes import is_held, known_orders, scheme_costs, schemes
-from vision.starts import centres, estimated, starts
+from vision.schemes import known_orders, scheme_costs, schemes
+from vision.starts import clusters
 from vision.sticker_colours import FACES, StickerColours
 
 Floats = NDArray[np.float64]
@@ -87,30 +86,23 @@ def explained(colours: StickerColours, scheme: str | None = None) -> Explained:
     """
     size = colours.size
     seen = Observations(LightFeatures.of(colours), size)
-    model = _unconstrained(seen)
+    model = clusters(seen)
     return _searched(seen.evidence(model).cost, _orders(seen, model, scheme), size)
-
-
-def _unconstrained(seen: Observations) -> CubeModel:
-    """The colours of the stickers, estimated without knowing which pieces there are."""
-    middles = centres(seen.size)
-    values = seen.features.values
-    start = seen.start(values[middles]) if len(middles) else next(starts(seen, None))
-    return estimated(seen, start, anything(seen.size))
 
 
 def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
     """The essentially different orders of the pictures, with what their colours may stand for."""
+    likely = scheme_costs(model.mean, seen.features, scheme)
+    held = symmetries().face
     if seen.size % 2:
         # The pictures' centres name the colours.
-        likely = scheme_costs(model.mean, seen.features, scheme)
-        return [_Order(order, order, likely(order[symmetries().face])) for order in schemes()]
+        return [_Order(order, order, likely(order[held])) for order in schemes()]
     plain, mirrored = _plain_and_mirrored()
     known = known_orders(model.mean, seen.features, scheme)
     if known is None:
         return [_Order(s, c, np.zeros(48)) for s in (plain, mirrored) for c in schemes()]
-    both = [(c, _unless_held(c, known)) for c in known]
-    both_mirrored = [(c[mirrored], _unless_held(c[mirrored], known)) for c in known]
+    both = [(c, likely(c[held])) for c in known]
+    both_mirrored = [(c[mirrored], likely(c[mirrored][held])) for c in known]
     found = [_Order(s, c, against) for s in schemes() for c, against in both]
     return found + [_Order(mirrored, c, against) for c, against in both_mirrored]
 
@@ -118,12 +110,6 @@ def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_O
 def _plain_and_mirrored() -> tuple[Ints, Ints]:
     ways = symmetries()
     return np.arange(6, dtype=np.intp), ways.face[ways.mirrors][0]
-
-
-def _unless_held(colours: Ints, known: list[Ints]) -> Floats:
-    """0 for the ways to hold a cube in which its colours are known, else infinite; float[48]."""
-    held = [is_held(order, known) for order in colours[symmetries().face]]
-    return np.where(held, 0.0, np.inf)
 
 
 def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
@@ -255,7 +241,7 @@ def odd_face(colours: StickerColours) -> str:
     """The face without which the rest is nearest to a legal cube."""
     size = colours.size
     seen = Observations(LightFeatures.of(colours), size)
-    model = _unconstrained(seen)
+    model = clusters(seen)
     cost = seen.evidence(model).cost
     orders = known_orders(model.mean, seen.features) if size % 2 == 0 else [np.arange(6)]
     strain = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,12 @@ _NAMINGS = 120
 """How many other namings of the colours by the centres are weighed at most."""
 _CONTRADICTION = 5.0
 """Log odds for another colour from which a sticker contradicts the letter it was given."""
+_MEDIAN_DEVIATION = 2.366
+"""Median of the squared distance, in standard deviations, of what is Gaussian in three channels."""
+_EXCESS = 0.2
+"""Scatter beyond the model's from which overlapping colours are believed least, as a share."""
+_APART = 5.5
+"""Standard deviations between two colours below which they overlap."""
 _GOOD_MARGIN = 12.0
 _GOOD_MISFIT = 0.04
 _GOOD_PRICE = 3.0
@@ -43,8 +50,9 @@ class Decision:
     each sticker's own best letter; ``strange`` bool[6 * N * N] what looks like none of the colours;
     ``doubt`` float[6 * N * N] the probability that the sticker's letter is another; ``doubtful``
     int[...] the stickers to name to a person, ``contradicted`` int[...] those that clearly show
-    another colour than the cube has there, and no reflection; ``model``, ``features`` for
-    explaining it.
+    another colour than the cube has there, and no reflection; ``deviation`` float[6 * N * N] the
+    squared distance of every sticker from its colour, in standard deviations; ``model``,
+    ``features`` for explaining it.
     """
 
     letters: Ints
@@ -56,6 +64,7 @@ class Decision:
     doubt: Floats
     doubtful: Ints
     contradicted: Ints
+    deviation: Floats
     model: CubeModel
     features: LightFeatures
 
@@ -73,6 +82,21 @@ class Decision:
     def worst_face(self) -> float:
         """The largest share of strange stickers on one face."""
         return float(self.strange.reshape(6, -1).mean(axis=1).max())
+
+    @cached_property
+    def trust(self) -> float:
+        """How much of the margin counts, 0..1: less where two colours overlap and the stickers
+        scatter more than the model of the colours, which is estimated from the same stickers.
+        """
+        scatter = float(np.median(self.deviation)) / _MEDIAN_DEVIATION
+        needed = _APART * min(1.0, max(0.0, scatter - 1.0) / _EXCESS)
+        return min(1.0, (self.model.separation / needed) ** 2) if needed > 0 else 1.0
+
+    @property
+    def renamed_centres(self) -> int:
+        """How many centres clearly show another colour than their letter's."""
+        middles = centres(round((len(self.letters) / 6) ** 0.5))
+        return int((self.price[middles] > _GOOD_PRICE).sum())
 
     @property
     def strong(self) -> bool:
@@ -206,6 +230,7 @@ def _judged(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> D
         doubt,
         np.flatnonzero((doubt > 0.01) | strange | differs | contradicted),
         np.flatnonzero(contradicted),
+        seen.deviation(best.model, letters),
         best.model,
         seen.features,
     )

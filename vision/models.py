@@ -80,6 +80,15 @@ class CubeModel:
     covariance: Floats
     light: Light
 
+    @property
+    def separation(self) -> float:
+        """Standard deviations between the two colours that are closest."""
+        first, second = np.triu_indices(len(self.mean), 1)
+        apart = self.mean[first] - self.mean[second]
+        wide = (self.covariance[first] + self.covariance[second]) / 2
+        squared = (apart * np.linalg.solve(wide, apart[..., None])[..., 0]).sum(axis=1)
+        return float(np.sqrt(squared.min()))
+
     def relabelled(self, order: NDArray[np.intp]) -> CubeModel:
         """The same model with colour ``order[i]`` as number ``i``."""
         return CubeModel(self.mean[order], self.covariance[order], self.light)
@@ -204,8 +213,20 @@ class Observations:
         """Which stickers are no darker in any channel than their letters' colours would be there:
         a reflection may lie on them, bool[n].
         """
-        own = self.features.values - self._shift(model.light) - model.mean[letters]
+        own = self._residual(model, letters)
         return np.asarray(((own > -_SHADE_SD) | self.features.clipped).all(axis=1))
+
+    def deviation(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
+        """Squared distance of the stickers from their letters' colours in standard deviations of
+        the three channels, float[n].
+        """
+        own = self._residual(model, letters)
+        scaled = np.linalg.solve(model.covariance[letters], own[..., None])[..., 0]
+        return np.asarray((own * scaled).sum(axis=1))
+
+    def _residual(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
+        """What is left of the features without light and colour, float[n, 3]."""
+        return np.asarray(self.features.values - self._shift(model.light) - model.mean[letters])
 
     def _shift(self, light: Light) -> Floats:
         """What the light does to the stickers' features, float[n, 3]."""

@@ -86,7 +86,7 @@ def read_cube(
         raise Unreadable("fewer than half of the stickers were seen: show the other faces")
     decision = decide(colours, references)
     clear = _sure(decision, colours.size) and _plausible(decision)
-    if clear and not (colours.size % 2 and _unsold(decision, scheme)):
+    if clear and not _maybe_exchanged(decision, colours.size, scheme):
         return _reading(decision, colours.size, scheme)
     return _second_thoughts(decision, colours, references, scheme)
 
@@ -98,12 +98,26 @@ def calibrated(margin: float) -> float:
 
 def _sure(decision: Decision, size: int) -> bool:
     least = POCKET_CONFIDENT_MARGIN if size == 2 else CONFIDENT_MARGIN
-    return calibrated(decision.margin) >= least
+    return _stated(decision) >= least
+
+
+def _stated(decision: Decision) -> float:
+    """The margin to state: what of the likelihoods' is to be believed, calibrated."""
+    return calibrated(decision.margin * decision.trust)
 
 
 def _plausible(decision: Decision) -> bool:
+    return _fits(decision) and not len(decision.contradicted)
+
+
+def _fits(decision: Decision) -> bool:
     good = decision.forced <= MAX_PRICE and decision.misfit <= MAX_MISFIT
-    return good and decision.worst_face <= MAX_FACE_MISFIT and not len(decision.contradicted)
+    return good and decision.worst_face <= MAX_FACE_MISFIT
+
+
+def _contradicted_once(decision: Decision, size: int) -> bool:
+    """Whether all but one sticker agree on one cube: that one may be shaded, dirty or exchanged."""
+    return len(decision.contradicted) == 1 and _fits(decision) and _sure(decision, size)
 
 
 MAX_PRICE = 4.0
@@ -136,11 +150,14 @@ def _second_thoughts(
         sure = _sure(corrected, colours.size) and _plausible(corrected)
         if sure and corrected.cost + pictures.best.prior + _BETTER < decision.cost:
             return _reading(corrected, colours.size, scheme, pictures, pictures.best)
+    if _contradicted_once(decision, colours.size):
+        return _contradicted_reading(decision, colours.size, scheme)
     if not _plausible(decision):
         raise _refusal(decision, colours, doubtful)
     # The pictures are taken as they came, but another explanation may be as good.
-    as_it_came = pictures if pictures.as_it_came else replace(pictures, lead=0.0)
-    return _reading(decision, colours.size, scheme, as_it_came)
+    alone = pictures.as_it_came and decision.renamed_centres < 2
+    weighed = pictures if alone else replace(pictures, lead=0.0)
+    return _reading(decision, colours.size, scheme, weighed)
 
 
 def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, ...]) -> Unreadable:
@@ -181,6 +198,13 @@ _BETTER = 6.0
 """Log odds by which a scan put right must beat the scan as it came."""
 
 
+def _contradicted_reading(decision: Decision, size: int, scheme: str | None) -> CubeReading:
+    """The cube all stickers but one agree on, and that one to look at again."""
+    (name,) = sticker_names(decision.contradicted, size)
+    reading = _reading(decision, size, scheme)
+    return replace(reading, confident=False, doubtful=(name,), look_again=name[0])
+
+
 def _reading(
     decision: Decision,
     size: int,
@@ -194,7 +218,7 @@ def _reading(
     facelets, runner_up = _named(decision, size)
     cube = from_facelets(facelets, size)
     confident = _sure(decision, size) and not _odd_scheme(decision, size, scheme)
-    margin, look_again = calibrated(decision.margin), most_doubtful_face(decision, size)
+    margin, look_again = _stated(decision), most_doubtful_face(decision, size)
     if pictures is not None and not pictures.sure:
         confident, margin = False, min(margin, pictures.lead)
         if pictures.rival is not None:
@@ -213,12 +237,14 @@ def _reading(
     )
 
 
-def _unsold(decision: Decision, scheme: str | None) -> bool:
-    """Whether the colours of a cube with centres stand as on no cube that is sold: pictures may
-    have been exchanged or mirrored so that they make a legal cube again.
+def _maybe_exchanged(decision: Decision, size: int, scheme: str | None) -> bool:
+    """Whether pictures of a cube with centres may have been exchanged or mirrored so that they make
+    a legal cube: its colours stand as on no cube that is sold, or its centres show each other's.
     """
-    likely = scheme_costs(decision.model.mean, decision.features, scheme)
-    return bool(likely(np.arange(6)[None])[0] > 0)
+    if size % 2 == 0:
+        return False
+    against = scheme_costs(decision.model.mean, decision.features, scheme)
+    return decision.renamed_centres > 1 or bool(against(np.arange(6)[None])[0] > 0)
 
 
 def _odd_scheme(decision: Decision, size: int, scheme: str | None) -> bool:

@@ -66,6 +66,18 @@ def estimated(
     return model
 
 
+def clusters(seen: Observations) -> CubeModel:
+    """Six colours that occur equally often, estimated without knowing which pieces there are."""
+    middles = centres(seen.size)
+    where = anything(seen.size)
+    if len(middles):
+        return estimated(seen, seen.start(seen.features.values[middles]), where)
+    usual = seen.features.of_light(USUAL)
+    first = [(usual, 0), (_spread_out(seen.features), 0), (usual, 2)]
+    found = [estimated(seen, seen.start(mean), where, patience) for mean, patience in first]
+    return min(found, key=lambda model: relaxed_cost(seen.evidence(model).cost, where))
+
+
 def named_orders(cost: Floats, size: int) -> list[Ints]:
     """Ways to give numbered colours letters, int[6] each: the colour of every letter.
 
@@ -80,13 +92,13 @@ def named_orders(cost: Floats, size: int) -> list[Ints]:
 
 def _named(seen: Observations, start: CubeModel, patience: int = 0) -> CubeModel:
     """The model from a start whose colours are only clusters, with the likeliest letters."""
-    clusters = estimated(seen, start, anything(seen.size), patience)
-    cost = seen.evidence(clusters).cost
+    unnamed = estimated(seen, start, anything(seen.size), patience)
+    cost = seen.evidence(unnamed).cost
     size = seen.size
     telling = [orbit for orbit in orbits(size) if orbit.kind != "centre"]
     orders = named_orders(cost, size)
     best = min(orders, key=lambda order: relaxed_cost(cost[:, order], telling))
-    return estimated(seen, clusters.relabelled(best), orbits(size))
+    return estimated(seen, unnamed.relabelled(best), orbits(size))
 
 
 def _spread_out(features: LightFeatures) -> Floats:

@@ -92,6 +92,10 @@ class Thought:
         except Unreadable as error:
             self._explanation = partial(explanation, tuple(looks), colours, error)
             raise self._refusal(error, looks, colours) from error
+        if reading.corrections and not reading.confident:
+            told = "; ".join(reading.corrections)
+            reason = f"the faces do not fit together; perhaps {told}"
+            raise NotReadable(reason, tuple(reading.look_again or ""))
         if reading.corrections:
             # The robot knows how it holds the cube: a face seen turned means that it does not.
             raise _slipped("; ".join(reading.corrections))
