@@ -27,6 +27,9 @@ lint: ready ## formatting, style, types, import layers
 bench: ready ## speed and size on fixed cubes, as JSON lines
 	@$(BIN)/python -m tests.bench $(ARGS)
 
+mutants: ready ## how many small random changes the tests notice: make mutants ARGS="robot/link 40"
+	@$(BIN)/python -m tests.mutants $(ARGS)
+
 firmware: ready ## the firmware for the AVR boards, with its sizes
 	@$(BIN)/cubist firmware build
 
@@ -45,4 +48,4 @@ ready:
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: install uninstall deb help build demo test test-long lint bench firmware ready clean
+.PHONY: install uninstall deb help build demo test test-long lint bench mutants firmware ready clean
