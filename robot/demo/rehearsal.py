@@ -109,16 +109,23 @@ class Rehearsal:
     ) -> None:
         self.profile = profile
         self.robot = SimulatedRobot(profile, body)
-        self.loop = VirtualLoop()
-        self.board = VirtualBoard(firmware_command(firmware, profile))
-        self.board.listener = PinStream(self.robot, self.board.answer)
-        self.port = VirtualPort(self.board, self.loop, seed)
         self.state: Callable[[], State] = lambda: State.IDLE
         self.hands: RehearsingHands | None = None
         self._mechanism = build_mechanism(profile)
         self._mind = FirstThought(profile, self._mechanism)
         self._mishaps = list(mishaps)
-        self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+        command = firmware_command(firmware, profile)
+        with contextlib.ExitStack() as opened:
+            self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+            opened.callback(self._folder.cleanup)
+            self.loop = VirtualLoop()
+            opened.callback(self.loop.close)
+            self.board = VirtualBoard(command)
+            opened.callback(self.board.end)
+            self.board.listener = PinStream(self.robot, self.board.answer)
+            self.port = VirtualPort(self.board, self.loop, seed)
+            opened.callback(self.port.end)
+            self._opened = opened.pop_all()
         self.draw = random.Random(seed).randrange
 
     def __enter__(self) -> Self:
@@ -132,10 +139,7 @@ class Rehearsal:
         trace: TracebackType | None,
     ) -> None:
         """Switch everything off."""
-        self.port.end()
-        self.board.end()
-        self.loop.close()
-        self._folder.cleanup()
+        self._opened.close()
 
     def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
         """Press the button on a daemon just started and wait for the end of its job, so many times;

@@ -41,16 +41,18 @@ class VirtualBoard:
     def __init__(self, command: Sequence[str | Path]) -> None:
         self.listener: PinListener | None = None
         self.running = True
-        self._pins, pins = socket.socketpair()
-        self._serial, serial = socket.socketpair()
-        self._pins.settimeout(LIMIT_S)
-        self._serial.setblocking(False)
-        options = ("--granted", "--serial-fd", str(serial.fileno()), "--pins", str(pins.fileno()))
-        self.process = subprocess.Popen(
-            [*map(str, command), *options], pass_fds=(serial.fileno(), pins.fileno())
-        )
-        serial.close()
-        pins.close()
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as its:
+            self._pins, pins = socket.socketpair()
+            self._serial, serial = socket.socketpair()
+            for stack, ends in ((ours, (self._pins, self._serial)), (its, (pins, serial))):
+                for end in ends:
+                    stack.callback(end.close)
+            self._pins.settimeout(LIMIT_S)
+            self._serial.setblocking(False)
+            numbers = serial.fileno(), pins.fileno()
+            options = ("--granted", "--serial-fd", str(numbers[0]), "--pins", str(numbers[1]))
+            self.process = subprocess.Popen([*map(str, command), *options], pass_fds=numbers)
+            ours.pop_all()
         self._rest = b""
         self._unsent = bytearray()
 

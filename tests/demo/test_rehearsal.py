@@ -5,6 +5,7 @@ says what is wrong, and after the remedy the same cube is solved by looking at i
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from mishaps import (
 
 from robot import virtual
 from robot.daemon.states import State
+from robot.demo.children import DemoFault
 from robot.demo.rehearsal import Mishap, Rehearsal
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
@@ -252,3 +254,24 @@ def test_play_that_nobody_knows_of_leaves_layers_askew() -> None:
     with Rehearsal(with_play(made_up_for=False), scrambled(3, 1)) as r:
         verdict = r.solve()
     assert "layers-collide" in {violation.kind for violation in verdict.violations}
+
+
+def open_files() -> list[str]:
+    """Numbers of the files this process has open."""
+    return sorted(entry.name for entry in Path("/proc/self/fd").iterdir())
+
+
+def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robot.demo.firmware.find_executable", lambda name: None)
+    before = open_files()
+    # What is left is held by the error until it is forgotten.
+    with pytest.raises(DemoFault, match="make build") as caught:
+        rehearsal("sensors", firmware="avr")
+    assert open_files() == before, caught.value
+
+
+def test_a_program_that_does_not_start_leaves_nothing_open(tmp_path: Path) -> None:
+    before = open_files()
+    with pytest.raises(FileNotFoundError) as caught:
+        virtual.VirtualBoard([tmp_path / "absent"])
+    assert open_files() == before, caught.value
