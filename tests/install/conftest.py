@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,6 +23,9 @@ SIMULATOR = CHECKOUT / ".venv/bin/python"
 """What runs the simulated robot in the container, too."""
 NEEDED_BYTES = 3 * 1024**3
 """Two versions of the program in memory, and what runs."""
+
+NEWCOMERS = CHECKOUT / "build" / "newcomers"
+RUNNING = pytest.StashKey[tuple[subprocess.Popen[bytes], Path]]()
 
 RunScenario = Callable[..., Mapping[str, str]]
 
@@ -67,6 +71,82 @@ def _why_no_layer() -> str | None:
     return f"mounts are not allowed here: {done.stderr.strip()}" if done.returncode else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is waited for comes last."""
+    items.sort(key=_waits)
+
+
+def _waits(item: pytest.Item) -> bool:
+    return "newcomer" in getattr(item, "fixturenames", ())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin with what newcomers go through: it takes minutes, beside the other tests."""
+    cases = [item.callspec.params["case"] for item in session.items if _waits(item)]  # type: ignore[attr-defined]
+    if not cases or session.config.option.collectonly or why_no_root():
+        return
+    NEWCOMERS.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=NEWCOMERS))
+    # Last in the queue for the processor: other tests are about time.
+    command = ["nice", "-n", "19", "setpriv", "--pdeathsig", "TERM", sys.executable]
+    with (folder / "output").open("wb") as output:
+        process = subprocess.Popen(
+            [*command, str(HERE / "newcomer.py"), str(folder), *cases],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    session.config.stash[RUNNING] = process, folder
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Nothing of it outlives the tests."""
+    process, folder = config.stash.get(RUNNING, (None, None))
+    if process is None or folder is None:
+        return
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+    shutil.rmtree(folder)
+
+
+def why_no_root() -> str | None:
+    """Why no Debian root can be gone through here; None when it can."""
+    if os.geteuid() != 0:
+        return "only root may make a Debian root and go into it"
+    needed = ("mmdebstrap", "systemd-nspawn", "setpriv", "git")
+    absent = [program for program in needed if shutil.which(program) is None]
+    return f"not installed: {', '.join(absent)}" if absent else None
+
+
+@pytest.fixture(scope="session")
+def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
+    """Waits for a case of ``newcomer.py``; the facts that were found, by name."""
+    reason = why_no_root()
+    if reason:
+        pytest.skip(reason)
+    process, folder = pytestconfig.stash[RUNNING]
+
+    def facts(case: str) -> Mapping[str, str]:
+        share = folder / case
+        while not (share / "ended").exists():
+            if process.poll() is not None and not (share / "ended").exists():
+                pytest.fail((folder / "output").read_text(errors="replace"))
+            time.sleep(0.5)
+        if (share / "refused").exists():
+            pytest.skip((share / "refused").read_text())
+        print(*((share / name).read_text(errors="replace") for name in ("console", "log")))
+        lines = (share / "facts").read_text().splitlines()
+        found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
+        # A fact found twice is as bad as the worst of it.
+        worst = {name: max(value for other, value in found if other == name) for name, _ in found}
+        assert worst.get("finished") == "yes", f"README was not gone through to its end: {worst}"
+        return worst
+
+    return facts
+
+
 @pytest.fixture(scope="session")
 def containers() -> None:
     """Skips where a container cannot run."""
@@ -80,7 +160,10 @@ def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Wheels of Cubist and of all it needs, so that nothing later wants a network."""
     wheels = tmp_path_factory.mktemp("wheels")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(wheels)]
-    subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
+    with (CHECKOUT / "build" / ".prepare.lock").open("w") as turn:
+        # Somebody may be at `make demo`, which builds in the same folder.
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
     [wheel] = wheels.glob("cubist-*.whl")
     constraints = str(CHECKOUT / "systemd" / "constraints.txt")
     command = [*pip, "--prefer-binary", "--constraint", constraints, str(wheel)]

@@ -21,7 +21,10 @@ here=$(dirname "$0")
 if [ "$1 $2" = "-m pip" ]; then
   echo "$@" >>"$CALLS"
   case "$*" in
-    *--editable*) [ ! -e "$BREAK" ] || exit 1; mkdir -p build/cp311; touch build/cp311/object ;;
+    *--editable*)
+      [ ! -e "$BREAK" ] || exit 1
+      mkdir -p build/cp311; touch build/cp311/object
+      cp "$0" "$here/cubist-firmware-host" ;;
   esac
   exit 0
 fi
@@ -170,6 +173,11 @@ def test_a_checkout_reached_by_a_link_is_the_same(machine: Machine, tmp_path: Pa
 def test_half_an_environment_is_made_again(machine: Machine) -> None:
     (machine.checkout / ".venv/pyvenv.cfg").unlink()
     assert machine.prepare() == ALL
+
+
+def test_a_program_that_is_not_there_is_built(machine: Machine) -> None:
+    (machine.checkout / ".venv/bin/cubist-firmware-host").unlink()
+    assert machine.prepare() == BUILD
 
 
 def test_a_failed_build_leaves_nothing_that_counts_as_built(machine: Machine) -> None:
