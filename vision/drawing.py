@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
 
-_SCALE = 2
+DETAIL = 2
+"""Pixels to a unit while drawing."""
+
 _FONT = cv2.FONT_HERSHEY_DUPLEX
 _SHIFT = 4
 """Fractional bits of the coordinates handed to OpenCV."""
@@ -19,13 +21,13 @@ class Canvas:
     """An RGB picture of ``width`` x ``height`` units; coordinates in units, y down."""
 
     def __init__(self, width: int, height: int, background: Colour) -> None:
-        self._pixels = np.empty((height * _SCALE, width * _SCALE, 3), dtype=np.uint8)
+        self._pixels = np.empty((height * DETAIL, width * DETAIL, 3), dtype=np.uint8)
         self._pixels[:] = background
 
     def picture(self) -> NDArray[np.uint8]:
         """What was drawn, uint8[height, width, 3]."""
         height, width = self._pixels.shape[:2]
-        size = (width // _SCALE, height // _SCALE)
+        size = (width // DETAIL, height // DETAIL)
         small = cv2.resize(self._pixels, size, interpolation=cv2.INTER_AREA)
         return np.asarray(small, dtype=np.uint8)
 
@@ -57,7 +59,7 @@ class Canvas:
     def dot(self, at: Point, radius: float, colour: Colour) -> None:
         """A filled circle."""
         x, y = _fixed(np.array([at]))[0]
-        reach = round(radius * _SCALE * (1 << _SHIFT))
+        reach = round(radius * DETAIL * (1 << _SHIFT))
         cv2.circle(self._pixels, (int(x), int(y)), reach, colour, -1, cv2.LINE_AA, _SHIFT)
 
     def text(
@@ -65,14 +67,14 @@ class Canvas:
     ) -> float:
         """A line of text with its base line at ``at``, capitals ``height`` high; its width."""
         scale, width = _font(height, bold)
-        place = (round(at[0] * _SCALE), round(at[1] * _SCALE))
+        place = (round(at[0] * DETAIL), round(at[1] * DETAIL))
         cv2.putText(self._pixels, words, place, _FONT, scale, colour, width, cv2.LINE_AA)
         return text_width(words, height, bold)
 
     def paste(self, at: Point, size: Point, image: NDArray[np.uint8]) -> None:
         """A picture uint8[h, w, 3], scaled to ``size``."""
-        x, y = (round(value * _SCALE) for value in at)
-        w, h = (round(value * _SCALE) for value in size)
+        x, y = (round(value * DETAIL) for value in at)
+        w, h = (round(value * DETAIL) for value in size)
         shrinks = image.shape[1] > w
         way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
         self._pixels[y : y + h, x : x + w] = cv2.resize(image, (w, h), interpolation=way)
@@ -81,7 +83,7 @@ class Canvas:
 def text_width(words: str, height: float, bold: bool = False) -> float:
     """How wide a line of text becomes."""
     scale, width = _font(height, bold)
-    return float(cv2.getTextSize(words, _FONT, scale, width)[0][0]) / _SCALE
+    return float(cv2.getTextSize(words, _FONT, scale, width)[0][0]) / DETAIL
 
 
 def wrapped(words: str, height: float, room: float) -> list[str]:
@@ -104,16 +106,16 @@ def png(picture: NDArray[np.uint8]) -> bytes:
 
 def _font(height: float, bold: bool) -> tuple[float, int]:
     """Scale and stroke for capitals of ``height``; Hershey's are 21 high at scale 1."""
-    scale = height * _SCALE / 21.0
+    scale = height * DETAIL / 21.0
     return scale, max(1, round(scale * (1.9 if bold else 1.2)))
 
 
 def _pixels(thickness: float) -> int:
-    return max(1, round(thickness * _SCALE))
+    return max(1, round(thickness * DETAIL))
 
 
 def _fixed(points: NDArray[np.float64]) -> NDArray[np.int32]:
-    return np.round(points * _SCALE * (1 << _SHIFT)).astype(np.int32)
+    return np.round(points * DETAIL * (1 << _SHIFT)).astype(np.int32)
 
 
 def _rounded(x: float, y: float, w: float, h: float, radius: float) -> NDArray[np.float64]:

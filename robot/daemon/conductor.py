@@ -13,6 +13,7 @@ from robot.daemon import solving
 from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.journal import complaint, ending
+from robot.daemon.memory import give_back
 from robot.daemon.models import Event, JobStatus, Preparation, StartRequest, Status
 from robot.daemon.ports import Mind, MotionFault, Robot, RunStopped, fault_record
 from robot.daemon.states import WORKING, Refused, State, check_transition
@@ -272,7 +273,7 @@ class Conductor:
         job.note_traffic(self.robot.hands.traffic())
         await asyncio.to_thread(self.store.prune)
         await job.finish()
-        await asyncio.to_thread(self.store.prune)
+        await asyncio.to_thread(give_back)
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None
         self._homed = fault is None and outcome is not Outcome.STOPPED

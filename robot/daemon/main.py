@@ -19,6 +19,7 @@ from robot.daemon.frontpanel import FrontPanel
 from robot.daemon.journal import configure_logging
 from robot.daemon.lock import AlreadyRunning, owned
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.memory import keep_small
 from robot.daemon.notify import Notifier
 from robot.daemon.options import Options, parse
 from robot.daemon.server import make_app, serving
@@ -42,6 +43,7 @@ _FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed."""
+    keep_small()
     options = parse(arguments)
     configure_logging(options.log_level)
     try:

@@ -176,7 +176,10 @@ class Mind(Protocol):
         """Decide the cube from all looks, several at a face included; :class:`NotReadable`."""
 
     def explanation(self) -> Callable[[], bytes]:
-        """What draws, whenever that is called, how the last :meth:`read` came out, as PNG."""
+        """What draws, whenever that is called, how the last :meth:`read` came out, as PNG.
+
+        Asked for once: whoever asks has the pictures from then on.
+        """
 
     def know(self, facelets: str) -> Reading:
         """A cube told by a person; raises :class:`BadOrder`."""

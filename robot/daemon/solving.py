@@ -187,8 +187,9 @@ async def _read(job: Job, robot: Robot, phase: State, looks: Sequence[Look]) -> 
     except CubistError:
         job.explanation = robot.mind.explanation()
         raise
+    drawing = robot.mind.explanation()
     if phase is State.SCANNING or not reading.confident:
-        job.explanation = robot.mind.explanation()
+        job.explanation = drawing
     return reading
 
 

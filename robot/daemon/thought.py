@@ -115,8 +115,9 @@ class Thought:
         return NotReadable(error.reason, again)
 
     def explanation(self) -> Callable[[], bytes]:
-        """See :meth:`robot.daemon.ports.Mind.explanation`."""
-        return self._explanation
+        """See :meth:`robot.daemon.ports.Mind.explanation`; the pictures are not kept here."""
+        drawing, self._explanation = self._explanation, bytes
+        return drawing
 
     def know(self, facelets: str) -> Reading:
         """See :meth:`robot.daemon.ports.Mind.know`."""

@@ -1,116 +1,22 @@
-"""The real daemon and the real firmware, as processes, on a simulated robot that outlives both."""
+"""Benches of :mod:`workbench` as fixtures."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import os
-import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from robot.daemon.client import ControlClient
-from robot.daemon.models import Status
-from robot.demo.children import Child, DemoFault, executable, running
-from robot.demo.follow import DaemonView
-from robot.runs import RunRecord
-from robot.settings import RobotProfile, load_profile
-from robot.twin.cube import scrambled
-from robot.twin.panel import Panel
-from robot.twin.server import TwinServer
-from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio
+from robot.settings import load_profile
 
-LIMIT_S = 240.0
-"""For what takes a moment, on a computer that is busy with everything else."""
+sys.path.insert(0, str(Path(__file__).parent))
 
-POLL_S = 0.02
+from workbench import Bench, workbench
 
-
-@dataclass
-class Bench:
-    """A simulated robot; firmware and daemons are started on it, killed, and started again."""
-
-    profile: RobotProfile
-    robot: SimulatedRobot
-    studio: Studio
-    server: TwinServer
-    folder: Path
-    speed: float
-
-    @contextlib.asynccontextmanager
-    async def firmware(self) -> AsyncIterator[Child]:
-        """The firmware's process."""
-        link = self.folder / "link"
-        link.unlink(missing_ok=True)
-        command = [executable("cubist-firmware-host"), "--pty-link", str(link)]
-        command += ["--speed", f"{self.speed:g}", "--pins", str(self.server.pins_path)]
-        async with running("firmware", command, self.folder) as child:
-            async with asyncio.timeout(LIMIT_S):
-                while not link.exists():
-                    await asyncio.sleep(POLL_S)
-            yield child
-
-    @contextlib.asynccontextmanager
-    async def daemon(self) -> AsyncIterator[tuple[Child, DaemonView]]:
-        """A daemon that answers."""
-        command = [
-            *(sys.executable, "-X", "faulthandler", "-m", "robot.daemon.main"),
-            *("--profile", self.profile.name),
-            *("--runtime-dir", str(self.folder), "--state-dir", str(self.state_dir)),
-            *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
-        ]
-        async with running("cubistd", command, self.folder) as child, self.view() as view:
-            try:
-                await view.ready()
-            except DemoFault:
-                if child.process.returncode is None:
-                    child.process.send_signal(signal.SIGABRT)  # where is it?
-                    await child.process.wait()
-                pytest.fail(f"{child.process.returncode}: {child.log.read_text()}")
-            yield child, view
-
-    def view(self) -> DaemonView:
-        return DaemonView(self.folder / "control.sock")
-
-    def client(self) -> ControlClient:
-        return ControlClient(self.folder / "control.sock")
-
-    @property
-    def state_dir(self) -> Path:
-        return self.folder / "state"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """For commands of the user's."""
-        places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
-        return os.environ | places
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "robot.cli.main", *arguments]
-
-    async def press(self) -> None:
-        """Press the start button."""
-        pin = self.profile.panel.start_button_gpio
-        assert pin is not None
-        await self.server.panel.press(pin)
-
-    async def rest(self, view: DaemonView) -> Status:
-        """Wait until no job is under way."""
-        async with asyncio.timeout(LIMIT_S):
-            while (status := await view.status()).job is not None:
-                await asyncio.sleep(POLL_S)
-        return status
-
-    async def ended(self, view: DaemonView, run_id: str) -> RunRecord:
-        """Wait for the end of a job; its record."""
-        await self.rest(view)
-        return await view.run(run_id)
+MakeBench = Callable[..., contextlib.AbstractAsyncContextManager[Bench]]
 
 
 @pytest.fixture
@@ -120,24 +26,14 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-MakeBench = Callable[..., contextlib.AbstractAsyncContextManager[Bench]]
-
-
 @pytest.fixture
 def make_bench(short_folder: Path) -> MakeBench:
-    """A bench of a profile, with a seed for its cube, so many times as fast as real time."""
+    """A bench of a profile by its name, with a seed for its cube, at a multiple of real time."""
 
-    @contextlib.asynccontextmanager
-    async def make(
+    def make(
         name: str = "cubotino", seed: int = 5, speed: float = 30
-    ) -> AsyncIterator[Bench]:
-        profile = load_profile(name)
-        robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed))
-        studio, panel = Studio(robot, seed), Panel()
-        panel.connect(profile.panel)
-        server = TwinServer(robot, studio, panel, short_folder)
-        async with server.running():
-            yield Bench(profile, robot, studio, server, short_folder, speed)
+    ) -> contextlib.AbstractAsyncContextManager[Bench]:
+        return workbench(load_profile(name), short_folder, seed, speed)
 
     return make
 
