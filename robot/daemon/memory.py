@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 """Of glibc's <malloc.h>."""
@@ -30,6 +31,7 @@ def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Return what is free in the heap to the system, also from between what is still used."""
+    """Return to the system what is not used any more: cycles of objects, gaps in the heap."""
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
