@@ -274,6 +274,7 @@ class Conductor:
         await asyncio.to_thread(self.store.prune)
         await job.finish()
         await asyncio.to_thread(give_back)
+        await asyncio.to_thread(self.store.prune)
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None
         self._homed = fault is None and outcome is not Outcome.STOPPED

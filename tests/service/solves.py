@@ -46,7 +46,7 @@ class Footprints:
     def growth_kb(self) -> int:
         """From the settled daemon to the most it ever held at rest after that."""
         first, *later = [one.anonymous_kb for one in self.settled]
-        return max(later) - first
+        return max(later, default=first) - first
 
 
 def seen_by_large_cameras(name: str) -> RobotProfile:
