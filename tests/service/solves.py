@@ -50,8 +50,10 @@ class Footprints:
 
 
 def seen_by_large_cameras(name: str) -> RobotProfile:
-    """A shipped profile with cameras of 1920x1080."""
+    """A shipped profile; the CUBOTino's camera has 1920x1080, where its places hold as well."""
     profile = load_profile(name)
+    if name != "cubotino":
+        return profile
     cameras = [camera.model_copy(update={"resolution": LARGE}) for camera in profile.cameras]
     return profile.model_copy(update={"cameras": tuple(cameras)})
 
