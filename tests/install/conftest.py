@@ -187,11 +187,12 @@ def run_scenario(containers: None) -> RunScenario:
         with (Path(tempfile.gettempdir()) / "cubist-container.lock").open("w") as turn:
             # Containers of two test runs at once would share their control groups.
             fcntl.flock(turn, fcntl.LOCK_EX)
-            _boot(folder, share, base)
+            ended = _boot(folder, share, base)
         log = share / "log"
         if not log.exists():
-            console = (folder / "console").read_text(errors="replace").strip()
-            pytest.skip(f"no container boots here: {console[-500:]}")
+            console = (folder / "console").read_text(errors="replace").strip()[-500:]
+            assert ended, f"the container never came as far as the scenario: {console}"
+            pytest.skip(f"no container boots here: {console}")
         found = (share / "facts").read_text() if (share / "facts").exists() else ""
         facts = dict(line.split("=", 1) for line in found.splitlines())
         print(log.read_text(errors="replace"))
@@ -201,11 +202,11 @@ def run_scenario(containers: None) -> RunScenario:
     return run
 
 
-def _boot(folder: Path, share: Path, base: Path) -> None:
-    """Run the container to its end; its mounts go with its namespace."""
+def _boot(folder: Path, share: Path, base: Path) -> bool:
+    """Run the container; whether it came to its end. What it leaves goes with its namespaces."""
     # It does not outlive us, however we end.
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
-    command.append(str(HERE / "boot"))
+    command += ["--pid", "--fork", "--kill-child", "--mount-proc", str(HERE / "boot")]
     with (folder / "console").open("wb") as console:
         container = subprocess.Popen(
             [*command, str(folder), str(share), str(CHECKOUT), str(base)],
@@ -218,8 +219,9 @@ def _boot(folder: Path, share: Path, base: Path) -> None:
         container.wait(BOOT_LIMIT_S)
     except subprocess.TimeoutExpired:
         # What it was at is in the log, which says more than this exception.
-        pass
+        return False
     finally:
         if container.poll() is None:
             os.killpg(container.pid, signal.SIGKILL)
             container.wait()
+    return True
