@@ -69,7 +69,7 @@ def test_a_wrong_file_is_exit_code_2_and_a_line(tmp_path, capsys, old, new):
     path = tmp_path / "mine.yaml"
     path.write_text(profile_path("cubotino").read_text().replace(old, new))
     assert run(["robot", "check", str(path)]) == 2
-    assert f"{path}:" in capsys.readouterr().err
+    assert f"{path}:" in capsys.readouterr().out
 
 
 def test_a_robot_without_a_view_is_exit_code_1(tmp_path, capsys):

@@ -8,13 +8,19 @@ import pytest
 from solves import Footprints, footprints_of, seen_by_large_cameras
 
 ANONYMOUS_KB = 100_000
-RESIDENT_KB = 200_000
-"""The tables of the search among them, which are mapped files."""
+RESIDENT_KB = 240_000
+"""With the tables of the search and the libraries, which are mapped files. How much of a library is
+mapped is up to the kernel: where its file lies in the page cache in large pieces, the same daemon
+has 227 MB instead of 192."""
 
 GROWTH_KB = 2_000
 SPARE_THREADS = 4
 
 PROFILES = ("cubotino", "two-arm", "six-motor")
+
+# The simulated robot runs in this process: traced line by line it is too slow for its board, and
+# what is watched here is another process.
+pytestmark = pytest.mark.no_cover
 
 
 def assert_small(held: Footprints) -> None:
