@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from solver.notation import Move, length
+from solver.cube.notation import Move, length
 from solver.solution import Request, Solution
 
 

@@ -8,11 +8,11 @@ from importlib import import_module
 from types import MappingProxyType
 
 from solver.cost import CostModel
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.notation import METRICS
+from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
-from solver.notation import METRICS
-from solver.nxn import StickerCube
-from solver.pocket import PocketCube
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
@@ -59,32 +59,32 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each told apart"
         ),
         "exact": Algorithm(
-            "solver.pocket_search:search_exact",
+            "solver.pocket.search:search_exact",
             (2,),
             ("htm", "qtm"),
             "2x2x2 by complete tables: shortest, or soonest on a robot",
             cost=True,
         ),
         "ida-star": Algorithm(
-            "solver.pocket_search:search_ida_star",
+            "solver.pocket.search:search_ida_star",
             (2,),
             ("htm", "qtm"),
             "2x2x2 by IDA* with tables of corner permutation and orientation",
         ),
         "bfs-pruned": Algorithm(
-            "solver.pocket_search:search_bfs_pruned",
+            "solver.pocket.search:search_bfs_pruned",
             (2,),
             ("htm", "qtm"),
             "2x2x2 breadth-first, cut by the same tables",
         ),
         "heuristic-db": Algorithm(
-            "solver.nxn_search:search",
+            "solver.nxn.shallow:search",
             (),
             ("htm", "qtm"),
             "any size, shallow scrambles: breadth-first database and IDA*",
         ),
         "bfs": Algorithm(
-            "solver.pocket_search:search_bfs", (2,), ("htm", "qtm"), "2x2x2 breadth-first"
+            "solver.pocket.search:search_bfs", (2,), ("htm", "qtm"), "2x2x2 breadth-first"
         ),
     }
 )
@@ -125,7 +125,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
 def make_ready(size: int, request: Request) -> None:
     """Load or make the tables that searches for ``request.cost`` need; raises as solve does."""
     if size == 2:
-        from solver.pocket_robot import ready_kernel
+        from solver.pocket.robot import ready_kernel
 
         ready_kernel(request)
     else:

@@ -7,9 +7,9 @@ from itertools import chain
 
 from solver import _native, tables
 from solver.answer import Stopwatch, answer
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.turns import moves_of
 from solver.solution import Request, Solution
-from solver.turns import moves_of
 
 TABLES = "the four tables of thistlethwaite"
 

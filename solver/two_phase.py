@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from solver import _native, tables
 from solver.cost import CostModel, TurnCosts, moves_of
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.notation import length, parse_moves
 from solver.errors import SearchFailed
-from solver.notation import length, parse_moves
 from solver.solution import Request, Solution
 
 TABLE_VERSION = 4

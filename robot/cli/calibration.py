@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from robot.cli.groups import Listing
-from robot.cli.output import emit, json_option, note, refuse_two_outputs
-from robot.cli.positions import maintenance
-from robot.daemon.client import ControlClient
+from robot.cli.calibrate.positions import maintenance
+from robot.cli.output import Listing, emit, json_option, note, refuse_two_outputs
+from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
@@ -43,7 +42,7 @@ def show(as_json: bool) -> int:
 @json_option
 def diff(profile: str | None, as_json: bool) -> int:
     """Show what differs from the robot's profile."""
-    from robot.calibration import Calibration, differences
+    from robot.calibration.store import Calibration, differences
     from robot.settings import load_profile
 
     found = Calibration.model_validate(ControlClient().call("GET", "/calibration"))
@@ -72,7 +71,7 @@ def restore(as_json: bool) -> int:
 @json_option
 def export(file: Path, as_json: bool) -> int:
     """Write the calibration to FILE (- for standard output), to keep it or to move it elsewhere."""
-    from robot.storage import write_given
+    from robot.records.storage import write_given
 
     refuse_two_outputs(file, as_json)
     found = ControlClient().call("GET", "/calibration")

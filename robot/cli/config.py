@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.groups import Listing
-from robot.cli.output import emit, exit_code_of, json_option
+from robot.cli.output import Listing, emit, exit_code_of, json_option
 from robot.outcomes import ExitCode, worst
 
 if TYPE_CHECKING:

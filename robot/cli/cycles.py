@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from robot.cli.following import watch
+from robot.cli.control import watch
 from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
-from robot.daemon.client import ControlClient
+from robot.client import ControlClient
 from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
 

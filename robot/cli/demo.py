@@ -9,19 +9,17 @@ from pathlib import Path
 import click
 
 from robot.cli.numbers import SEED, Number
-from robot.cli.output import emit, json_option
-from robot.cli.surroundings import interrupted_by, run_async
-from robot.demo.display import display_for, print_outcome
-from robot.demo.mischief import DEEDS, parse_mischief
-from robot.demo.outcome import DemoOutcome
-from robot.demo.progress import STAGES, Display, SilentDisplay
-from robot.demo.session import Demo, DemoOptions
+from robot.cli.output import emit, interrupted_by, json_option, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
+from robot.simulate.display import display_for, print_outcome
+from robot.simulate.fault_injection import DEEDS, parse_mischief
+from robot.simulate.progress import STAGES, Display, SilentDisplay
+from robot.simulate.session import Demo, DemoOptions, DemoOutcome
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.studio import load_photographs
-from solver.cube import parse_state
+from solver.cube.cube import parse_state
 
 
 @click.command()

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from robot.checkup import Finding, Machine, check_up, firmware, worst
 from robot.cli.output import emit, json_option
-from robot.daemon.client import ControlClient, NoDaemon
-from robot.daemon.places import state_directory
+from robot.client import ControlClient, NoDaemon
+from robot.machine.checkup import Finding, Machine, check_up, firmware, worst
 from robot.outcomes import ExitCode
+from robot.paths import state_directory
 from robot.settings import DEFAULT_PROFILE, load_profile
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from robot.cli.groups import Listing
-from robot.cli.interactive import require_terminal
+from robot.cli.calibrate.interactive import require_terminal
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, note
-from robot.firmware import (
+from robot.cli.output import Listing, emit, json_option, note
+from robot.link.protocol import FIRMWARE_VERSION
+from robot.machine.firmware_build import (
     BOARDS,
     BUILDING,
     FLASHING,
@@ -25,9 +25,8 @@ from robot.firmware import (
     matches,
     require,
 )
-from robot.link.protocol import FIRMWARE_VERSION
+from robot.machine.serial_ports import SerialPort, serial_ports
 from robot.outcomes import ExitCode
-from robot.serial_ports import SerialPort, serial_ports
 from robot.settings import load_profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])

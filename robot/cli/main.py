@@ -10,13 +10,15 @@ import sys
 
 import click
 
-from robot.cli.output import complain, exit_code_of
-from robot.cli.surroundings import ending_once, interrupted_by, prepare_streams
+from robot.cli.output import complain, ending_once, exit_code_of, interrupted_by, prepare_streams
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
 COMMANDS = {
-    "calibrate": ("robot.cli.calibrate:calibrate", "Adjust the robot while its daemon runs."),
+    "calibrate": (
+        "robot.cli.calibrate.command:calibrate",
+        "Adjust the robot while its daemon runs.",
+    ),
     "calibration": (
         "robot.cli.calibration:calibration",
         "Show, compare, restore, export and import what was calibrated.",

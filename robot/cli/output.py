@@ -2,19 +2,194 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import io
 import json
+import os
+import select
+import signal
 import sys
-from collections.abc import Callable, Mapping
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
 from robot.faults import FAULTS, fault_code
 from robot.outcomes import ERRORS, ExitCode, exit_code
-from robot.storage import is_standard_output
+from robot.records.storage import is_standard_output
 from solver.errors import CubistError
+
+T = TypeVar("T")
+
+PATIENCE_S = 10.0
+"""How long what was interrupted may take to end before it can be interrupted again."""
+
+
+def prepare_streams() -> None:
+    """Speak UTF-8 whatever the locale; bytes that are none become U+FFFD, not an error.
+
+    JSON is UTF-8, and a stray byte in a line of input spoils that line, not all. A stream that the
+    caller closed is one that nobody reads: `/dev/null` takes its place.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  # stays open
+            setattr(sys, name, stream)
+    for stream, encoding, errors in (
+        (sys.stdin, "utf-8-sig", "replace"),
+        (sys.stdout, "utf-8", "replace"),
+        (sys.stderr, None, "backslashreplace"),
+    ):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding=encoding, errors=errors)
+
+
+@contextlib.contextmanager
+def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
+    """Let signals end what runs inside as Ctrl-C does; those ignored so far (nohup) stay so."""
+
+    def interrupt(number: int, frame: object) -> None:
+        del number, frame
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            # As in a script's background job, where only Ctrl-C itself is to be ignored.
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = {
+        number: signal.signal(number, interrupt)
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Interrupts:
+    """Ctrl-C while a command runs: the first one ends it, those soon after do not disturb that.
+
+    What is ended in order (a robot stopped, processes ended, folders removed) takes a moment, and
+    whoever presses again and again would cut it off. Should it hang, an interrupt after
+    :data:`PATIENCE_S` counts again.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: float | None = None
+
+    def counts(self) -> bool:
+        """Note an interrupt; whether it is to end anything."""
+        now = self._clock()
+        if self._last is not None and now - self._last < PATIENCE_S:
+            return False
+        self._last = now
+        return True
+
+    def raise_interrupt(self, number: int, frame: object) -> None:
+        """A handler of SIGINT."""
+        del number, frame
+        if self.counts():
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def ending_once() -> Iterator[None]:
+    """Let Ctrl-C raise ``KeyboardInterrupt`` as :class:`Interrupts` count them, until the end.
+
+    Where Ctrl-C is ignored it stays so. At the end all are ignored: what is left to do is to leave.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, Interrupts().raise_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run``, ended by an interrupt as by a cancellation: in order, and told once.
+
+    Raises ``KeyboardInterrupt`` when ``work`` has come to its end.
+    """
+    interrupts, interrupted = Interrupts(), threading.Event()
+
+    async def watched() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def interrupt(number: int, frame: object) -> None:
+            del number, frame
+            if interrupts.counts():
+                interrupted.set()
+                loop.call_soon_threadsafe(task.cancel)
+
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            return await work
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if interrupted.is_set():
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextlib.contextmanager
+def while_read(stream: TextIO, end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end``, on another thread, when nobody reads ``stream`` any more (``| head``).
+
+    Who writes only now and then would not notice before the next line, which may be hours away.
+    """
+    done, tell = os.pipe()
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)  # errors and hang-ups are always reported
+        poll.register(done, select.POLLIN)
+        if all(descriptor != done for descriptor, _ in poll.poll()):
+            end()
+
+    watcher = threading.Thread(target=watch, name="reader", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        os.close(tell)
+        watcher.join()
+        os.close(done)
+
+
+LONGEST = 200
+"""Characters of a command's first sentence: all of it."""
+
+
+class Listing(click.Group):
+    """A group that shows the first sentence of each of its commands whole."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(LONGEST))
+                    for name in self.list_commands(ctx)
+                    if (command := self.get_command(ctx, name)) is not None
+                ]
+            )
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

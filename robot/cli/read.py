@@ -25,9 +25,9 @@ from solver.errors import CubistError, shortened
 from solver.files import parse_json_values, read_text
 
 if TYPE_CHECKING:
-    from vision.looks import CubeLooks
-    from vision.reader import CubeReading, Unreadable
-    from vision.sticker_colours import StickerColours
+    from vision.decide.reader import CubeReading, Unreadable
+    from vision.locate.six_faces import CubeLooks
+    from vision.measure.sticker_colours import StickerColours
 
 
 MAX_COLOUR_BYTES = 16 * 2**20
@@ -84,9 +84,9 @@ def read(
 
 
 def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
-    from vision.locate import NoFace
-    from vision.looks import look_at_folder
-    from vision.reader import read_cube
+    from vision.decide.reader import read_cube
+    from vision.locate.face import NoFace
+    from vision.locate.six_faces import look_at_folder
 
     start = time.perf_counter()
     try:
@@ -98,8 +98,8 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCo
 
 
 def _read_colours(document: Any, size: int | None, report: _Report) -> ExitCode:
-    from vision.reader import read_cube
-    from vision.sticker_colours import StickerColours
+    from vision.decide.reader import read_cube
+    from vision.measure.sticker_colours import StickerColours
 
     if not isinstance(document, dict) or not isinstance(document.get("rgb"), list):
         raise BadColourFile('colours are given as {"size": 3, "rgb": [[r, g, b], ...]}')
@@ -131,7 +131,7 @@ class _Report:
         looks: CubeLooks | None = None,
     ) -> ExitCode:
         """Decide on the cube and report; the exit code. ``start`` is when reading began."""
-        from vision.reader import Unreadable
+        from vision.decide.reader import Unreadable
 
         try:
             reading = decide(colours)
@@ -182,9 +182,9 @@ class _Report:
     ) -> None:
         if self.explain is None:
             return
-        from robot.storage import write_given
-        from vision.drawing import png
-        from vision.explain import explain
+        from robot.records.storage import write_given
+        from vision.explain.drawing import png
+        from vision.explain.explain import explain
 
         write_given(self.explain, png(explain(colours, outcome, looks)))
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.groups import Listing
 from robot.cli.numbers import Number, Whole
-from robot.cli.output import emit, json_option, note
-from robot.cli.search_progress import ProgressLine
+from robot.cli.output import Listing, emit, json_option, note
+from robot.cli.search_job import ProgressLine
 from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
-    from robot.survey import Survey
+    from robot.planner.survey import Survey
 
 _cubes = click.option(
     "--cubes", type=Whole(0, 10_000), default=10, show_default=True, help="Random cubes."
@@ -92,8 +91,8 @@ def compare(profiles: tuple[str, ...], cubes: int, search_s: float, as_json: boo
 
 
 def _survey(name: str, cubes: int, search_s: float) -> Survey:
+    from robot.planner.survey import survey
     from robot.settings import load_profile
-    from robot.survey import survey
 
     profile = load_profile(name)
     with (

@@ -10,14 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from robot.cli.groups import Listing
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, printing_beside, refuse_two_outputs
+from robot.cli.output import Listing, emit, json_option, printing_beside, refuse_two_outputs
 from robot.cli.solution_text import timeline as timeline_table
-from robot.daemon.client import ControlClient, NoDaemon
-from robot.daemon.places import state_directory
+from robot.client import ControlClient, NoDaemon
 from robot.outcomes import ExitCode, Outcome, exit_code
-from robot.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
+from robot.paths import state_directory
+from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
 from solver.errors import shortened
 
 _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
@@ -53,9 +52,9 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
     refuse_two_outputs(timeline, as_json)
     record = _load(run_id)
     if timeline:
-        from robot.cli.timeline_file import draw
+        from robot.records.timeline import write_chart
 
-        draw(timeline, record.operations, record.planned_us or 0)
+        write_chart(timeline, record.operations, record.planned_us or 0)
     if as_json:
         emit(record.model_dump(mode="json"))
     else:

@@ -26,7 +26,7 @@ from solver.files import read_lines
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
 
 LARGEST_SIZE = 40
-"""Layers; as solver.nxn_database.LARGEST, which is not imported where it is not needed."""
+"""Layers; as solver.nxn.database.LARGEST, which is not imported where it is not needed."""
 
 LONGEST_LINE = 500_000
 """Characters of a state on standard input; more are neither facelets nor moves that we read."""
@@ -115,7 +115,7 @@ def _execute(text: str, size: int | None, as_json: bool) -> int:
     """The daemon solves a cube it need not look at; its own profile and limits count."""
     from robot.cli.control import run_job
     from robot.cli.search_job import size_of
-    from solver.cube import parse_state
+    from solver.cube.cube import parse_state
 
     cube = parse_state(text, size or size_of(text))
     return run_job("solve", True, as_json, facelets=cube.facelets())
@@ -152,9 +152,9 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
         for answer in answers:
             _print(answer, as_json)
     if timeline:
-        from robot.cli.timeline_file import draw
+        from robot.records.timeline import write_chart
 
-        draw(timeline, answers[0]["operations"], answers[0]["duration_us"])
+        write_chart(timeline, answers[0]["operations"], answers[0]["duration_us"])
     return ExitCode.DONE
 
 

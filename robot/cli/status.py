@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from robot.cli.output import emit, json_option
-from robot.cli.surroundings import while_read
-from robot.daemon.client import ControlClient
+from robot.cli.output import emit, json_option, while_read
+from robot.client import ControlClient
 from robot.outcomes import ExitCode
 
 _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}

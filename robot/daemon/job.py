@@ -10,11 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.daemon.ports import RunStopped
 from robot.daemon.states import State
-from robot.daemon.traffic import complaints
-from robot.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
-from robot.storage import StorageError
+from robot.link.statistics import complaints
+from robot.machine.interfaces import RunStopped
+from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
+from robot.records.storage import StorageError
 from solver.solution import Progress
 
 log = logging.getLogger("cubistd")

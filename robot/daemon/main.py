@@ -12,22 +12,21 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from robot.calibration import CalibrationStore, apply
-from robot.daemon.conductor import Conductor
-from robot.daemon.devices import make_gpio, make_robot, panel_pins
-from robot.daemon.frontpanel import FrontPanel
-from robot.daemon.journal import configure_logging
+from robot.calibration.store import CalibrationStore, apply
+from robot.daemon.front_panel import FrontPanel
+from robot.daemon.job_control import Conductor
 from robot.daemon.lock import AlreadyRunning, owned
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.memory import keep_small
-from robot.daemon.notify import Notifier
 from robot.daemon.options import Options, parse
 from robot.daemon.server import make_app, serving
 from robot.daemon.states import State
+from robot.daemon.systemd import Notifier, configure_logging
+from robot.machine.assembly import make_gpio, make_robot, panel_pins
 from robot.panel.gpio import PanelFault
-from robot.runs import RunStore
+from robot.records.runs import RunStore
+from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
-from robot.storage import StorageError, write_atomically
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")

@@ -7,16 +7,11 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from robot.calibration import Calibration, CalibrationStore, apply
-from robot.daemon.conductor import Conductor
-from robot.daemon.firstcontact import (
-    Confirmations,
-    require_begin,
-    require_confirmed,
-    require_direction,
-)
-from robot.daemon.hands import require_within
-from robot.daemon.measuring import measured_colours, measured_timing
+from robot.calibration.measures import measured_colours, measured_timing
+from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
+from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.travel import measured_travel
+from robot.daemon.job_control import Conductor
 from robot.daemon.models import (
     ColoursSeen,
     Moved,
@@ -33,10 +28,15 @@ from robot.daemon.models import (
     TurnRequest,
     TurnTried,
 )
-from robot.daemon.ports import BadOrder, Robot
 from robot.daemon.states import Refused, State
-from robot.daemon.steppers import measured_play, tried_speed, tried_steps, tried_turn
-from robot.daemon.watching import measured_travel
+from robot.machine.first_contact import (
+    Confirmations,
+    require_begin,
+    require_confirmed,
+    require_direction,
+)
+from robot.machine.interfaces import BadOrder, Robot
+from robot.machine.motion_controller import require_within
 from robot.settings import RobotProfile
 from robot.settings.actuators import Actuator, Servo, Stepper
 

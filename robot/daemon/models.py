@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from robot.daemon.states import State
 from robot.outcomes import Outcome
-from robot.runs import FaultRecord, JobKind, LinkRecord, RunRecord
+from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
 
 
 class Document(BaseModel):

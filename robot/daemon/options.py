@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.daemon.places import runtime_directory, state_directory
+from robot.paths import runtime_directory, state_directory
 from robot.settings import DEFAULT_PROFILE
 from solver.home import NoHomeDirectory
 

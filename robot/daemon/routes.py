@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from robot.calibration import Calibration
-from robot.daemon.conductor import Conductor
+from robot.calibration.store import Calibration
+from robot.daemon.job_control import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
     CalibrationRequest,
@@ -40,7 +40,7 @@ from robot.daemon.models import (
     TurnRequest,
     TurnTried,
 )
-from robot.runs import RunRecord
+from robot.records.runs import RunRecord
 
 MAX_LISTED = 1000
 

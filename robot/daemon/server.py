@@ -21,17 +21,17 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from pydantic import BaseModel, ValidationError
 
-from robot.calibration import BadCalibration
-from robot.daemon.conductor import Conductor
-from robot.daemon.journal import complaint
+from robot.calibration.store import BadCalibration
+from robot.daemon.job_control import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
-from robot.daemon.ports import BadOrder
 from robot.daemon.routes import ROUTES, Call, Parameter, Route
 from robot.daemon.states import Refused
+from robot.daemon.systemd import complaint
 from robot.faults import FAULTS, fault_code
-from robot.storage import StorageError
+from robot.machine.interfaces import BadOrder
+from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened
 
 log = logging.getLogger("cubistd.api")

@@ -26,7 +26,7 @@ from robot.link.protocol import (
     TurnBit,
     Turns,
 )
-from robot.schedule import MotionProfile, Schedule, ServoSegment, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, TimedTurn
 
 SEGMENT_SIZE = STEP_SEGMENT.size
 PIECE = MAX_PAYLOAD // 2 // SEGMENT_SIZE * SEGMENT_SIZE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from robot.faults import Fault, RobotFault, Stopped
 from robot.link.actuators import (
@@ -15,8 +18,9 @@ from robot.link.actuators import (
     configuration,
     configuration_crc,
 )
-from robot.link.capability import Capabilities, check_plan
 from robot.link.encoding import Shape, WirePlan, encode_schedule
+from robot.link.limits import Capabilities, check_plan
+from robot.link.position_ledger import Whereabouts, after_turns, broken_off, told_places
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
@@ -33,9 +37,100 @@ from robot.link.protocol import (
 )
 from robot.link.session import Clock, Draw, Session, Statistics
 from robot.link.transport import Transport
-from robot.link.whereabouts import Whereabouts, after_turns, broken_off, told_places
 from robot.motion import stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+
+T = TypeVar("T")
+
+
+class LinkThread:
+    """Runs a :class:`Link` on a loop of its own, so that nobody's work delays the heartbeat.
+
+    ``transport`` is called on that loop. Progress callbacks come on the loop's thread.
+    """
+
+    def __init__(
+        self,
+        transport: Callable[[], Transport],
+        actuators: Sequence[ActuatorSetup],
+        silence_hold_ms: int = SILENCE_HOLD_MS,
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
+        self._thread.start()
+        self._link = Link(transport(), actuators, silence_hold_ms=silence_hold_ms)
+
+    def open(self) -> Capabilities:
+        """See :meth:`Link.open`."""
+        return self._wait(self._link.open())
+
+    def configure(self, anew: bool = False) -> None:
+        """See :meth:`Link.configure`."""
+        self._wait(self._link.configure(anew))
+
+    def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
+        """See :meth:`Link.adopt`."""
+        self._link.adopt(actuators)
+
+    def home(self, names: Sequence[str] | None = None) -> None:
+        """See :meth:`Link.home`."""
+        self._wait(self._link.home(names))
+
+    def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
+        """See :meth:`Link.run`."""
+        return self._wait(self._link.run(schedule, on_progress))
+
+    def stop(self) -> None:
+        """See :meth:`Link.stop`."""
+        self._wait(self._link.stop())
+
+    def emergency_stop(self) -> None:
+        """See :meth:`Link.emergency_stop`."""
+        self._wait(self._link.emergency_stop())
+
+    def clear(self) -> None:
+        """See :meth:`Link.clear`."""
+        self._wait(self._link.clear())
+
+    def release(self) -> None:
+        """See :meth:`Link.release`."""
+        self._wait(self._link.release())
+
+    def status(self) -> Status:
+        """See :meth:`Link.status`."""
+        return self._wait(self._link.status())
+
+    def position(self, name: str) -> int | None:
+        """See :meth:`Link.position`."""
+        return self._link.position(name)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """See :attr:`Link.places`."""
+        return self._link.places
+
+    @property
+    def whereabouts(self) -> Whereabouts | None:
+        """See :attr:`Link.whereabouts`."""
+        return self._link.whereabouts
+
+    @property
+    def statistics(self) -> Statistics:
+        """See :attr:`Link.statistics`."""
+        return self._link.statistics
+
+    def close(self) -> None:
+        """Disconnect and end the thread; idempotent."""
+        if not self._thread.is_alive():
+            return
+        self._wait(self._link.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0

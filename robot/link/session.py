@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from robot.faults import Fault, LinkFault, RobotFault
-from robot.link.capability import Capabilities
 from robot.link.framing import EMERGENCY_STOP, Frame, FrameReader
+from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_MS,
     VERSION,

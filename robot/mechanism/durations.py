@@ -7,7 +7,7 @@ from dataclasses import replace
 from robot.mechanism.impossible import moving
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.limits import TICKS_PER_US
-from robot.schedule import MotionProfile, StepSegment
+from robot.motion.schedule import MotionProfile, StepSegment
 from robot.settings.actuators import RotationTimes, Servo, Stepper, Timed
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile

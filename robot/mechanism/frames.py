@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cost import AXES, COMPOSITES, composite_index, composite_of
-from solver.orientation import Orientation, all_orientations
+from solver.cube.orientation import Orientation, all_orientations
 
 Table = NDArray[np.int64]
 

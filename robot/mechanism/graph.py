@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from robot.settings.profile import RobotProfile
-from solver.orientation import Orientation
+from solver.cube.orientation import Orientation
 
 CALM = 4096
 """Weights order ways by time, then by how few actuators move: microseconds times this and those."""

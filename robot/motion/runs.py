@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.motion.limits import MAX_INTERVAL_TICKS
-from robot.schedule import StepSegment
+from robot.motion.schedule import StepSegment
 
 TOLERANCE_PER_INTERVAL = 1 / 4
 """A step may stray by this part of its interval: microsteps, far below what a rotor follows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from robot.motion.limits import MotionError
-from robot.schedule import MotionProfile, ServoSegment
+from robot.motion.schedule import MotionProfile, ServoSegment
 
 EASE_PIECES = 4
 

@@ -12,7 +12,7 @@ import numpy as np
 from robot.motion.limits import TICKS_PER_S, TICKS_PER_US, MotionError, StepperLimits
 from robot.motion.ramp import step_times
 from robot.motion.runs import compress, run_ticks
-from robot.schedule import MotionProfile, StepSegment
+from robot.motion.schedule import MotionProfile, StepSegment
 
 
 def stepper_move(

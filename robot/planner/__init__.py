@@ -1,14 +1,14 @@
 """Plans: the soonest way for a robot to see a cube and to solve it."""
 
-from robot.mechanism.build import build_mechanism
 from robot.mechanism.graph import Mechanism, State
+from robot.mechanism.registry import build_mechanism
+from robot.planner.improve import improve_tail, join, split_at, turned, where_to_cut_us
 from robot.planner.looks import CannotSee, Look
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
 from robot.planner.scan import ScanPlan, ScanStep, plan_scan
-from robot.planner.solving import cost_model, plan_composites, plan_solve, prepare
+from robot.planner.solve import cost_model, plan_composites, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
-from robot.planner.tail import improve_tail, join, split_at, turned, where_to_cut_us
 
 __all__ = [
     "CannotSee",

@@ -18,9 +18,9 @@ from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Configuration, Mechanism
 from robot.settings.base import microseconds
 from robot.settings.profile import View
+from solver.cube.facelets import FACES
+from solver.cube.orientation import Orientation, site_facelets
 from solver.errors import CubistError
-from solver.facelets import FACES
-from solver.orientation import Orientation, site_facelets
 
 Stickers = frozenset[int]
 

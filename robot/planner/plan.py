@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from robot.mechanism.closure import rotated, whole_rotation
+from robot.mechanism.compile.closure import rotated, whole_rotation
 from robot.mechanism.graph import Deed, Mechanism, State, Transition
-from robot.operations import Operation
+from robot.mechanism.operations import Operation
+from robot.motion.schedule import Schedule
 from robot.planner.timing import schedule_of
-from robot.schedule import Schedule
-from solver.orientation import Orientation
+from solver.cube.orientation import Orientation
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.classes import Compiled, owed_us
-from robot.mechanism.closure import FAR, Closure, Weights
-from robot.mechanism.composites import Composites
+from robot.mechanism.compile.closure import FAR, Closure, Weights
+from robot.mechanism.compile.composites import Composites
+from robot.mechanism.compile.cost_model import Compiled, owed_us
 from robot.mechanism.frames import ORIENTATIONS, between_table, reframe_table, seen_table
 from robot.mechanism.graph import CALM, Transition
 from solver.cost import composite_of

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.classes import node_of
-from robot.mechanism.closure import FAR, Weights
+from robot.mechanism.compile.closure import FAR, Weights
+from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.graph import CALM, Mechanism, State
 from robot.planner.looks import CannotSee, Look, Places, find_places
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import path
-from robot.planner.solving import ways
-from solver.facelets import FACES
+from robot.planner.solve import ways
+from solver.cube.facelets import FACES
 
 MAX_BITS = 14
 """More parts than this make the tables of the tour too large."""

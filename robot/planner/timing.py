@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from robot.mechanism.durations import rotation_profile, travel_profile
 from robot.mechanism.graph import Mechanism, Motion, State, Transition
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.settings.actuators import Stepper
 
 

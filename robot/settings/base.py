@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from robot.board_table import FIRST_PIN, PINS, PULSE_US
+from robot.settings.board_table import FIRST_PIN, PINS, PULSE_US
 
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""

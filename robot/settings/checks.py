@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from robot.board_table import FIRST_PIN, PINS, STEPS_PER_S
 from robot.settings.actuators import Servo, Stepper, Timed, TurnCheck
+from robot.settings.board_table import FIRST_PIN, PINS, STEPS_PER_S
 from robot.settings.document import Path
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 

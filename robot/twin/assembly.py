@@ -9,10 +9,10 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Servo, Stepper
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody
-from robot.twin.incidents import Reporter
-from robot.twin.mechanisms import Mechanism, build_mechanism, scales_of, start_places
 from robot.twin.motors import EndStop, ServoMotor, StepMotor
+from robot.twin.registry import Mechanism, build_mechanism, scales_of, start_places
 from robot.twin.rotor import Rotor
+from robot.twin.violations import Reporter
 
 DEFAULT_SERVO_SPEED_US_PER_S = 5_000.0
 ONE_PLACE_STEPS = 160

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot.panel.gpio import PanelFault, Pull
-from vision.camera import CameraFault, CameraTrouble
+from vision.cameras.base import CameraFault, CameraTrouble
 from vision.frame import Frame
 
 TIMEOUT_S = 30.0

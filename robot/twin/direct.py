@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from robot.twin.cube import CubeBody
 from robot.twin.pose import Pose
-from robot.twin.slipping import Slipping
-from robot.twin.twisting import TwistingCube
+from robot.twin.twisting import Slipping, TwistingCube
 
 
 class DirectDrive:
@@ -38,10 +37,10 @@ class DirectDrive:
         return None
 
     def interrupted(self) -> None:
-        """See :meth:`robot.twin.mechanisms.Mechanism.interrupted`: layers stay as they are."""
+        """See :meth:`robot.twin.registry.Mechanism.interrupted`: layers stay as they are."""
 
     def set_square(self) -> None:
-        """See :meth:`robot.twin.mechanisms.Mechanism.set_square`."""
+        """See :meth:`robot.twin.registry.Mechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:

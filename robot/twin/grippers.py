@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot.twin.arms import Arm
 from robot.twin.cube import NORMALS, CubeBody
-from robot.twin.incidents import Reporter
+from robot.twin.flipper import Arm
 from robot.twin.pose import FloatArray, Pose, turned
-from robot.twin.slipping import Slipping
-from robot.twin.twisting import OPPOSITE, TwistingCube, beyond
+from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, beyond
+from robot.twin.violations import Reporter
 
 
 @dataclass
@@ -103,10 +102,10 @@ class GripperMechanism:
         return None
 
     def interrupted(self) -> None:
-        """See :meth:`robot.twin.mechanisms.Mechanism.interrupted`: jaws stay as they are."""
+        """See :meth:`robot.twin.registry.Mechanism.interrupted`: jaws stay as they are."""
 
     def set_square(self) -> None:
-        """See :meth:`robot.twin.mechanisms.Mechanism.set_square`."""
+        """See :meth:`robot.twin.registry.Mechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:

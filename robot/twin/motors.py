@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from robot.twin.incidents import Reporter
 from robot.twin.rotor import Rotor
+from robot.twin.violations import Reporter
 
 SIGNAL_LOST_US = 100_000.0
 """A servo without a pulse for this long goes limp and stays where it is."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from robot.settings import RobotProfile
 from robot.twin.assembly import assemble
 from robot.twin.cube import CubeBody
-from robot.twin.incidents import Incidents, Violation
 from robot.twin.motors import ServoMotor, StepMotor
 from robot.twin.pose import Pose
+from robot.twin.violations import Incidents, Violation
 
 STRIDE_US = 4_000.0
 """Longest stretch of time simulated at once while something moves."""

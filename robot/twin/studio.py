@@ -10,11 +10,11 @@ import numpy as np
 
 from robot.settings.profile import CameraSettings, View
 from robot.twin.cube import SITES, CubeBody, face_axes, scrambled
+from robot.twin.foreign_objects import OddView, hand, second_cube
 from robot.twin.optics import place_camera
-from robot.twin.props import OddView, hand, second_cube
 from robot.twin.render import Image, Light, Painter, Patch
 from robot.twin.simulated import SimulatedRobot
-from vision.photos import face_files, load_photo
+from vision.cameras.photographs import face_files, load_photo
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Studio:
 
 
 def load_photographs(folder: Path) -> dict[str, Image]:
-    """The pictures ``U.* R.* ...`` of a folder; raises :class:`vision.photos.BadPhoto`."""
+    """The pictures ``U.* R.* ...`` of a folder; raises ``vision.cameras.photographs.BadPhoto``."""
     return {face: load_photo(path) for face, path in face_files(folder).items()}
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from solver import _native, learning, optimal, pocket_search, thistlethwaite
-from solver.cube import Cube
-from solver.pocket import PocketCube
+from solver import _native, optimal, thistlethwaite
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.learning import batch as learning
+from solver.pocket import search as pocket_search
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from robot import virtual
-from robot.demo.rehearsal import Rehearsal
 from robot.settings import load_profile
+from robot.simulate import virtual
+from robot.simulate.virtual.rehearsal import Rehearsal
 from robot.twin.cube import scrambled
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]

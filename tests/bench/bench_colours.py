@@ -39,7 +39,7 @@ def _synthetic(emit: Emit, size: int) -> None:
 
 def _real(emit: Emit, size: int) -> None:
     """The scans beside the checkout, where there are any."""
-    from vision.sticker_colours import StickerColours
+    from vision.measure.sticker_colours import StickerColours
 
     def scans() -> Iterator[tuple[StickerColours, str]]:
         for path in sorted((SCANS / f"{size}x{size}x{size}").glob("*.json")):
@@ -53,7 +53,7 @@ def _real(emit: Emit, size: int) -> None:
 
 
 def _emit(emit: Emit, name: str, size: int, scans: Iterator[tuple[Any, str]]) -> None:
-    from vision.reader import Unreadable, read_cube
+    from vision.decide.reader import Unreadable, read_cube
 
     right = wrong = 0
     spent = []

@@ -15,7 +15,7 @@ from robot.link.actuators import ActuatorSetup
 from robot.link.framing import Frame
 from robot.link.protocol import EmergencyStop, Go, Ping
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board, build_elf, static_sizes
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from robot.mechanism.build import build_mechanism
-from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.mechanism.graph import State
+from robot.mechanism.registry import build_mechanism
 from robot.planner import plan_scan, plan_solve
-from robot.planner.solving import compiled, plan_composites
+from robot.planner.solve import compiled, plan_composites
 from robot.settings import list_profiles, load_profile
 from solver import _native
 from solver.cost import composite_index
-from solver.cube import Cube
-from solver.orientation import Orientation
-from solver.pocket import PocketCube
+from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
+from solver.cube.pocket import PocketCube
 
 Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
 

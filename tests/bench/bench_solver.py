@@ -13,8 +13,8 @@ from runpy import run_path
 import numpy as np
 
 from solver import two_phase
-from solver.cube import Cube
-from solver.notation import METRICS
+from solver.cube.cube import Cube
+from solver.cube.notation import METRICS
 from solver.search import solve
 from solver.solution import Solution
 
@@ -92,7 +92,8 @@ def memory(emit: Emit) -> None:
     Not by getrusage: what that tells of a new process includes the one it was forked from.
     """
     code = (
-        "from pathlib import Path; from solver.cube import Cube; from solver.search import solve;"
+        "from pathlib import Path;"
+        "from solver.cube.cube import Cube; from solver.search import solve;"
         "solve(Cube.random(__import__('numpy').random.default_rng(1)), time_limit=0.1);"
         "print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from robot.mechanism.build import build_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.planner import plan_solve
 from robot.settings import load_profile
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]
 

@@ -39,8 +39,8 @@ def _faces(emit: Emit, size: int) -> None:
     import numpy as np
     from rendered_cubes import FACES, render_cube
 
-    from vision.locate import locate_grids
-    from vision.stickers import measure_face
+    from vision.locate.face import locate_grids
+    from vision.measure.stickers import measure_face
 
     right = count = 0
     spent: dict[str, list[float]] = {"locate": [], "locate-any-size": [], "measure": []}
@@ -70,9 +70,9 @@ def _cubes(emit: Emit) -> None:
     """3x3x3 from six rendered photographs: read right, wrong, and the time to decide."""
     from rendered_cubes import render_cube
 
-    from vision.locate import NoFace
-    from vision.looks import look_at_frames
-    from vision.reader import Unreadable, read_cube
+    from vision.decide.reader import Unreadable, read_cube
+    from vision.locate.face import NoFace
+    from vision.locate.six_faces import look_at_frames
 
     right = wrong = 0
     decide: list[float] = []
@@ -95,8 +95,8 @@ def _resident() -> tuple[float, str, int, Mapping[str, Any]]:
     from rendered_cubes import render_cube
 
     program = (
-        "import sys; from pathlib import Path; from vision.looks import look_at_folder;"
-        "from vision.reader import read_cube;"
+        "import sys; from pathlib import Path; from vision.locate.six_faces import look_at_folder;"
+        "from vision.decide.reader import read_cube;"
         "read_cube(look_at_folder(Path(sys.argv[1])).colours);"
         # Not getrusage: its peak is inherited from the process that started this one.
         "status = Path('/proc/self/status').read_text();"

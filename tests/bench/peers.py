@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
 from solver.search import solve
 from solver.tables import cache_directory
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from robot import checkup
-from robot.checkup import Finding, Machine
 from robot.cli.main import run
 from robot.faults import Fault, LinkFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.machine import checkup
+from robot.machine.checkup import Finding, Machine
 
 
 @pytest.fixture

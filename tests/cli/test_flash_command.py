@@ -12,14 +12,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from robot import firmware
 from robot.cli import firmware as command
 from robot.cli.firmware import choose_board, choose_port
-from robot.demo.children import DemoFault
-from robot.demo.firmware import firmware_command
-from robot.firmware import FirmwareTrouble, board_for
-from robot.serial_ports import ADAPTERS, ARDUINO, SerialPort
+from robot.machine import firmware_build
+from robot.machine.firmware_build import FirmwareTrouble, board_for
+from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.settings import load_profile
+from robot.simulate.boards import firmware_command
+from robot.simulate.processes import DemoFault
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -110,7 +110,7 @@ def test_the_ports_udev_names_are_those_that_are_looked_at() -> None:
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A computer with none of the tools."""
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(firmware, "AVR_HEADER", tmp_path / "none")
+    monkeypatch.setattr(firmware_build, "AVR_HEADER", tmp_path / "none")
 
 
 @pytest.mark.usefixtures("bare")
@@ -122,7 +122,7 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.demo.firmware.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
     with pytest.raises(DemoFault) as caught:
         firmware_command("avr", load_profile("cubotino"))
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
@@ -137,5 +137,7 @@ def test_a_port_that_may_not_be_used_names_the_group(
     # Root may use any.
     monkeypatch.setattr(os, "access", lambda path, *_: str(path) != str(port))
     with pytest.raises(FirmwareTrouble, match="sudo usermod -aG dialout"):
-        firmware.flash(firmware.Built(firmware.BOARDS["uno"], port, port, 1, 1), str(port))
+        firmware_build.flash(
+            firmware_build.Built(firmware_build.BOARDS["uno"], port, port, 1, 1), str(port)
+        )
     assert not avrdude.exists()

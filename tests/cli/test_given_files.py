@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from robot.cli.main import run
+from solver.cube.notation import MOST_MOVES, parse_moves
 from solver.errors import BadNotation
 from solver.files import (
     DEEPEST,
@@ -18,7 +19,6 @@ from solver.files import (
     read_lines,
     read_text,
 )
-from solver.notation import MOST_MOVES, parse_moves
 
 
 def pipe(folder: Path) -> Path:

@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 
+from robot.calibration.ramp import steppers_of
 from robot.cli.guide.app import STEPS, CalibrationApp, jog_screen, screens_for
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.picture import Picture
@@ -19,9 +20,8 @@ from robot.cli.guide.positions import JogScreen, PositionsScreen
 from robot.cli.guide.session import CalibrationSession
 from robot.cli.guide.steppers import _of_motor
 from robot.cli.guide.travel import TravelScreen
-from robot.cli.ramp import steppers_of
 from robot.cli.terminal_picture import Image
-from robot.daemon.client import BadRequest, RequestRefused
+from robot.client import BadRequest, RequestRefused
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import scrambled

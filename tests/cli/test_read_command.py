@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from robot.cli.main import run
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 PALETTE = {
     "U": (235, 235, 232),

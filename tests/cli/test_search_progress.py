@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from robot.cli.search_progress import ProgressLine, text_of
+from robot.cli.search_job import ProgressLine, text_of
 from solver.solution import Progress
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from robot.cli.main import run
 from robot.cli.search_job import LIMIT_S
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
 FLIPPED = "UUUUURUUURURRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"

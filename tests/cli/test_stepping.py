@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from robot.cli import stepping
+from robot.calibration.ramp import Ramp
+from robot.cli.calibrate import steppers
 from robot.cli.main import run
-from robot.cli.ramp import Ramp
 from robot.settings import load_profile
 
 LIMIT = 2400
@@ -67,7 +67,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     def maintenance() -> Iterator[Daemon]:
         yield fake
 
-    monkeypatch.setattr(stepping, "maintenance", maintenance)
+    monkeypatch.setattr(steppers, "maintenance", maintenance)
     return fake
 
 

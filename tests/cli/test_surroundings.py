@@ -13,14 +13,14 @@ import time
 
 import pytest
 
-from robot.cli.search_job import interruptible
-from robot.cli.surroundings import (
+from robot.cli.output import (
     PATIENCE_S,
     Interrupts,
     ending_once,
     interrupted_by,
     run_async,
 )
+from robot.cli.search_job import interruptible
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")

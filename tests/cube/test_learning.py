@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solver import _native, learning
-from solver.cube import Cube
+from solver import _native
+from solver.cube.cube import Cube
 from solver.errors import BadNotation
+from solver.learning import batch as learning
 
 
 def test_actions_are_named_by_face_and_direction():
@@ -61,7 +62,7 @@ def test_the_environment_is_what_gymnasium_expects():
     gymnasium = pytest.importorskip("gymnasium")
     from gymnasium.utils.env_checker import check_env
 
-    from solver.learning_env import CubeEnv
+    from solver.learning.env import CubeEnv
 
     env = CubeEnv(render_mode="ansi")
     check_env(env, skip_render_check=True)
@@ -70,7 +71,7 @@ def test_the_environment_is_what_gymnasium_expects():
 
 def test_an_episode_ends_when_solved_or_cut_off():
     pytest.importorskip("gymnasium")
-    from solver.learning_env import CubeEnv
+    from solver.learning.env import CubeEnv
 
     env = CubeEnv(most_turns=3)
     first, _ = env.reset(seed=4, options={"turns": 1})

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.facelets import slot_facelets
+from solver.cube.legality import CORNERS, EDGES
+from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube
-from solver.facelets import slot_facelets
-from solver.legality import CORNERS, EDGES
-from solver.nxn import StickerCube
-from solver.pocket import PocketCube
 
 SOLVED = Cube.solved().facelets()
 

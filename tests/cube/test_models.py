@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cube import Cube, from_facelets, from_scramble, parse_state
+from solver.cube.cube import Cube, from_facelets, from_scramble, parse_state
+from solver.cube.notation import parse_moves
+from solver.cube.pocket import REFERENCE, PocketCube, whole_rotations
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
-from solver.notation import parse_moves
-from solver.nxn import StickerCube
-from solver.nxn_turns import scrambled, twists
-from solver.pocket import REFERENCE, PocketCube, whole_rotations
+from solver.nxn.turns import scrambled, twists
 
 CONTEST = Path(__file__).parents[3] / "shared/data/cubes"
 FACE_MOVES = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.notation import Move, face_turns, format_moves, inverse_moves, length, parse_moves
 from solver.errors import BadNotation
-from solver.notation import Move, face_turns, format_moves, inverse_moves, length, parse_moves
 
 MOVES = st.builds(
     lambda face, quarters, block: Move(face, quarters, *block),

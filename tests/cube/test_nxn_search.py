@@ -7,13 +7,13 @@ import math
 
 import pytest
 
-from solver import nxn_database
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.notation import length, parse_moves
+from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchFailed
-from solver.notation import length, parse_moves
-from solver.nxn import StickerCube
-from solver.nxn_turns import counted_moves, scrambled
-from solver.pocket import PocketCube
+from solver.nxn import database as nxn_database
+from solver.nxn.turns import counted_moves, scrambled
 from solver.search import solve_many
 from solver.solution import CancelFlag, Request
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from solver import _native, optimal, tables
-from solver.cube import Cube, face_turn
+from solver.cube.cube import Cube, face_turn
+from solver.cube.turns import moves_of
 from solver.errors import BadNotation, SearchFailed
 from solver.search import solve, solve_many
 from solver.solution import CancelFlag, Request
-from solver.turns import moves_of
 
 METRICS = ("htm", "qtm")
 

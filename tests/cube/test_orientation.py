@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.facelets import FACES
+from solver.cube.orientation import NAMES, Orientation, all_orientations, facelet_at, site_facelets
 from solver.errors import BadNotation
-from solver.facelets import FACES
-from solver.orientation import NAMES, Orientation, all_orientations, facelet_at, site_facelets
 
 
 def test_there_are_24_and_the_first_is_the_reference():

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index
+from solver.cube.notation import Move
+from solver.cube.pocket import PocketCube
 from solver.errors import SearchFailed
-from solver.notation import Move
-from solver.pocket import PocketCube
 from solver.search import solve
 
 TURNS = [(axis, quarters) for axis in range(3) for quarters in (1, 2, 3)]

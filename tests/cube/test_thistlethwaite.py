@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
 from solver.search import solve
 from solver.thistlethwaite import kernel
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration import CalibrationStore
+from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
-from robot.daemon.conductor import Conductor
+from robot.daemon.job_control import Conductor
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.ports import (
+from robot.daemon.server import make_app, serving
+from robot.machine.interfaces import (
     BadOrder,
     Hear,
     Look,
@@ -31,9 +32,8 @@ from robot.daemon.ports import (
     Tour,
     ViewPoint,
 )
-from robot.daemon.server import make_app, serving
-from robot.runs import LinkRecord, RunStore
-from robot.schedule import Schedule
+from robot.motion.schedule import Schedule
+from robot.records.runs import LinkRecord, RunStore
 from robot.settings import RobotProfile, load_profile
 from solver.solution import Progress
 

@@ -19,13 +19,19 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.calibration import BadCalibration, Calibration, CalibrationStore, apply, differences
+from robot.calibration.steppers import tried_turn
+from robot.calibration.store import (
+    BadCalibration,
+    Calibration,
+    CalibrationStore,
+    apply,
+    differences,
+)
 from robot.cli.main import run
-from robot.daemon.client import ControlClient, RequestRefused
-from robot.daemon.conductor import Conductor
+from robot.client import ControlClient, RequestRefused
+from robot.daemon.job_control import Conductor
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.ports import Robot
-from robot.daemon.steppers import tried_turn
+from robot.machine.interfaces import Robot
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot

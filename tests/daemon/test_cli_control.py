@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from robot.cli.main import run
-from robot.daemon.client import ControlClient, NoDaemon, RequestRefused
-from robot.daemon.ports import MotionFault, NotReadable
+from robot.client import ControlClient, NoDaemon, RequestRefused
+from robot.machine.interfaces import MotionFault, NotReadable
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from robot.cli.status import tell_status
-from robot.daemon.conductor import Conductor
+from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
-from robot.daemon.ports import MotionFault, NotReadable, Policy
 from robot.daemon.states import Refused, State
-from robot.runs import LinkRecord, RunRecord
+from robot.machine.interfaces import MotionFault, NotReadable, Policy
+from robot.records.runs import LinkRecord, RunRecord
 from solver.solution import Progress
 
 SOLVE = StartRequest()
@@ -289,7 +289,7 @@ async def test_a_cube_found_unsolved_is_solved_on(conductor: Conductor, fake: An
 
 
 async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:
-    from robot.runs import RunStore
+    from robot.records.runs import RunStore
 
     fake.policy = Policy(check_after=False)
     conductor = Conductor(fake.robot(), RunStore(tmp_path / "runs"), version="1")
@@ -357,14 +357,14 @@ async def test_a_disk_that_fails_at_the_start_leaves_a_record_in_memory(
 async def test_a_full_disk_does_not_keep_the_cube_unsolved(
     conductor: Conductor, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from robot.storage import StorageError
+    from robot.records.storage import StorageError
 
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")
 
     run_id = await conductor.start(SOLVE)
-    monkeypatch.setattr("robot.runs.RunWriter.save", fail)
-    monkeypatch.setattr("robot.runs.RunWriter.save_photo", fail)
+    monkeypatch.setattr("robot.records.runs.RunWriter.save", fail)
+    monkeypatch.setattr("robot.records.runs.RunWriter.save_photo", fail)
     await conductor.finished()
     status = conductor.status()
     assert status.last_run is not None
@@ -377,7 +377,7 @@ async def test_a_drawing_that_does_not_fit_costs_no_outcome(
     conductor: Conductor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = []
-    writer = "robot.runs.RunWriter"
+    writer = "robot.records.runs.RunWriter"
     monkeypatch.setattr(f"{writer}.finish", lambda self: order.append(self.record.outcome))
     monkeypatch.setattr(f"{writer}.save_photo", lambda _, name, __: order.append(name))
     monkeypatch.setattr(conductor.store, "prune", lambda: order.append("prune"))

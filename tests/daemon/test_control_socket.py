@@ -16,10 +16,10 @@ import aiohttp
 import pytest
 
 from robot.daemon import server
-from robot.daemon.conductor import Conductor
+from robot.daemon.job_control import Conductor
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
-from robot.storage import StorageError
+from robot.records.storage import StorageError
 
 NOBODY = 65534
 

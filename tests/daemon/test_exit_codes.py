@@ -13,13 +13,13 @@ import pytest
 
 from robot.cli.demo import exit_code as demo_code
 from robot.cli.main import cubist, run
-from robot.daemon.client import ControlClient
-from robot.daemon.ports import MotionFault, NotReadable
-from robot.demo.outcome import DemoOutcome
+from robot.client import ControlClient
 from robot.faults import FAULTS, FaultRow, outcome_of
+from robot.machine.interfaces import MotionFault, NotReadable
 from robot.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
-from robot.runs import RunRecord
+from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
+from robot.simulate.session import DemoOutcome
 from solver.errors import CubistError
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

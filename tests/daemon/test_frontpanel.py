@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from robot.daemon.conductor import Conductor
-from robot.daemon.frontpanel import FrontPanel
-from robot.daemon.inspection import Inspection
+from robot.daemon.front_panel import FrontPanel
+from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
 from robot.daemon.states import Refused, State
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, Pull
+from robot.panel.inspection import Inspection
 from robot.panel.pads import Hands
 from robot.panel.panel import Input, Output, PanelPins
 

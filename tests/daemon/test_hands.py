@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from robot.daemon import hands
-from robot.daemon.hands import LinkHands, find_board, jog_profile, motion_fault
-from robot.daemon.interruption import Course
-from robot.daemon.ports import BadOrder, MotionFault
-from robot.daemon.traffic import Traffic
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Capabilities, Execution, ServoSetup
+from robot.link.position_ledger import Course
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import Statistics
+from robot.link.statistics import Traffic
+from robot.machine import motion_controller
+from robot.machine.board_configuration import actuator_setups
+from robot.machine.interfaces import BadOrder, MotionFault
+from robot.machine.motion_controller import LinkHands, find_board, jog_profile, motion_fault
 from robot.motion import servo_slew
-from robot.runs import LinkRecord
-from robot.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.records.runs import LinkRecord
 from robot.settings import load_profile
-from robot.setup import actuator_setups
 
 
 def two_turns() -> Schedule:
@@ -135,13 +135,13 @@ class BoardOf:
 def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = LinkHands(load_profile("cubotino"), port="nowhere")
     old = BoardOf("0.0.9")
-    monkeypatch.setattr(hands, "LinkThread", old)
+    monkeypatch.setattr(motion_controller, "LinkThread", old)
     with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
         robot.open()
     assert (caught.value.code, caught.value.recoverable) == ("wrong-firmware", False)
     assert "cubist firmware flash" in caught.value.remedy
     assert old.closed == 1
-    monkeypatch.setattr(hands, "LinkThread", BoardOf(FIRMWARE_VERSION))
+    monkeypatch.setattr(motion_controller, "LinkThread", BoardOf(FIRMWARE_VERSION))
     robot.open()
 
 
@@ -152,7 +152,7 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
         def run(self, schedule: Schedule, progress: object) -> Execution:
             return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
 
-    monkeypatch.setattr(hands, "LinkThread", Late(FIRMWARE_VERSION))
+    monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))
     robot = LinkHands(load_profile("cubotino"), port="nowhere")
     for count in (1, 2):
         assert robot.perform(two_turns(), lambda _: None) == 1_000_005

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.daemon.conductor import Conductor
+from robot.daemon.job_control import Conductor
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from robot.daemon.lock import AlreadyRunning, owned
-from robot.daemon.notify import Notifier
 from robot.daemon.states import ALLOWED, WORKING, Refused, State, check_transition
+from robot.daemon.systemd import Notifier
 
 HOLDER = """
 import sys, time

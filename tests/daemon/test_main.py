@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from robot.daemon import places
+from robot import paths
 from robot.daemon.main import main
 from robot.daemon.options import parse
-from robot.daemon.places import control_socket, runtime_directory, state_directory
+from robot.paths import control_socket, runtime_directory, state_directory
 from robot.settings import profile_path
 
 
@@ -64,7 +64,7 @@ def test_an_account_without_home_is_asked_for_a_directory(
 
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    monkeypatch.setattr(places, "SYSTEM_STATE", tmp_path / "none")
+    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")
     with pytest.raises(SystemExit, match="2"):
         parse([], {})
     assert "no home directory: set CUBIST_STATE_DIR" in capsys.readouterr().err

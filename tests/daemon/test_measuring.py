@@ -10,23 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration import BadCalibration, Calibration, apply
-from robot.colours import as_values, stored_colours
-from robot.daemon.measuring import measured_colours, measured_timing
+from robot.calibration.measures import measured_colours, measured_timing
+from robot.calibration.steppers import tried_speed
+from robot.calibration.store import BadCalibration, Calibration, apply
 from robot.daemon.models import SpeedRequest
-from robot.daemon.ports import Look, MotionFault, NotReadable
-from robot.daemon.sight import encoded
-from robot.daemon.steppers import tried_speed
-from robot.daemon.thought import Thought
+from robot.machine.interfaces import Look, MotionFault, NotReadable
+from robot.machine.scanner import as_values, encoded, stored_colours
+from robot.machine.solve_planner import Thought
+from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
-from robot.schedule import Schedule
 from robot.settings import load_profile
-from vision.calibrate import CalibrationFailed
-from vision.colours import USUAL, ColourReferences
+from vision.calibrate.places import CalibrationFailed
+from vision.decide.reader import Unreadable
 from vision.frame import Frame
-from vision.locate import FaceGrid
-from vision.reader import Unreadable
-from vision.sticker_colours import FACES, FaceColours
+from vision.locate.face import FaceGrid
+from vision.measure.colour_space import USUAL, ColourReferences
+from vision.measure.sticker_colours import FACES, FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 SOLVED = "".join(face * 9 for face in FACES)
@@ -145,7 +144,7 @@ def test_a_robot_without_grippers_says_so(daemon: Any, ask: Ask) -> None:
 
 
 def test_a_gripper_s_jaws_are_named_by_its_site() -> None:
-    from robot.cli.measuring import jaw_key
+    from robot.cli.calibrate.measures import jaw_key
 
     assert jaw_key("R", "closed", "two-arm") == "actuators.right-jaw.positions_us.closed"
 
@@ -204,7 +203,7 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
         used.append(references)
         raise Unreadable("enough seen")
 
-    monkeypatch.setattr("robot.daemon.thought.read_cube", read)
+    monkeypatch.setattr("robot.machine.solve_planner.read_cube", read)
     values = as_values(ColourReferences(USUAL))
     calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)

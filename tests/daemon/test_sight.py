@@ -9,16 +9,16 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.daemon.ports import Look, NotReadable
-from robot.daemon.sight import SITES, Sight
-from robot.daemon.thought import Thought
+from robot.machine.interfaces import Look, NotReadable
+from robot.machine.scanner import SITES, Sight
+from robot.machine.solve_planner import Thought
 from robot.planner import Look as PlannedLook
 from robot.planner import build_mechanism
 from robot.settings import load_profile
-from solver.cube import Cube
-from solver.orientation import site_facelets
+from solver.cube.cube import Cube
+from solver.cube.orientation import site_facelets
 from vision.frame import Frame
-from vision.stickers import face_quads, measure_face
+from vision.measure.stickers import face_quads, measure_face
 
 PROFILE = load_profile("cubotino")
 CAMERA = PROFILE.cameras[0]

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.daemon.conductor import Conductor
+from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
-from robot.daemon.ports import MotionFault, MotionPlan, Parts, Policy
 from robot.daemon.states import State
-from robot.daemon.thought import NICENESS, Thought, motion_plan
+from robot.machine.interfaces import MotionFault, MotionPlan, Parts, Policy
+from robot.machine.solve_planner import NICENESS, Thought, motion_plan
+from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
-from robot.runs import RunRecord
-from robot.schedule import MotionProfile, Schedule
+from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from solver.cost import composite_index, merged_moves
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 10}
 
@@ -166,6 +166,6 @@ def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:
     def note(*_: object) -> None:
         niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
-    monkeypatch.setattr("robot.daemon.thought.prepare", note)
+    monkeypatch.setattr("robot.machine.solve_planner.prepare", note)
     Thought(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
     assert niceness[0] >= NICENESS

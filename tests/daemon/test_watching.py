@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot.daemon.watching import Grey, motion_in
+from robot.calibration.travel import Grey, motion_in
 
 NOISE = 0.8
 

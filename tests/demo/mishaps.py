@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robot import virtual
 from robot.daemon.states import State
-from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
 from robot.link.framing import EMERGENCY_STOP, Frame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
-from robot.runs import RunStore, RunWriter
+from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
+from robot.simulate import virtual
+from robot.simulate.virtual.rehearsal import Mishap, Rehearsal, Verdict
 from robot.twin.cube import scrambled
 
 QUARTER = 200

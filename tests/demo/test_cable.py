@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.demo.cable import Cable
+from robot.simulate.cable import Cable
 
 
 @pytest.fixture

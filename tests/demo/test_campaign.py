@@ -31,14 +31,14 @@ from mishaps import (
     wrap_sequence_numbers,
 )
 
-from robot import virtual
 from robot.daemon.states import State
-from robot.demo.rehearsal import Mishap, Rehearsal, Verdict
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import Session
 from robot.settings import RobotProfile
+from robot.simulate import virtual
+from robot.simulate.virtual.rehearsal import Mishap, Rehearsal, Verdict
 from robot.twin.cube import scrambled
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60

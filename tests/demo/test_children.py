@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from robot.demo.children import Child, DemoFault, executable, running
-from robot.demo.session import unless_ended
+from robot.simulate.processes import Child, DemoFault, executable, running
+from robot.simulate.session import unless_ended
 
 pytestmark = pytest.mark.quick
 
@@ -78,7 +78,7 @@ def test_children_do_not_outlive_a_killed_demo(tmp_path: Path) -> None:
     script = f"""
         import asyncio, sys
         from pathlib import Path
-        from robot.demo.children import running
+        from robot.simulate.processes import running
         async def main():
             async with running("sleeper", {SLEEPER!r}, Path({str(tmp_path)!r})) as child:
                 print(child.process.pid, flush=True)

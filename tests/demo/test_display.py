@@ -12,13 +12,13 @@ from rich.text import Text
 
 from robot.cli.demo import exit_code
 from robot.daemon.states import State
-from robot.demo.display import LiveDisplay, PlainDisplay, display_for, print_outcome
-from robot.demo.outcome import DemoOutcome
-from robot.demo.picture import net_of, operation_text
-from robot.demo.progress import DemoProgress
 from robot.outcomes import ExitCode, Outcome
-from robot.runs import FaultRecord, LinkRecord, RunRecord
-from robot.twin.incidents import Violation
+from robot.records.runs import FaultRecord, LinkRecord, RunRecord
+from robot.simulate.display import LiveDisplay, PlainDisplay, display_for, print_outcome
+from robot.simulate.picture import net_of, operation_text
+from robot.simulate.progress import DemoProgress
+from robot.simulate.session import DemoOutcome
+from robot.twin.violations import Violation
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from robot.daemon.states import State
-from robot.demo.mischief import (
+from robot.settings import load_profile
+from robot.simulate.fault_injection import (
     ACTUATOR_DEEDS,
     DEEDS,
     STANDING_DEEDS,
@@ -17,7 +18,6 @@ from robot.demo.mischief import (
     Scene,
     parse_mischief,
 )
-from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio

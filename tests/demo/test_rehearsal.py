@@ -28,11 +28,11 @@ from mishaps import (
     with_sensors,
 )
 
-from robot import virtual
 from robot.daemon.states import State
-from robot.demo.children import DemoFault
-from robot.demo.rehearsal import Mishap, Rehearsal
 from robot.settings import RobotProfile, load_profile
+from robot.simulate import virtual
+from robot.simulate.processes import DemoFault
+from robot.simulate.virtual.rehearsal import Mishap, Rehearsal
 from robot.twin.cube import scrambled
 
 PLAY = 30
@@ -262,7 +262,7 @@ def open_files() -> list[str]:
 
 
 def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.demo.firmware.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
     before = open_files()
     # What is left is held by the error until it is forgotten.
     with pytest.raises(DemoFault, match="make build") as caught:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.daemon.models import SpeedRequest, SpeedTried, StepsRequest
-from robot.daemon.ports import BadOrder, Robot
-from robot.daemon.steppers import measured_play, tried_speed, tried_steps, tried_turn
-from robot.demo.rehearsal import Rehearsal
+from robot.machine.interfaces import BadOrder, Robot
 from robot.settings import RobotProfile, load_profile
+from robot.simulate.virtual.rehearsal import Rehearsal
 from robot.twin.cube import CubeBody, scrambled
 
 STALL = 2400

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.firmware import build
+from robot.machine.firmware_build import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"

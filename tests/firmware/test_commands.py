@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from robot import firmware
 from robot.cli.firmware import firmware as command
-from robot.firmware import BOARDS, Built, FirmwareTrouble
 from robot.link.protocol import FIRMWARE_VERSION
+from robot.machine import firmware_build
+from robot.machine.firmware_build import BOARDS, Built, FirmwareTrouble
 
 pytestmark = pytest.mark.quick
 
@@ -50,7 +50,7 @@ def test_version_of_a_running_board(host_port: Path) -> None:
 
 
 def test_another_version_is_to_be_flashed(host_port: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(firmware, "FIRMWARE_VERSION", "9.9.9")
+    monkeypatch.setattr(firmware_build, "FIRMWARE_VERSION", "9.9.9")
     shown = CliRunner().invoke(
         command, ["version", "--port", str(host_port)], standalone_mode=False
     )
@@ -67,7 +67,7 @@ def test_sizes_are_reported() -> None:
 
 
 def test_flashing_names_chip_port_and_file() -> None:
-    words = firmware.flash_command(built(), "/dev/ttyUSB0")
+    words = firmware_build.flash_command(built(), "/dev/ttyUSB0")
     assert words[0] == "avrdude"
     assert {"atmega2560", "wiring", "/dev/ttyUSB0", "flash:w:x.hex:i"} <= set(words)
 
@@ -75,9 +75,9 @@ def test_flashing_names_chip_port_and_file() -> None:
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(FirmwareTrouble, match="apt install avrdude"):
-        firmware.flash(built(), "/dev/null")
+        firmware_build.flash(built(), "/dev/null")
     with pytest.raises(FirmwareTrouble, match="gcc-avr"):
-        firmware.build("uno")
+        firmware_build.build("uno")
 
 
 def test_a_failed_flash_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,4 +89,4 @@ def test_a_failed_flash_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(FirmwareTrouble, match="not responding"):
-        firmware.flash(built(), "/dev/null")
+        firmware_build.flash(built(), "/dev/null")

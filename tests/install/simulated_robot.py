@@ -11,8 +11,8 @@ import os
 import sys
 from pathlib import Path
 
-from robot.demo.children import executable, running
 from robot.settings import load_profile
+from robot.simulate.processes import executable, running
 from robot.twin.cube import scrambled
 from robot.twin.panel import Panel
 from robot.twin.server import TwinServer

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from robot.demo.children import executable
-from robot.firmware import Built, address, build
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
+from robot.machine.firmware_build import Built, address, build
 from robot.motion import StepperLimits
+from robot.simulate.processes import executable
+from robot.simulate.virtual import VirtualBoard, VirtualLoop, VirtualPort
 from robot.twin.pins import Kind
-from robot.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
 STACK = 7

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from robot import virtual
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, StepperSetup
 from robot.link.framing import Frame
 from robot.link.protocol import Go, Ping, PlanBegin, State, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.simulate import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

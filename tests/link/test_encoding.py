@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.faults import Fault, RobotFault
-from robot.link.capability import Capabilities, check_plan, peak_rate
 from robot.link.encoding import encode_schedule
+from robot.link.limits import Capabilities, check_plan, peak_rate
 from robot.link.protocol import MAX_PAYLOAD, Board, ResetCause, Timing, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 NAMES = ("a", "b", "c")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from robot import virtual
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link
 from robot.link.framing import Frame
 from robot.link.protocol import MESSAGES, WINDOW, Go, State, Turns
 from robot.link.window import Window
 from robot.motion import StepperLimits, stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.simulate import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

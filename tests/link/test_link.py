@@ -14,7 +14,7 @@ from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheck
 from robot.link.protocol import TICKS_PER_US, Clear, Go, PlanBegin, State, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from robot import virtual
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.link import single
+from robot.link.position_ledger import Whereabouts, broken_off
 from robot.link.protocol import Home, State
-from robot.link.whereabouts import Whereabouts, broken_off
 from robot.motion import StepperLimits, servo_slew, stepper_move
-from robot.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.simulate import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot.mechanism.build import build_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 
 SENSE = {"U": 1, "R": 1, "F": 1, "D": -1, "L": -1, "B": -1}

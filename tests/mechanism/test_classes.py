@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.build import build_mechanism
-from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.compile.cost_model import compile_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 from solver.cost import IMPOSSIBLE
 

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 import pytest
 
-from robot.mechanism.closure import FAR, close
+from robot.mechanism.compile.closure import FAR, close
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import weight_of
 from robot.planner import build_mechanism

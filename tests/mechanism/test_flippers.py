@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from robot.mechanism.build import build_mechanism
-from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.compile.cost_model import compile_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.settings import parse_profile, profile_path
 from solver.cost import composite_index
 

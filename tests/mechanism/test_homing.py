@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from robot.homing import Home, MoveTo, homing_steps
+from robot.machine.board_configuration import actuator_setups, homing_order
+from robot.machine.homing import Home, MoveTo, homing_steps
 from robot.settings import load_profile
-from robot.setup import actuator_setups, homing_order
 
 OPEN, CLOSED = 1600, 1250
 QUARTER = 400

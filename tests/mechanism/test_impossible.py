@@ -2,8 +2,8 @@
 
 import pytest
 
-from robot.mechanism.build import build_mechanism
 from robot.mechanism.impossible import ImpossibleRobot
+from robot.mechanism.registry import build_mechanism
 from robot.settings import BadProfile, parse_profile, profile_path
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from robot.mechanism.build import build_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.settings import load_profile
 
 
@@ -132,6 +132,6 @@ def test_reference_d_is_as_described():
 
 @pytest.mark.parametrize(("name", "classes"), [("a", 24), ("b", 16), ("c", 14), ("d", 1)])
 def test_states_that_cost_the_same_are_merged(name, classes):
-    from robot.mechanism.classes import compile_mechanism
+    from robot.mechanism.compile.cost_model import compile_mechanism
 
     assert compile_mechanism(build_mechanism(load_profile(f"reference/{name}"))).states == classes

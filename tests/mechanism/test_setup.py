@@ -3,9 +3,9 @@
 import pytest
 
 from robot.link.actuators import UNLIMITED_STEPS
+from robot.machine.board_configuration import actuator_setups, homing_order
 from robot.mechanism.durations import NotDrivable
 from robot.settings import load_profile, parse_profile, profile_path
-from robot.setup import actuator_setups, homing_order
 
 
 def setups_of(profile):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot.motion import MotionError, servo_path, servo_slew
-from robot.schedule import ServoSegment
+from robot.motion.schedule import ServoSegment
 
 PULSES = st.integers(500, 2500)
 

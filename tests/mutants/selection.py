@@ -18,7 +18,6 @@ from tests.mutants.copy import Copy
 FOLDERS: dict[str, tuple[str, ...]] = {
     "firmware": ("firmware", "link"),
     "robot": ("cli", "daemon", "settings"),
-    "robot/demo": ("demo",),
     "robot/daemon": ("daemon", "service"),
     "robot/link": ("link", "daemon"),
     "robot/mechanism": ("mechanism", "planner", "settings"),
@@ -27,13 +26,15 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/planner": ("planner", "daemon", "cli"),
     "robot/settings": ("settings", "cli", "mechanism", "daemon"),
     "robot/twin": ("twin", "planner", "daemon"),
-    "robot/virtual": ("link", "daemon"),
-    "robot/runs.py": ("storage", "daemon", "cli"),
-    "robot/storage.py": ("storage", "daemon", "cli"),
+    "robot/simulate": ("demo",),
+    "robot/simulate/virtual": ("link", "daemon"),
+    "robot/machine": ("daemon", "service"),
+    "robot/calibration": ("daemon", "service"),
+    "robot/records/runs.py": ("storage", "daemon", "cli"),
+    "robot/records/storage.py": ("storage", "daemon", "cli"),
     "solver": ("cube", "solver", "planner", "cli"),
     "solver/native": ("cube", "solver", "planner"),
-    "solver/native/arrangements": ("vision",),
-    "solver/native/colour_model": ("vision",),
+    "solver/native/decode": ("vision",),
     "vision": ("vision", "daemon", "cli"),
 }
 """The folders of tests/ to take tests from, by the longest beginning of a source's path."""

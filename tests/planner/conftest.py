@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot.settings.actuators import Servo, Stepper
-from robot.twin.mechanisms import start_places
+from robot.twin.registry import start_places
 from robot.twin.simulated import SimulatedRobot
 
 NORMALS = {

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from solver.cube import Cube
-from solver.notation import parse_moves
+from solver.cube.cube import Cube
+from solver.cube.notation import parse_moves
 
 
 def test_turns_agree_with_the_cube(stickers):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.build import build_mechanism
-from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.compile.cost_model import compile_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.planner import plan_composites, plan_solve, split_at
 from robot.settings import parse_profile, profile_path
 from robot.twin.cube import scrambled
 from solver.cost import composite_index
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 
 def overlapping(degrees, name="six-motor"):

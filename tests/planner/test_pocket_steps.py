@@ -7,14 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from robot.mechanism.classes import compile_mechanism
+from robot.mechanism.compile.cost_model import compile_mechanism
 from robot.planner import build_mechanism, cost_model, plan_solve
 from robot.settings import load_profile
-from solver import _native, facelets
+from solver import _native
 from solver.cost import IMPOSSIBLE, composite_index
-from solver.notation import Move
-from solver.pocket import PocketCube
-from solver.pocket_robot import BySearch, ByTable, kernel
+from solver.cube import facelets
+from solver.cube.notation import Move
+from solver.cube.pocket import PocketCube
+from solver.pocket.robot import BySearch, ByTable, kernel
 
 UNIT_US = 100_000
 PAIRS = ("RL", "FB")
@@ -161,7 +162,7 @@ def test_table_and_search_agree():
 
 def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("solver.pocket_robot.steps_bytes", lambda cost: 1000)
+    monkeypatch.setattr("solver.pocket.robot.steps_bytes", lambda cost: 1000)
     monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
     turns = model_of("soltvvo").turns
     slower = replace(turns, next=np.where(turns.next == IMPOSSIBLE, turns.next, turns.next * 2))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from robot.mechanism.classes import node_of
-from robot.mechanism.closure import FAR
+from robot.mechanism.compile.closure import FAR
+from robot.mechanism.compile.cost_model import node_of
 from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve, scan
 from robot.settings import RobotProfile, load_profile, parse_profile, profile_path
-from solver.cube import Cube
-from solver.orientation import site_facelets
+from solver.cube.cube import Cube
+from solver.cube.orientation import site_facelets
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from robot.planner import build_mechanism, plan_scan, plan_solve
 from robot.settings import list_profiles, load_profile
 from robot.twin.cube import scrambled
-from solver.cube import Cube
-from solver.pocket import PocketCube
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
 
 SIZES = {2: PocketCube, 3: Cube}
 LONGEST_S = {

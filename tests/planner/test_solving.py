@@ -11,8 +11,8 @@ from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solv
 from robot.planner.plan import make_plan
 from robot.settings import load_profile, parse_profile, profile_path
 from solver.cost import composite_index
-from solver.cube import Cube
-from solver.pocket import PocketCube
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
 
 
 @pytest.fixture(scope="module")

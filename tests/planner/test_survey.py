@@ -6,8 +6,8 @@ import pytest
 
 from robot.cli.main import run
 from robot.planner import build_mechanism
+from robot.planner.survey import tables_of
 from robot.settings import list_profiles, load_profile, profile_path
-from robot.survey import tables_of
 from solver import two_phase
 from solver.tables import cache_directory
 

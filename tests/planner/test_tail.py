@@ -18,7 +18,7 @@ from robot.planner import (
 )
 from robot.settings import load_profile
 from solver.cost import composite_index
-from solver.cube import Cube
+from solver.cube.cube import Cube
 from solver.solution import CancelFlag
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from robot.planner import build_mechanism, plan_composites, plan_solve
+from robot.records.timeline import draw, operations_svg, timeline_svg
 from robot.settings import load_profile
-from robot.timeline import draw, operations_svg, timeline_svg
 from solver.cost import composite_index
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 SVG = "{http://www.w3.org/2000/svg}"
 

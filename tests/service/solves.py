@@ -10,9 +10,9 @@ from pathlib import Path
 from footprint import AnonymousPeak, Footprint, footprint, highest_resident_kb
 from workbench import Bench, workbench
 
-from robot.demo.follow import DaemonView
 from robot.outcomes import Outcome
 from robot.settings import RobotProfile, load_profile
+from robot.simulate.follow import DaemonView
 
 SPEED = float(os.environ.get("CUBIST_SPEED", "30"))
 """Less, where the computer is busy with other things."""

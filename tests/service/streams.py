@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from footprint import footprint
 
-from solver.cube import Cube
+from solver.cube.cube import Cube
 
 
 def anonymous_kb(count: int, options: Sequence[str]) -> Iterator[int]:

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from robot.calibration import CalibrationStore
+from robot.calibration.store import CalibrationStore
 from robot.daemon.states import State
-from robot.runs import RunStore
+from robot.records.runs import RunStore
 
 Bench = Any
 MakeBench = Any

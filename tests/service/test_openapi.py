@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from robot.demo.children import running
+from robot.simulate.processes import running
 
 Bench = Any
 CONFIG = Path(__file__).with_name("schemathesis.toml")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robot.twin.cube import scrambled
-from robot.twin.props import OddView
+from robot.twin.foreign_objects import OddView
 
 Bench = Any
 MakeBench = Any

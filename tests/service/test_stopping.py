@@ -7,8 +7,8 @@ import signal
 import sys
 from typing import Any
 
-from robot.demo.children import running
-from robot.demo.follow import DaemonView
+from robot.simulate.follow import DaemonView
+from robot.simulate.processes import running
 
 Bench = Any
 LIMIT_S = 240.0

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import yaml
 
-from robot.daemon.client import ControlClient
+from robot.client import ControlClient
 from robot.daemon.models import Status
-from robot.demo.children import Child, DemoFault, executable, running
-from robot.demo.follow import DaemonView
-from robot.runs import RunRecord
+from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
+from robot.simulate.follow import DaemonView
+from robot.simulate.processes import Child, DemoFault, executable, running
 from robot.twin.cube import scrambled
 from robot.twin.panel import Panel
 from robot.twin.server import TwinServer

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.mechanism.build import build_mechanism
+from robot.mechanism.registry import build_mechanism
 from robot.settings import BadProfile, list_profiles, load_profile, parse_profile, profile_path
 
 NAMES = [*list_profiles(), *list_profiles(reference=True)]

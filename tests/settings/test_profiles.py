@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot.daemon.devices import panel_pins
+from robot.machine.assembly import panel_pins
 from robot.panel.panel import Input, Output
 from robot.settings import (
     BadProfile,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.daemon import places
+from robot import paths
 from solver.home import user_directory
 from solver.tables import cache_directory
 
@@ -41,9 +41,9 @@ def test_tables_records_and_sockets_follow(monkeypatch: pytest.MonkeyPatch, tmp_
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setattr(places, "SYSTEM_STATE", tmp_path / "none")
-    monkeypatch.setattr(places, "SYSTEM_RUNTIME", tmp_path / "none")
+    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "none")
+    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", tmp_path / "none")
     assert cache_directory() == ACCOUNT / ".cache/cubist"
     empty = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
-    assert places.state_directory(empty) == ACCOUNT / ".local/state/cubist"
-    assert places.runtime_directory(empty) == Path(f"/tmp/cubist-{os.getuid()}/cubist")
+    assert paths.state_directory(empty) == ACCOUNT / ".local/state/cubist"
+    assert paths.runtime_directory(empty) == Path(f"/tmp/cubist-{os.getuid()}/cubist")

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solver import nxn_database, tables
+from solver import tables
 from solver.errors import SearchFailed
+from solver.nxn import database as nxn_database
 from solver.solution import CancelFlag, Request
 from solver.tables import HEADER_SIZE, Bytes
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from solver import _native, two_phase
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_of, moves_of
-from solver.cube import Cube
+from solver.cube.cube import Cube
 from solver.search import solve, solve_many
 from solver.solution import Request
 

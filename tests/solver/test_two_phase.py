@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from solver import _native, two_phase
 from solver.cost import COMPOSITES, composite_index, composite_of
-from solver.cube import Cube
+from solver.cube.cube import Cube
+from solver.cube.notation import METRICS, length, parse_moves
 from solver.errors import SearchFailed
-from solver.notation import METRICS, length, parse_moves
 from solver.search import UnknownAlgorithm, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
 

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from robot.calibration import Calibration, CalibrationStore
+from robot.calibration.store import Calibration, CalibrationStore
 from robot.outcomes import Outcome
-from robot.runs import RunStore
+from robot.records.runs import RunStore
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.storage import (
+from robot.records.storage import (
     StorageError,
     previous_of,
     remove_leftovers,
@@ -24,7 +24,7 @@ KILLED_AT_A_CALL = """
 import os, signal, sys
 from pathlib import Path
 path, last = Path(sys.argv[1]), int(sys.argv[2])
-import robot.storage as storage
+import robot.records.storage as storage
 made = 0
 def counted(real):
     def call(*arguments, **named):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robot.cli.main import run
-from robot.storage import StorageError, write_given
+from robot.records.storage import StorageError, write_given
 
 PLAN = ["solve", "--scramble", "R", "--robot", "cubotino", "--time-limit", "0.01"]
 

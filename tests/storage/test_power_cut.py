@@ -18,9 +18,9 @@ FULL_OR_READ_ONLY = """
 import json, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from robot.calibration import Calibration, CalibrationStore
-from robot.runs import RunStore
-from robot.storage import StorageError
+from robot.calibration.store import Calibration, CalibrationStore
+from robot.records.runs import RunStore
+from robot.records.storage import StorageError
 
 folder = Path(sys.argv[1])
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from robot.outcomes import Outcome
-from robot.runs import RESERVE_BYTES, RESERVE_NAME, RunStore
-from robot.storage import StorageError
+from robot.records.runs import RESERVE_BYTES, RESERVE_NAME, RunStore
+from robot.records.storage import StorageError
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from robot.schedule import Schedule, ServoSegment
+from robot.motion.schedule import Schedule, ServoSegment
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import CubeBody, scrambled
-from robot.twin.mechanisms import start_places
+from robot.twin.registry import start_places
 from robot.twin.simulated import SimulatedRobot
 
 FRAME_US = 20_000

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from robot.twin.incidents import Incidents
 from robot.twin.motors import EndStop, ServoMotor, StepMotor
 from robot.twin.rotor import Rotor
+from robot.twin.violations import Incidents
 
 
 @pytest.fixture

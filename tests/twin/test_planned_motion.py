@@ -10,7 +10,7 @@ import pytest
 from robot.planner import build_mechanism, plan_scan, plan_solve
 from robot.settings import RobotProfile
 from robot.twin.cube import CubeBody, scrambled
-from solver.cube import Cube, parse_state
+from solver.cube.cube import Cube, parse_state
 
 if TYPE_CHECKING:
     from conftest import ScheduleHand

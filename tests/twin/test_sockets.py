@@ -20,7 +20,7 @@ from robot.twin.pins import Kind
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from vision.camera import CameraFault
+from vision.cameras.base import CameraFault
 
 LID_PIN, BUTTON = 10, 17
 

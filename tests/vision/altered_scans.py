@@ -8,12 +8,12 @@ from itertools import combinations
 
 import numpy as np
 
-from solver.cube import from_facelets
+from solver.cube.cube import from_facelets
 from solver.errors import CubistError
-from vision.arrangements import Explanation
-from vision.reader import CubeReading, Unreadable, read_cube
-from vision.schemes import rotations
-from vision.sticker_colours import FACES, StickerColours
+from vision.decide.arrangements import Explanation
+from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.decide.schemes import rotations
+from vision.measure.sticker_colours import FACES, StickerColours
 
 PLAIN = (0, 1, 2, 3, 4, 5)
 STRAIGHT = (0, 0, 0, 0, 0, 0)

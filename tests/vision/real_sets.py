@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from vision.looks import look_at_folder
-from vision.sticker_colours import StickerColours
+from vision.locate.six_faces import look_at_folder
+from vision.measure.sticker_colours import StickerColours
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 FOLDERS = tuple(SHARED / name for name in ("vision", "vision_more") if (SHARED / name).is_dir())

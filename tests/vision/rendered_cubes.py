@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rendered_light import Linear, expose, random_exposure, to_linear
 from rendered_rooms import random_room
 
-from solver.cube import Cube
-from solver.notation import parse_moves
-from solver.nxn import StickerCube
-from solver.pocket import PocketCube
+from solver.cube.cube import Cube
+from solver.cube.notation import parse_moves
+from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from vision.frame import Frame
 
 FACES = "URFDLB"

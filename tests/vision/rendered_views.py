@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rendered_light import Picture, expose, random_exposure
 from rendered_rooms import random_room
 
-from vision.locate import FaceGrid
+from vision.locate.face import FaceGrid
 
 Corners = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rendered_cubes import SCHEMES, random_facelets
 from rendered_light import temperature_rgb, to_linear
 
-from solver.pocket import PocketCube
-from vision.sticker_colours import (
+from solver.cube.pocket import PocketCube
+from vision.measure.sticker_colours import (
     FACES,
     FaceColours,
     StickerColours,

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from solver.cube import from_facelets
-from vision.assign import matching, ranked_cubes, relaxed_cost
-from vision.assign_orbits import orbits
-from vision.assign_ranked import RankedArrangements
-from vision.assign_soft import shares
-from vision.schemes import rotations, schemes
+from solver.cube.cube import from_facelets
+from vision.decide.assignment import matching, ranked_cubes, relaxed_cost
+from vision.decide.orbits import orbits
+from vision.decide.ranked import RankedArrangements
+from vision.decide.schemes import rotations, schemes
+from vision.decide.soft import shares
 
 
 @pytest.mark.parametrize("size", range(2, 8))

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from rendered_cubes import FACES, render_cube
 
-from vision.calibrate import (
+from vision.calibrate.advice import Matter, advise, edge_width, falloff
+from vision.calibrate.places import (
     CalibrationFailed,
     place_face,
     references_from_json,
     references_of,
     references_to_json,
 )
-from vision.calibrate_advice import Matter, advise, edge_width, falloff
+from vision.decide.reader import read_cube
 from vision.frame import Frame
-from vision.locate import FaceGrid
-from vision.looks import look_at_frames
-from vision.reader import read_cube
+from vision.locate.face import FaceGrid
+from vision.locate.six_faces import look_at_frames
 
 
 def plain_face(level: float = 0.6, size: int = 3, side: int = 300) -> tuple[np.ndarray, FaceGrid]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from fake_cameras import scene
 
-from vision.camera import CameraFault, CameraTrouble, FolderCamera, open_camera
-from vision.camera_picamera2 import Picamera2Camera
-from vision.camera_usb import UsbCamera
+from vision.cameras.base import CameraFault, CameraTrouble, FolderCamera, open_camera
+from vision.cameras.picamera2 import Picamera2Camera
+from vision.cameras.usb import UsbCamera
 
 
 def save(folder: Path, *names: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from fake_cameras import FakeClock, FakePicamera2
 
-from vision.camera import CameraFault, CameraTrouble
-from vision.camera_picamera2 import Picamera2Camera
-from vision.hdr import BracketingCamera, look
+from vision.cameras.base import CameraFault, CameraTrouble
+from vision.cameras.picamera2 import Picamera2Camera
+from vision.measure.hdr import BracketingCamera, look
 
 
 @pytest.fixture

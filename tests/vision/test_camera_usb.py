@@ -6,8 +6,8 @@ import cv2
 import pytest
 from fake_cameras import FakeClock, FakeV4l2
 
-from vision.camera import CameraFault, CameraTrouble
-from vision.camera_usb import UsbCamera
+from vision.cameras.base import CameraFault, CameraTrouble
+from vision.cameras.usb import UsbCamera
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from altered_scans import MIRRORED, PLAIN, altered, moved, outcome, turned
 from rendered_cubes import SCHEMES
 from synthetic_scans import synthetic_scan
 
-from solver.cube import Cube
-from vision.arrangements import Explanation, held_stickers, symmetries
-from vision.consistency import UNIQUE, explained, odd_face, repeated_face
-from vision.reader import Unreadable, read_cube
-from vision.sticker_colours import FACES, StickerColours
+from solver.cube.cube import Cube
+from vision.decide.arrangements import Explanation, held_stickers, symmetries
+from vision.decide.consistency import UNIQUE, explained, odd_face, repeated_face
+from vision.decide.reader import Unreadable, read_cube
+from vision.measure.sticker_colours import FACES, StickerColours
 
 
 @pytest.mark.parametrize("size", [3, 4, 5])

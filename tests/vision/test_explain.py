@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from synthetic_scans import synthetic_scan
 
-from vision.drawing import png, text_width, wrapped
-from vision.explain import colour_names, explain
+from vision.decide.reader import CubeReading, Unreadable, read_cube
+from vision.decide.schemes import NAMES
+from vision.explain.drawing import png, text_width, wrapped
+from vision.explain.explain import colour_names, explain
 from vision.frame import Frame
-from vision.reader import CubeReading, Unreadable, read_cube
-from vision.schemes import NAMES
-from vision.sticker_colours import FACES, linear_to_srgb
+from vision.measure.sticker_colours import FACES, linear_to_srgb
 
 
 def has_colour(picture, colour, least=30):

@@ -11,9 +11,9 @@ from rendered_light import Exposure, expose, random_exposure
 from rendered_rooms import random_room
 
 from vision.frame import Frame
-from vision.locate import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
-from vision.locate_lattice import spans_plane
-from vision.looks import locate_cube, look_at_frames
+from vision.locate.face import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
+from vision.locate.lattice import spans_plane
+from vision.locate.six_faces import locate_cube, look_at_frames
 
 NEAR = 0.3
 """Corners must be right to this part of a sticker."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vision.locate import locate_grids
-from vision.looks import look_at_folder
-from vision.photos import face_files, load_photo
-from vision.reader import Unreadable, read_cube
+from vision.cameras.photographs import face_files, load_photo
+from vision.decide.reader import Unreadable, read_cube
+from vision.locate.face import locate_grids
+from vision.locate.six_faces import look_at_folder
 
 
 @pytest.fixture(scope="module")

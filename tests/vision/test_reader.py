@@ -9,12 +9,12 @@ import pytest
 from rendered_cubes import SCHEMES
 from synthetic_scans import synthetic_scan
 
-from solver.cube import Cube
-from solver.pocket import PocketCube
-from vision.colours import ColourReferences
-from vision.decision import decide
-from vision.reader import Unreadable, read_cube
-from vision.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from vision.decide.estimate import decide
+from vision.decide.reader import Unreadable, read_cube
+from vision.measure.colour_space import ColourReferences
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, srgb_to_linear
 
 
 def solved(order, palette="classic", size=2):

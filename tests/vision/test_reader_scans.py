@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from vision.reader import Unreadable, read_cube
-from vision.schemes import rotations
-from vision.sticker_colours import FACES, StickerColours
+from vision.decide.reader import Unreadable, read_cube
+from vision.decide.schemes import rotations
+from vision.measure.sticker_colours import FACES, StickerColours
 
 
 def scans(folder, size):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic_scans import synthetic_scan
 
-from vision.reader import Unreadable, read_cube
+from vision.decide.reader import Unreadable, read_cube
 
 
 def campaign(seeds, size, harsh=1.0):

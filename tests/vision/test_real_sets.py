@@ -9,7 +9,7 @@ import pytest
 from altered_scans import mistakes, outcome, same_facelets
 from real_sets import FOLDERS, RealSet, photo_sets, scans
 
-from vision.reader import Unreadable, read_cube
+from vision.decide.reader import Unreadable, read_cube
 
 pytestmark = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
 

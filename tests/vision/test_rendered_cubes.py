@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from rendered_cubes import FACES, RenderedCube, render_cube
 
-from solver.pocket import PocketCube
-from vision.locate import NoFace
-from vision.looks import look_at_frames
-from vision.reader import Unreadable, read_cube
+from solver.cube.pocket import PocketCube
+from vision.decide.reader import Unreadable, read_cube
+from vision.locate.face import NoFace
+from vision.locate.six_faces import look_at_frames
 
 
 def is_true(cube: RenderedCube, facelets: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vision.sticker_colours import (
+from vision.measure.sticker_colours import (
     BadColours,
     FaceColours,
     StickerColours,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vision.frame import Frame
-from vision.sticker_colours import srgb_to_linear
-from vision.stickers import BadQuads, face_quads, measure_face
+from vision.measure.sticker_colours import srgb_to_linear
+from vision.measure.stickers import BadQuads, face_quads, measure_face
 
 COLOURS = np.array(
     [

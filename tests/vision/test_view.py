@@ -10,8 +10,8 @@ from rendered_cubes import FACES, RenderedCube, render_cube
 from rendered_views import empty_place, in_the_left_part, seated, side_by_side, with_hand
 
 from vision.frame import Frame
-from vision.looks import look_at_frames
-from vision.view import OddView, ViewTrouble, face_in_view
+from vision.locate.six_faces import look_at_frames
+from vision.locate.view_check import OddView, ViewTrouble, face_in_view
 
 SEEDS = range(930_000, 930_012)
 

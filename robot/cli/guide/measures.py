@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
+from robot.cli.calibrate.measures import FACES, shown_colour
 from robot.cli.guide.screens import StepScreen
-from robot.cli.measuring import FACES, shown_colour
 
 
 class HomeScreen(StepScreen):

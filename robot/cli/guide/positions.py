@@ -12,8 +12,8 @@ from textual.widgets import DataTable, Digits, Static
 
 from robot.cli.guide.screens import StepScreen
 from robot.cli.guide.session import Position
-from robot.daemon.client import RequestRefused
-from robot.daemon.firstcontact import largest_step
+from robot.client import RequestRefused
+from robot.machine.first_contact import largest_step
 
 Wanted = Callable[[Position], bool]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from robot.calibration import Calibration, apply
-from robot.cli.positions import TABLES, maintenance, move_to
+from robot.calibration.store import Calibration, apply
+from robot.cli.calibrate.positions import TABLES, maintenance, move_to
 from robot.cli.terminal_picture import Image, decode
-from robot.daemon.client import ControlClient
+from robot.client import ControlClient
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 

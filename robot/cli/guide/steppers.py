@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import DataTable, Digits
 
+from robot.calibration.ramp import FIELDS, Ramp, stepper_of, steppers_of
 from robot.cli.guide.lists import ListScreen, Row
 from robot.cli.guide.measures import MeasureScreen
 from robot.cli.guide.positions import JogScreen
 from robot.cli.guide.screens import StepScreen
-from robot.cli.ramp import FIELDS, Ramp, stepper_of, steppers_of
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
 

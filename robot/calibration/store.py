@@ -1,0 +1,166 @@
+"""What was calibrated on one's own robot: values that replace those of its profile.
+
+A calibration is a flat map from dotted keys of the profile to numbers, so that it can be read,
+compared and edited: ``actuators.lid.positions_us.open: 1510``. It is kept in the state directory,
+replaced atomically, the version before it beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robot.records.storage import (
+    StorageError,
+    previous_of,
+    remove_leftovers,
+    restore_previous,
+    write_atomically,
+)
+from robot.settings import RobotProfile
+from robot.settings.checks import check_profile
+from robot.settings.geometry import check_geometry
+from solver.errors import CubistError
+
+FILE_NAME = "calibration.json"
+FORMAT = 1
+ROOMS = ("actuators", "cameras", "colours", "policy")
+"""Sections of a profile that calibration may change: what the robot is made of stays."""
+
+
+class BadCalibration(CubistError, ValueError):
+    """Values that do not fit the robot's profile; the text names key and reason."""
+
+
+class Calibration(BaseModel):
+    """The values of one robot. ``values``: dotted key of the profile -> number or numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
+    robot: str
+    values: dict[str, Any] = Field(default_factory=dict)
+
+    def changed(self, values: Mapping[str, Any]) -> Calibration:
+        """The same with some values set; None removes one, back to the profile's."""
+        merged = self.values | dict(values)
+        kept = {key: value for key, value in merged.items() if value is not None}
+        return self.model_copy(update={"values": kept})
+
+
+class CalibrationStore:
+    """The calibration in a state directory."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir / FILE_NAME
+
+    def load(self, robot: str) -> Calibration:
+        """What is kept for this robot; empty for another. Raises :class:`BadCalibration`."""
+        return self._read(self.path, robot)
+
+    def previous(self, robot: str) -> Calibration:
+        """The version before the last save."""
+        return self._read(previous_of(self.path), robot)
+
+    def save(self, calibration: Calibration) -> None:
+        """Replace it, durably; raises :class:`robot.records.storage.StorageError`.
+
+        The first one replaces an empty one, so that it can be undone as well.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
+        if not self.path.exists():
+            self._write(Calibration(robot=calibration.robot))
+        self._write(calibration)
+
+    def _write(self, calibration: Calibration) -> None:
+        text = json.dumps(calibration.model_dump(), indent=1, sort_keys=True) + "\n"
+        write_atomically(self.path, text.encode(), keep_previous=True)
+
+    def clear_leftovers(self) -> None:
+        """Remove what a save that was cut off has left; at the start of the daemon."""
+        remove_leftovers(self.path.parent)
+
+    @property
+    def has_previous(self) -> bool:
+        """Whether there is a version to go back to."""
+        return previous_of(self.path).exists()
+
+    def restore(self) -> None:
+        """Exchange the present version with the one before."""
+        restore_previous(self.path)
+
+    def _read(self, path: Path, robot: str) -> Calibration:
+        try:
+            found = Calibration.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return Calibration(robot=robot)
+        except (OSError, ValidationError) as error:
+            raise BadCalibration(
+                f"{path}: cannot be read: {error}. `cubist calibration restore` brings back the "
+                "version before."
+            ) from error
+        return found if found.robot == robot else Calibration(robot=robot)
+
+
+def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
+    """The profile with calibrated values in place; raises :class:`BadCalibration`."""
+    document = profile.model_dump(mode="json")
+    for key, value in calibration.values.items():
+        _place(document, key, value)
+    try:
+        calibrated = RobotProfile.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadCalibration(f"{where}: {first['msg']}") from error
+    findings = list(check_profile(calibrated)) or list(check_geometry(calibrated))
+    if findings:
+        path, text = findings[0]
+        raise BadCalibration(f"{'.'.join(str(part) for part in path)}: {text}")
+    return calibrated
+
+
+def differences(profile: RobotProfile, calibration: Calibration) -> Iterator[tuple[str, Any, Any]]:
+    """``(key, the profile's value, the calibrated one)`` for every value that is not the same."""
+    document = profile.model_dump(mode="json")
+    for key, value in sorted(calibration.values.items()):
+        parent, last = _parent(document, key)
+        if parent[last] != value:
+            yield key, parent[last], value
+
+
+def _place(document: Any, key: str, value: Any) -> None:
+    parent, last = _parent(document, key)
+    parent[last] = value
+
+
+def _parent(document: Any, key: str) -> tuple[Any, str | int]:
+    """What holds a key, and the key or number there; lists are entered by number or by name."""
+    parts = key.split(".")
+    if parts[0] not in ROOMS:
+        raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
+    for part in parts[:-1]:
+        document = document[_step(document, part, key)]
+    return document, _step(document, parts[-1], key)
+
+
+def _step(document: Any, part: str, key: str) -> str | int:
+    if isinstance(document, dict) and part in document:
+        return part
+    if isinstance(document, list):
+        names = [_name_of(item) for item in document]
+        if part in names:
+            return names.index(part)
+    raise BadCalibration(f"{key}: the profile has no {part} there")
+
+
+def _name_of(item: Any) -> str | None:
+    """What tells members of a list apart: a camera's name, a view's site."""
+    return item.get("name", item.get("site")) if isinstance(item, dict) else None

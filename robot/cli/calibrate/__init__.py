@@ -1,0 +1,1 @@
+"""`cubist calibrate` by command."""

@@ -1,0 +1,178 @@
+"""What the panel's presses do to the conductor, and what its light and buzzer tell of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+
+from robot.daemon.job_control import Conductor
+from robot.daemon.models import Event, StartRequest
+from robot.daemon.states import WORKING, State
+from robot.faults import FAULTS, described
+from robot.machine.interfaces import MotionFault
+from robot.outcomes import Outcome
+from robot.panel.button import Press
+from robot.panel.gpio import Gpio, PanelFault
+from robot.panel.inspection import Inspection
+from robot.panel.pads import Hands
+from robot.panel.panel import Listener, Panel, PanelPins
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd.panel")
+
+
+class FrontPanel:
+    """Connects a :class:`Panel`, whose callbacks come on its own thread, to a conductor.
+
+    ``inspection_s``: seconds between lifting the hands off the pads and the start.
+    """
+
+    def __init__(
+        self, conductor: Conductor, gpio: Gpio, pins: PanelPins, inspection_s: float = 0.0
+    ) -> None:
+        self._conductor = conductor
+        self._has_estop = pins.estop is not None
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._panel = Panel(
+            gpio,
+            pins,
+            Listener(
+                press=lambda press: self._soon(self.pressed(press)),
+                estop=lambda opened: self._soon(self.estop(opened)),
+                hands=lambda hands: self._soon(self.hands(hands)),
+                stuck=lambda pins: self._soon(self.stuck(pins)),
+                fault=lambda fault: self._soon(self.failed(fault)),
+            ),
+        )
+        self._inspection = Inspection(inspection_s, self._panel.sound, self._start_solve)
+        self._listener: asyncio.Task[None] | None = None
+
+    @property
+    def inspecting(self) -> bool:
+        """Whether a start is being counted down to."""
+        return self._inspection.running
+
+    def open(self) -> None:
+        """Take the pins and start watching; raises :class:`PanelFault`."""
+        self._panel.open()
+        self._panel.show(self._conductor.state)
+        self._panel.start()
+        self._listener = asyncio.create_task(self._follow(), name="panel light")
+
+    async def close(self) -> None:
+        """Give the pins back. Idempotent."""
+        self._inspection.cancel()
+        if self._listener is not None:
+            self._listener.cancel()
+            await asyncio.gather(self._listener, return_exceptions=True)
+        await asyncio.to_thread(self._panel.close)
+
+    def _soon(self, work: Awaitable[None]) -> None:
+        """From the panel's thread: do this in the event loop."""
+        self._loop.call_soon_threadsafe(self._spawn, work)
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def pressed(self, press: Press) -> None:
+        """Do what a press asks for; a refusal is told by the buzzer."""
+        log.info("button: %s press", press)
+        await self._told_of_refusal("button", self._act(press))
+
+    async def hands(self, hands: Hands) -> None:
+        """Hands on the pads: ready, then lifted, they start; laid down again, they call it off."""
+        if self._conductor.state in WORKING or self._conductor.state is State.MAINTENANCE:
+            return
+        if hands is Hands.LAID:
+            self._call_off("hands on the pads again")
+        elif hands is Hands.READY:
+            self._panel.show("ready")
+            self._panel.sound("ready")
+        else:
+            log.info("hands lifted off the pads")
+            self._panel.show("inspection")
+            self._inspection.begin()
+
+    async def _start_solve(self) -> None:
+        work = self._conductor.start(StartRequest(kind="solve"))
+        if not await self._told_of_refusal("hands", work):
+            self._panel.show(self._conductor.state)
+
+    def _call_off(self, reason: str) -> bool:
+        """End the inspection, if one is under way; whether it was."""
+        if not self._inspection.cancel():
+            return False
+        log.info("inspection called off: %s", reason)
+        self._panel.show(self._conductor.state)
+        return True
+
+    async def _told_of_refusal(self, what: str, work: Awaitable[object]) -> bool:
+        """Do it; a refusal is told by the buzzer and the journal. Whether it was done."""
+        try:
+            await work
+        except CubistError as error:
+            log.warning("%s: %s", what, error)
+            self._panel.sound("fault")
+            return False
+        return True
+
+    async def _act(self, press: Press) -> None:
+        if self._call_off("the button was pressed") and press is Press.SHORT:
+            return
+        busy = self._conductor.state in WORKING
+        if press is Press.VERY_LONG:
+            await self._conductor.shut_down(power_off=True)
+        elif busy:
+            await self._conductor.stop()
+        else:
+            kind = "home" if press is Press.LONG else "solve"
+            await self._conductor.start(StartRequest.model_validate({"kind": kind}))
+
+    async def estop(self, opened: bool) -> None:
+        """The emergency stop was pressed (its circuit opened) or released."""
+        self._conductor.estop_open = opened
+        if opened:
+            self._call_off("emergency stop")
+            log.warning("emergency stop pressed, or its wire is broken")
+            await self._conductor.stop(emergency=True)
+        else:
+            log.info("emergency stop released")
+
+    async def stuck(self, pins: Sequence[str]) -> None:
+        """Buttons or pads that are pressed all the time; none, when all were let go."""
+        if pins:
+            self._call_off("a button is stuck")
+            self._conductor.report_panel(_fault("button-stuck", ", ".join(pins)))
+        else:
+            log.info("no button is stuck any more")
+            self._conductor.report_panel(None)
+        self._panel.show(self._conductor.state)
+
+    async def failed(self, fault: PanelFault) -> None:
+        """A pin does not answer any more. An emergency stop that nobody watches counts as open."""
+        self._conductor.report_panel(_fault("panel-failed", str(fault)))
+        if self._has_estop:
+            await self.estop(True)
+
+    async def _follow(self) -> None:
+        """Show every state and say how jobs end."""
+        with self._conductor.events.listening() as events:
+            async for event in events:
+                self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        if event.state in WORKING:
+            self._inspection.cancel()
+        self._panel.show(event.state)
+        if event.outcome in {Outcome.SOLVED, Outcome.ALREADY_SOLVED}:
+            self._panel.sound("solved")
+        elif event.event == "state" and event.state == "fault":
+            self._panel.sound("fault")
+
+
+def _fault(code: str, detail: str) -> MotionFault:
+    return MotionFault(code, described(FAULTS[code], detail))

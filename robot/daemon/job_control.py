@@ -1,0 +1,358 @@
+"""The daemon's heart: one state, at most one job, and everything that may start or end it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from robot.daemon import jobs
+from robot.daemon.events import EventBoard
+from robot.daemon.job import Job
+from robot.daemon.memory import give_back
+from robot.daemon.models import Event, JobStatus, Preparation, StartRequest, Status
+from robot.daemon.states import WORKING, Refused, State, check_transition
+from robot.daemon.systemd import complaint, ending
+from robot.faults import FAULTS, outcome_of
+from robot.link.statistics import complaints
+from robot.machine.interfaces import Mind, MotionFault, Robot, RunStopped, fault_record
+from robot.outcomes import OUTCOMES, Outcome
+from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
+from robot.records.storage import StorageError
+from solver.errors import CubistError
+from solver.solution import Progress
+
+log = logging.getLogger("cubistd")
+
+Performer = Callable[[Job, Robot], Awaitable[Outcome]]
+
+STOP_LIMIT_S = 10.0
+"""How long a job may take to end after a stop before the outputs are turned off."""
+
+
+class Conductor:
+    """Owns the robot. All methods are for the event loop's thread."""
+
+    def __init__(
+        self, robot: Robot, store: RunStore, *, version: str, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self.robot = robot
+        self.store = store
+        self.events = EventBoard()
+        self.state = State.IDLE
+        self.ended = asyncio.Event()
+        self.power_off = False
+        self.estop_open = False
+        self._version = version
+        self._now = now
+        self._since = now()
+        self._homed = False
+        self._fault: FaultRecord | None = None
+        self._panel_fault: FaultRecord | None = None
+        self._job: Job | None = None
+        self._starting = False
+        self._task: asyncio.Task[None] | None = None
+        self._last: RunRecord | None = None
+        self._last_whole: RunRecord | None = None
+        self.preparation: Preparation | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._unwanted = threading.Event()
+
+    async def open(self) -> None:
+        """Close what a crash left open, then connect; a robot that is not there is a fault."""
+        for run_id in await asyncio.to_thread(self.store.recover):
+            log.warning("run %s was interrupted; its record is closed", run_id)
+            self.robot.hands.doubt_places()
+        latest = await asyncio.to_thread(self.store.latest, 1)
+        self._last = latest[0] if latest else None
+        await self._connect()
+
+    def prepare(self) -> None:
+        """Begin to make the tables of the search ready, so that no solve has to wait for them."""
+        self.preparation = Preparation(step="loading the tables of the search")
+        self._preparing = asyncio.create_task(self._prepare())
+
+    async def _prepare(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def hear(progress: Progress) -> None:
+            loop.call_soon_threadsafe(self._set_preparation, progress)
+
+        try:
+            await asyncio.to_thread(self.robot.mind.prepare, self._unwanted, hear)
+        except CubistError as error:
+            if not self._unwanted.is_set():
+                log.warning("the tables of the search are not ready: %s", error)
+        finally:
+            self.preparation = None
+
+    def _set_preparation(self, progress: Progress) -> None:
+        if self.preparation is None or self.preparation.step != progress.text:
+            log.info("%s", progress.text)
+        self.preparation = Preparation(
+            step=progress.text, progress=progress.done, remaining_s=progress.remaining_s
+        )
+
+    def status(self) -> Status:
+        """What the robot is doing."""
+        return Status(
+            state=self.state,
+            since=self._since,
+            robot=self.robot.name,
+            homed=self._homed,
+            job=self._job_status(),
+            preparation=self.preparation,
+            fault=self._fault or self._panel_fault,
+            last_run=self._last,
+            link=self.robot.hands.traffic(),
+            warnings=list(complaints(self.robot.hands.traffic())),
+            records=str(self.store.directory),
+            version=self._version,
+            process=os.getpid(),
+        )
+
+    async def start(self, request: StartRequest) -> str:
+        """Start a job; its run number.
+
+        Raises :class:`Refused` when another one is under way, and ``BadOrder`` for moves or a cube
+        that cannot be.
+        """
+        if self.state in WORKING or self._job is not None or self._starting:
+            raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
+        self.check_estop()
+        if self.state is State.MAINTENANCE:
+            raise Refused("the robot is being calibrated; end that first")
+        self._starting = True
+        try:
+            perform = await asyncio.to_thread(_performer, request, self.robot.mind)
+            job = Job(
+                await self._begin(request),
+                self._report,
+                self.robot.hands.traffic(),
+                progressed=self._progressed,
+            )
+        finally:
+            self._starting = False
+        self._job, self._fault = job, None
+        self._task = asyncio.create_task(self._run(job, perform), name=request.kind)
+        log.info("run %s: %s started", job.record.id, request.kind)
+        return job.record.id
+
+    async def stop(self, *, emergency: bool = False) -> bool:
+        """End the job under way, in order or at once; whether there was one."""
+        job, task = self._job, self._task
+        if emergency:
+            await self._emergency_stop()
+        if job is None or task is None:
+            return emergency
+        job.cancel.set()
+        if not emergency:
+            await asyncio.to_thread(self.robot.hands.stop)
+        done, _ = await asyncio.wait({task}, timeout=STOP_LIMIT_S)
+        if not done:
+            log.error("the job did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
+            await self._emergency_stop()
+        return True
+
+    async def runs(self, count: int) -> list[RunRecord]:
+        """Summaries of the latest records, newest first."""
+        listed = await asyncio.to_thread(self.store.latest, count)
+        # What could not be written is known here all the same.
+        present = (self._job.record if self._job else None, self._last_whole)
+        known = {record.id: record.summary() for record in present if record is not None}
+        return [known.get(record.id, record) for record in listed]
+
+    async def run_record(self, run_id: str) -> RunRecord:
+        """One record; raises ``StorageError`` when there is none."""
+        number = self.store.directory_of(run_id).name
+        for record in (self._job.record if self._job else None, self._last_whole):
+            if record is not None and record.id == number:
+                return record
+        return await asyncio.to_thread(self.store.load, run_id)
+
+    async def shut_down(self, *, power_off: bool) -> bool:
+        """Stop and let the daemon end, then the machine if ``power_off``; whether a job ended."""
+        log.info("shutting down")
+        stopped = await self.stop()
+        self.power_off = power_off
+        self.ended.set()
+        return stopped
+
+    async def finished(self) -> None:
+        """Wait for the job under way, if any."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Stop safely and give everything back. Idempotent."""
+        self._unwanted.set()
+        await self.stop()
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+        self.events.close()
+        await self._let_go()
+
+    def check_estop(self) -> None:
+        """Raise :class:`Refused` while the emergency stop's circuit is open: nothing may move."""
+        if self.estop_open:
+            raise Refused("the emergency stop is pressed, or its wire is broken; release it first")
+
+    def report_panel(self, fault: CubistError | None) -> None:
+        """A part of the panel is out of order (None: no more). It needs help, but whoever does not
+        use the panel can still start a job."""
+        self._panel_fault = None if fault is None else fault_record(fault)
+        if self._panel_fault is not None and fault is not None:
+            log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
+        if self.state in {State.IDLE, State.FAULT} and self._job is None and self._fault is None:
+            self._rest("the panel is in order again")
+
+    def enter_maintenance(self) -> None:
+        """Let a person calibrate; raises :class:`Refused` while a job is under way."""
+        self._enter(State.MAINTENANCE, "maintenance")
+
+    def leave_maintenance(self) -> None:
+        """Back to work; what was calibrated moved things, so the robot is not homed any more."""
+        self._homed = False
+        self._rest("idle")
+
+    async def replace(self, robot: Robot) -> None:
+        """Go on with another robot, put together from other values; in maintenance only."""
+        await self._let_go()
+        self.robot = robot
+        await asyncio.to_thread(robot.hands.open)
+
+    async def _let_go(self) -> None:
+        await asyncio.to_thread(self.robot.hands.close)
+        await asyncio.to_thread(self.robot.eyes.close)
+
+    async def _begin(self, request: StartRequest) -> RunWriter:
+        if self._fault is not None and (error := await self._connect()) is not None:
+            raise error
+        job = (request.kind, self.robot.name, self._now())
+        try:
+            return await asyncio.to_thread(self.store.begin, *job)
+        except StorageError as error:
+            log.warning("not recorded: %s", error)
+            return unrecorded(*job)
+
+    async def _connect(self) -> CubistError | None:
+        """Connect to the robot; why it is not there, which then is the present fault."""
+        try:
+            await asyncio.to_thread(self.robot.hands.open)
+        except CubistError as error:
+            self._set_fault(error)
+            return error
+        self._fault = None
+        self._rest("ready")
+        return None
+
+    async def _run(self, job: Job, perform: Performer) -> None:
+        """Perform a job to its end, whatever that is, and leave a closed record."""
+        fault: CubistError | None = None
+        try:
+            outcome = await perform(job, self.robot)
+        except RunStopped:
+            outcome = Outcome.STOPPED
+            job.record.reason = OUTCOMES[outcome].about
+        except CubistError as error:
+            fault = error
+        except Exception as error:
+            log.exception("run %s: unexpected error", job.record.id)
+            fault = MotionFault("internal", f"internal error: {error}")
+        if fault is not None:
+            outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
+            job.record.faults.append(fault_record(fault))
+            job.record.reason = job.record.faults[-1].cause
+        await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
+
+    async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
+        job.record.outcome = outcome
+        job.note_traffic(self.robot.hands.traffic())
+        await asyncio.to_thread(self.store.prune)
+        await job.finish()
+        await asyncio.to_thread(give_back)
+        await asyncio.to_thread(self.store.prune)
+        self._last_whole, self._last = job.record, job.record.summary()
+        self._job = None
+        self._homed = fault is None and outcome is not Outcome.STOPPED
+        if fault is not None:
+            self._set_fault(fault)
+        elif self.state is not State.FAULT:
+            self._rest("ready")
+        log.info("run %s: %s", job.record.id, ending(job.record))
+        self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
+
+    async def _emergency_stop(self) -> None:
+        log.warning("emergency stop")
+        await asyncio.to_thread(self.robot.hands.emergency_stop)
+        self._homed = False
+        self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
+
+    def _set_fault(self, error: CubistError) -> None:
+        self._fault = fault_record(error)
+        self._homed = False
+        log.error("fault %s: %s", self._fault.code, complaint(error))
+        self._enter(State.FAULT, self._fault.cause)
+
+    def _report(self, state: State, step: str) -> None:
+        """A job entered a state or a step."""
+        log.info("run %s: %s", self._job.record.id if self._job else "-", step)
+        if state is self.state:
+            self._publish("step", step)
+        else:
+            self._enter(state, step)
+
+    def _progressed(self, fraction: float) -> None:
+        """A job is so far with its step; told where that takes longer than anything else."""
+        if self.state is State.TURNING:
+            self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
+
+    def _rest(self, text: str) -> None:
+        """Ready for the next job; or in need of help, where the panel is out of order."""
+        if self._panel_fault is None:
+            self._enter(State.IDLE, text)
+        else:
+            self._enter(State.FAULT, self._panel_fault.cause)
+
+    def _enter(self, state: State, text: str) -> None:
+        check_transition(self.state, state)
+        if state is self.state:
+            return
+        # The first thing a job does is to home; what comes after it knows where everything is.
+        self._homed |= self.state is State.HOMING and state in WORKING
+        self.state, self._since = state, self._now()
+        self._publish("state", text)
+
+    def _publish(self, event: str, text: str, **more: object) -> None:
+        run = self._job.record.id if self._job else None
+        document = {"event": event, "time": self._now(), "state": self.state, "text": text}
+        self.events.publish(Event.model_validate({"run": run} | document | more))
+
+    def _job_status(self) -> JobStatus | None:
+        job = self._job
+        if job is None:
+            return None
+        return JobStatus(
+            run=job.record.id,
+            kind=job.record.kind,
+            step=job.step,
+            elapsed_s=round(job.elapsed_s, 3),
+            progress=job.progress,
+            remaining_s=job.remaining_s,
+        )
+
+
+def _performer(request: StartRequest, mind: Mind) -> Performer:
+    """What the job does; raises ``BadOrder`` before anything moves."""
+    if request.kind == "home":
+        return jobs.home
+    if request.kind == "scramble":
+        cube = mind.scrambled(request.moves)
+        return lambda job, robot: jobs.scramble(job, robot, cube)
+    if request.facelets is not None:
+        reading = mind.know(request.facelets)
+        return lambda job, robot: jobs.solve_known(job, robot, reading)
+    return jobs.solve

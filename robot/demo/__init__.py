@@ -1,1 +1,0 @@
-"""The whole robot in simulation: simulated body, real firmware, real daemon, one press."""

@@ -1,0 +1,93 @@
+"""How well the serial line and the firmware's queue work, counted over all connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from robot.faults import RobotFault
+from robot.link import LinkThread
+from robot.link.session import Statistics
+from robot.records.runs import LinkRecord
+
+BAD_SHARE = 0.002
+"""Share of damaged messages from which a cable is called bad; a good one damages none."""
+
+FEWEST = 3
+"""Single accidents happen."""
+
+
+class Traffic:
+    """Counts what goes over a link, and over the next one when that has to be made anew."""
+
+    def __init__(self) -> None:
+        self._past = LinkRecord()
+        self._link: LinkThread | None = None
+        self._base: Statistics | None = None
+
+    def opened(self, link: LinkThread) -> None:
+        """Count this link from now on; what the board counted before was not ours."""
+        self._link, self._base = link, _statistics(link)
+
+    def closing(self) -> None:
+        """The link is about to be closed: keep its figures."""
+        self._past = self.total
+        self._link = self._base = None
+
+    def noted(self, events: Sequence[str]) -> None:
+        """Something out of the ordinary happened while a schedule was performed."""
+        fields = {"held": "held", "underrun": "underruns", "late": "late"}
+        counts = {fields[event]: getattr(self._past, fields[event]) + 1 for event in events}
+        self._past = self._past.model_copy(update=counts)
+
+    @property
+    def total(self) -> LinkRecord:
+        """Everything since the start."""
+        now = _statistics(self._link) if self._link is not None else None
+        if now is None or self._base is None:
+            return self._past
+        base = self._base
+        return self._past + LinkRecord(
+            sent=_more(now.sent, base.sent),
+            resent=_more(now.resent, base.resent),
+            received=_more(now.received, base.received),
+            damaged=_more(now.damaged_here, base.damaged_here)
+            + _more(now.damaged_there, base.damaged_there),
+            lost_bytes=_more(now.bytes_lost_there, base.bytes_lost_there),
+        )
+
+
+def complaints(link: LinkRecord) -> Iterator[str]:
+    """What is wrong with the line, for a person; nothing if it is as it should be."""
+    total = max(1, link.sent + link.received)
+    if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
+        yield (
+            f"the serial line damaged {link.damaged} of {total} messages "
+            f"({link.damaged / total:.1%}): use a shorter or shielded cable, away from the motors"
+        )
+    if link.lost_bytes >= FEWEST:
+        yield f"the board lost {link.lost_bytes} bytes: it is overloaded, or its baud rate is off"
+    if link.held:
+        yield (
+            f"motion paused {_times(link.held)} because this computer fell silent: something else "
+            "keeps it busy, or its power is low"
+        )
+    if link.underruns:
+        yield f"the board ran out of turns {_times(link.underruns)} and waited for more"
+    if link.late:
+        yield f"turns began late {_times(link.late)}: the board cannot keep up"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _statistics(link: LinkThread) -> Statistics | None:
+    with suppress(RobotFault):
+        return link.statistics
+    return None
+
+
+def _more(now: int, before: int) -> int:
+    """Growth of a counter that begins anew when the board does."""
+    return now - before if now >= before else now

@@ -1,0 +1,92 @@
+"""Putting a robot together: from a profile and the options to hands, eyes, mind and pins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from robot.daemon.options import Options
+from robot.link.protocol import SILENCE_HOLD_MS
+from robot.machine.interfaces import Policy, Robot
+from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, LinkHands
+from robot.machine.scanner import Sight
+from robot.machine.solve_planner import Thought
+from robot.panel.gpio import Gpio, Pull, RpiGpio
+from robot.panel.panel import Input, Output, PanelPins
+from robot.planner import build_mechanism
+from robot.settings.base import Level
+from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile
+from robot.twin.client import TwinCamera, TwinGpio
+from solver.errors import CubistError
+from vision.cameras.base import open_camera
+from vision.frame import Camera
+
+
+class NoRobot(CubistError, ValueError):
+    """The profile describes a robot of which a part cannot be reached from here."""
+
+
+def make_robot(profile: RobotProfile, options: Options) -> Robot:
+    """Everything a job works with; nothing is connected yet but the cameras."""
+    cameras = {settings.name: _camera(settings, options) for settings in profile.cameras}
+    mechanism = build_mechanism(profile)
+    policy = Policy(
+        scan_retries=profile.policy.scan_retries,
+        solve_retries=profile.policy.solve_retries,
+        check_after=profile.policy.check_after,
+        improve_while_turning=profile.policy.improve_while_turning,
+        end_scan_early=profile.policy.end_scan_early,
+    )
+    return Robot(
+        name=profile.name,
+        hands=LinkHands(profile, options.port, _silence_hold_ms(options)),
+        eyes=Sight(profile, cameras),
+        mind=Thought(profile, mechanism),
+        policy=policy,
+    )
+
+
+def make_gpio(options: Options) -> Gpio:
+    """The pins; raises ``PanelFault``."""
+    return TwinGpio(options.twin) if options.twin else RpiGpio()
+
+
+def panel_pins(settings: PanelSettings) -> PanelPins:
+    """The profile's pins as the panel takes them."""
+    pads = (settings.left_pad_gpio, settings.right_pad_gpio)
+    rest: Mapping[Level, Pull] = {"low": "up", "high": "down"}
+    button_pull = settings.start_button_pull or rest[settings.start_button_active]
+    pads_pull = settings.pads_pull or rest[settings.pads_active]
+    # To the level that stops: a broken wire does, too.
+    stop_pull: Pull = settings.estop_pull or ("up" if settings.estop_active == "high" else "down")
+    found = (_input(pad, settings.pads_active, pads_pull) for pad in pads)
+    return PanelPins(
+        start_button=_input(settings.start_button_gpio, settings.start_button_active, button_pull),
+        led=_output(settings.led_gpio, settings.led_active),
+        buzzer=_output(settings.buzzer_gpio, settings.buzzer_active),
+        estop=_input(settings.estop_gpio, settings.estop_active, stop_pull),
+        pads=tuple(pad for pad in found if pad is not None),
+    )
+
+
+def _input(pin: int | None, active: Level, pull: Pull) -> Input | None:
+    return None if pin is None else Input(pin, active == "high", pull)
+
+
+def _output(pin: int | None, active: Level) -> Output | None:
+    return None if pin is None else Output(pin, active == "high")
+
+
+def _silence_hold_ms(options: Options) -> int:
+    """A simulated robot breaks nothing in two seconds, and its computer may be busy that long."""
+    return LONGEST_SILENCE_HOLD_MS if options.twin else SILENCE_HOLD_MS
+
+
+def _camera(settings: CameraSettings, options: Options) -> Camera:
+    if options.twin:
+        return TwinCamera(options.twin, settings.name, settings.name)
+    if settings.kind == "simulated":
+        raise NoRobot(
+            f"camera {settings.name} is simulated: say `kind: picamera2` or `kind: usb` in the "
+            "profile, or start cubistd with --twin and the socket of a simulated robot"
+        )
+    return open_camera(settings.kind, settings.device, settings.resolution, settings.name)

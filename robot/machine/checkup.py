@@ -1,0 +1,183 @@
+"""Is this machine ready to run a robot? One finding for each thing that can be amiss."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from robot.faults import RobotFault
+from robot.link import Capabilities
+from robot.link.protocol import FIRMWARE_VERSION
+from robot.machine.firmware_build import JOIN_GROUP, ask, matches
+from robot.settings import RobotProfile
+
+Verdict = Literal["ok", "warning", "bad"]
+
+MIN_FREE_BYTES = 200 * 1024 * 1024
+EARLIEST_CLOCK_S = 1_735_689_600
+"""2025-01-01: a Pi without a clock of its own starts in the past until it has asked the network."""
+
+_THROTTLED = {
+    0: "the supply voltage is too low now",
+    1: "the processor's frequency is capped now",
+    2: "the processor is throttled now",
+    16: "the supply voltage was too low since the start",
+    18: "the processor was throttled since the start",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about one thing, and what to do unless it is ``ok``."""
+
+    about: str
+    verdict: Verdict
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where to look; tests look elsewhere."""
+
+    dev: Path = Path("/dev")
+    sys: Path = Path("/sys")
+    now_s: Callable[[], float] = time.time
+    has_module: Callable[[str], bool] = field(
+        default=lambda name: importlib.util.find_spec(name) is not None
+    )
+    may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
+
+
+def check_up(profile: RobotProfile, state_dir: Path, machine: Machine) -> Iterator[Finding]:
+    """All findings, in the order in which a person would repair them."""
+    yield Finding("profile", "ok", f"{profile.name}: {profile.title}")
+    yield board(profile.link.port, machine)
+    for camera in profile.cameras:
+        yield camera_of_kind(camera.kind, camera.device, machine)
+    if profile.panel.start_button_gpio is not None:
+        yield gpio(machine)
+    yield disk(state_dir)
+    yield clock(machine)
+    yield power(machine)
+
+
+def board(port: str, machine: Machine) -> Finding:
+    """The microcontroller's serial port."""
+    path = Path(port) if port != "auto" else _only_board(machine)
+    if path is None or not path.exists():
+        what = "no board found" if path is None else f"{path} does not exist"
+        return Finding("board", "bad", what, "Plug the board in; check its USB cable and power.")
+    if not machine.may_use(path):
+        return Finding("board", "bad", f"{path}: no permission", JOIN_GROUP)
+    return Finding("board", "ok", str(path))
+
+
+def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> Finding:
+    """What the board runs; only for when nobody else uses its port, which resets it."""
+    try:
+        found = ask(port, baud)
+    except RobotFault as fault:
+        return Finding("firmware", "bad", f"{fault.about}: {fault.cause}", fault.remedy)
+    if not matches(found):
+        text = f"{found.firmware_version} on the board, {FIRMWARE_VERSION} expected"
+        return Finding("firmware", "bad", text, f"cubist firmware flash --port {port}")
+    return Finding("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
+
+
+def camera_of_kind(kind: str, device: int | str, machine: Machine) -> Finding:
+    """A camera of the profile."""
+    if kind == "picamera2":
+        return _picamera(machine)
+    if kind == "usb":
+        return _usb_camera(machine.dev / f"video{device}", machine)
+    if kind == "folder" and not Path(str(device)).is_dir():
+        return Finding("camera", "bad", f"{device} is no folder", "Correct it in the profile.")
+    return Finding("camera", "ok", f"{kind} {device}")
+
+
+def gpio(machine: Machine) -> Finding:
+    """The library for button, light and buzzer."""
+    if not machine.has_module("RPi"):
+        remedy = "sudo apt install python3-rpi-lgpio. Without it only the command line works."
+        return Finding("gpio", "warning", "RPi.GPIO is not installed", remedy)
+    chips = sorted(machine.dev.glob("gpiochip*"))
+    if chips and not any(machine.may_use(chip) for chip in chips):
+        remedy = "sudo usermod -aG gpio $USER, then log in again."
+        return Finding("gpio", "bad", f"{chips[0]}: no permission", remedy)
+    return Finding("gpio", "ok", f"{len(chips)} GPIO chips")
+
+
+def disk(state_dir: Path) -> Finding:
+    """Room for records and calibration."""
+    place = next(path for path in (state_dir, *state_dir.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free // 1024**2} MB free at {state_dir}"
+    if free < MIN_FREE_BYTES:
+        return Finding("disk", "bad", text, "Remove old files; `sudo apt clean` helps.")
+    if not os.access(place, os.W_OK):
+        return Finding("disk", "warning", f"{place}: not writable by you", "The service's own.")
+    return Finding("disk", "ok", text)
+
+
+def clock(machine: Machine) -> Finding:
+    """The time of day, for records; motion does not depend on it."""
+    now = machine.now_s()
+    text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+    if now < EARLIEST_CLOCK_S:
+        return Finding("clock", "warning", f"it says {text}", "Connect to a network once.")
+    return Finding("clock", "ok", text)
+
+
+def power(machine: Machine) -> Finding:
+    """Voltage and temperature, as a Raspberry Pi's firmware saw them."""
+    path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
+    try:
+        flags = int(path.read_text(), 16)
+    except (OSError, ValueError):
+        return Finding("power", "ok", "not a Raspberry Pi, or it does not tell")
+    found = [text for bit, text in _THROTTLED.items() if flags >> bit & 1]
+    if not found:
+        return Finding("power", "ok", "voltage and temperature are fine")
+    remedy = "Use the official power supply; give the motors one of their own; cool the Pi."
+    now = bool(flags & 0xF)
+    return Finding("power", "bad" if now else "warning", "; ".join(found), remedy)
+
+
+def worst(findings: Sequence[Finding]) -> Verdict:
+    """The worst verdict of all."""
+    order: tuple[Verdict, ...] = ("bad", "warning", "ok")
+    return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
+
+
+def _only_board(machine: Machine) -> Path | None:
+    named = machine.dev / "cubist"
+    if named.exists():
+        return named
+    found = sorted((machine.dev / "serial/by-id").glob("*"))
+    return found[0] if len(found) == 1 else None
+
+
+def _picamera(machine: Machine) -> Finding:
+    if not machine.has_module("picamera2"):
+        remedy = "sudo apt install python3-picamera2 --no-install-recommends"
+        return Finding("camera", "bad", "picamera2 is not installed", remedy)
+    if not list(machine.dev.glob("media*")):
+        remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
+        return Finding("camera", "bad", "the Pi sees no camera module", remedy)
+    return Finding("camera", "ok", "picamera2")
+
+
+def _usb_camera(path: Path, machine: Machine) -> Finding:
+    if not path.exists():
+        return Finding("camera", "bad", f"{path} does not exist", "Plug the camera in.")
+    if not machine.may_use(path):
+        remedy = "sudo usermod -aG video $USER, then log in again."
+        return Finding("camera", "bad", f"{path}: no permission", remedy)
+    return Finding("camera", "ok", str(path))

@@ -1,0 +1,1 @@
+"""From a mechanism's states and operations to the costs a search uses."""

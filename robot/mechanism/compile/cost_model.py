@@ -1,0 +1,202 @@
+"""The cost model of a mechanism: states that cost the same for ever after are one class.
+
+States are the nodes just after a turn, by the axis of that turn. Partition refinement: start with
+what is still owed when the robot stops there, then split classes whose members differ in the cost
+of any composite to any class, until nothing splits. The quotient is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.mechanism.compile.closure import FAR, Weights, microseconds_of, rotated
+from robot.mechanism.compile.composites import Composites, compose
+from robot.mechanism.frames import ORIENTATIONS, compose_table, reframe_table, seen_table
+from robot.mechanism.graph import Mechanism, State
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts
+
+Ints = NDArray[np.int64]
+Times = NDArray[np.uint32]
+
+OTHER_AXES = ((1, 2), (0, 2), (0, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A mechanism ready for the search.
+
+    ``rows[b]`` int64[24 C, 15, n_b]: weights from every node through each composite of axis b to
+    ``nodes[b]`` int64[n_b], the nodes just after a turn on b; ``classes[b]`` int64[n_b]: theirs.
+    """
+
+    composites: Composites
+    nodes: tuple[Ints, ...]
+    rows: tuple[Weights, ...]
+    classes: tuple[Ints, ...]
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What was compiled."""
+        return self.composites.mechanism
+
+    @property
+    def states(self) -> int:
+        """How many classes the axis with most of them has."""
+        return max(_count(classes) for classes in self.classes)
+
+    def cost_model(self, start: State) -> CostModel:
+        """What turns cost in a solve that begins in ``start``."""
+        return CostModel(self._first(start), self.turn_costs)
+
+    @cached_property
+    def turn_costs(self) -> TurnCosts:
+        """The matrices of :class:`solver.cost.TurnCosts`, the same wherever a solve begins."""
+        size = self.states
+        onward = np.full((3, COMPOSITES, size, size), IMPOSSIBLE, dtype=np.uint32)
+        for axis in range(3):
+            _, members = np.unique(self.classes[axis], return_index=True)
+            for other in OTHER_AXES[axis]:
+                costs = self._costs(self.nodes[axis][members], other)
+                block = onward[axis, 15 * other : 15 * other + 15]
+                block[:, : costs.shape[0], : costs.shape[2]] = costs.transpose(1, 0, 2)
+        return TurnCosts(self.mechanism.name, onward, self._final(size))
+
+    def _costs(self, starts: Ints, axis: int) -> Times:
+        """Microseconds from nodes through the composites of ``axis`` to its classes."""
+        return _to_classes(microseconds_of(self.rows[axis][starts]), self.classes[axis])
+
+    def _first(self, start: State) -> Times:
+        first = np.full((COMPOSITES, self.states), IMPOSSIBLE, dtype=np.uint32)
+        here = np.array([node_of(start)])
+        for axis in range(3):
+            costs = self._costs(here, axis)[0]
+            first[15 * axis : 15 * axis + 15, : costs.shape[1]] = costs
+        return first
+
+    def _final(self, size: int) -> Times:
+        final = np.zeros((3, size), dtype=np.uint32)
+        for axis in range(3):
+            final[axis, self.classes[axis]] = owed_us(self.mechanism, self.nodes[axis])
+        return final
+
+
+def node_of(state: State) -> int:
+    """Number of a state in the raw graph."""
+    return ORIENTATIONS * state.configuration + state.orientation.index
+
+
+def owed_us(mechanism: Mechanism, nodes: Ints) -> Times:
+    """What still moves at each of ``nodes`` when nothing else follows, in microseconds."""
+    owed = [configuration.owed_us for configuration in mechanism.configurations]
+    return np.asarray(owed, dtype=np.uint32)[nodes // ORIENTATIONS]
+
+
+def compile_mechanism(mechanism: Mechanism) -> Compiled:
+    """Shortest composites of ``mechanism`` and the classes of its states."""
+    composites = compose(mechanism)
+    full = [_rows(composites, axis) for axis in range(3)]
+    known = _reachable(mechanism)
+    nodes = tuple(known[(row[known][:, :, known] < FAR).any(axis=(0, 1))] for row in full)
+    rows = tuple(np.ascontiguousarray(full[axis][:, :, nodes[axis]]) for axis in range(3))
+    return Compiled(composites, nodes, rows, _refine(mechanism, rows, nodes))
+
+
+def _reachable(mechanism: Mechanism) -> Ints:
+    """Nodes that some sequence of transitions reaches from the start, ascending.
+
+    For a 2x2x2 all: the frame of its corner at DLB turns with the layers.
+    """
+    seen = {node_of(mechanism.start)}
+    pending = list(seen)
+    if mechanism.size == 2:
+        return np.arange(ORIENTATIONS * len(mechanism.configurations))
+    while pending:
+        configuration, orientation = divmod(pending.pop(), ORIENTATIONS)
+        for step in mechanism.transitions:
+            if step.start == configuration:
+                after = ORIENTATIONS * step.end + rotated(orientation, step.rotation)
+                if after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+    return np.array(sorted(seen))
+
+
+def _rows(composites: Composites, axis: int) -> Weights:
+    """Weights from every node through each composite of the cube's ``axis``. int64[n, 15, n]."""
+    configurations = len(composites.mechanism.configurations)
+    rows = np.empty((configurations, ORIENTATIONS, 15, configurations, ORIENTATIONS), np.int64)
+    for orientation in range(ORIENTATIONS):
+        seen = seen_table()[orientation, 15 * axis : 15 * axis + 15]
+        best = composites.best[seen[0] // 15][:, seen % 15 + 1]
+        block = rows[:, orientation]
+        block[..., compose_table()[orientation]] = best.reshape(block.shape)
+        if composites.mechanism.size == 2:
+            rows[:, orientation] = _relative(block, axis)
+    nodes = configurations * ORIENTATIONS
+    return rows.reshape(nodes, 15, nodes)
+
+
+def _relative(block: Weights, axis: int) -> Weights:
+    """Composites of a 2x2x2 as turns of the first face of ``axis`` alone. int64[C, 15, C, 24].
+
+    Turning the second face leaves the same relative cube as turning the first; the frame of the
+    corner at DLB turns with it, back by as many quarters, and the orientation follows.
+    """
+    relative = np.full_like(block, FAR)
+    for quarters in range(1, 4):
+        for second in range(4):
+            split = block[:, 4 * ((quarters - second) % 4) + second - 1]
+            target = relative[:, 4 * quarters - 1]
+            frame = reframe_table()[axis, -second % 4]
+            target[..., frame] = np.minimum(target[..., frame], split)
+    return relative
+
+
+def _refine(
+    mechanism: Mechanism, rows: tuple[Weights, ...], nodes: tuple[Ints, ...]
+) -> tuple[Ints, ...]:
+    """Classes of the nodes of each axis, the coarsest that lose no cost."""
+    classes = tuple(_numbered(owed_us(mechanism, there)[:, None]) for there in nodes)
+    times = [
+        [microseconds_of(rows[other][nodes[axis]]) for other in OTHER_AXES[axis]]
+        for axis in range(3)
+    ]
+    while True:
+        finer = tuple(_split(classes, times[axis], axis) for axis in range(3))
+        if all(_count(new) == _count(old) for new, old in zip(finer, classes, strict=True)):
+            return classes
+        classes = finer
+
+
+def _split(classes: tuple[Ints, ...], times: list[Times], axis: int) -> Ints:
+    """Classes of one axis after looking one composite ahead."""
+    ahead = [classes[axis][:, None].astype(np.uint32)]
+    for other, costs in zip(OTHER_AXES[axis], times, strict=True):
+        ahead.append(_to_classes(costs, classes[other]).reshape(len(costs), -1))
+    return _numbered(np.concatenate(ahead, axis=1))
+
+
+def _to_classes(costs: Times, classes: Ints) -> Times:
+    """The least of ``costs[..., node]`` over the members of each class."""
+    if not len(classes):
+        return costs
+    order = np.argsort(classes, kind="stable")
+    heads = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    return np.minimum.reduceat(costs[..., order], heads, axis=-1)
+
+
+def _numbered(signatures: Times) -> Ints:
+    """Equal rows get equal numbers, from 0."""
+    if not len(signatures):
+        return np.zeros(0, dtype=np.int64)
+    rows = np.ascontiguousarray(signatures).view(f"V{signatures.shape[1] * 4}").reshape(-1)
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], dtype=np.int64)
+
+
+def _count(classes: Ints) -> int:
+    return int(classes.max(initial=-1)) + 1

@@ -1,0 +1,109 @@
+"""Robots that run into a corner: found when the mechanism is built, not during a solve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from robot.mechanism.compile.closure import rotated
+from robot.mechanism.graph import Mechanism, State
+from robot.mechanism.impossible import ImpossibleRobot
+from solver.cost import AXES
+from solver.cube.orientation import Orientation
+
+Node = tuple[int, int]
+"""Configuration and orientation."""
+
+
+def check_turnable(mechanism: Mechanism) -> None:
+    """Raise :class:`ImpossibleRobot` if some face cannot be turned, at once or later on.
+
+    Every face of a 3x3x3 (one of each axis of a 2x2x2, whose layers can stand in for each other)
+    must be within reach, by a quarter turn, from every state the robot can get into.
+    """
+    edges = {node: list(_edges(mechanism, node)) for node in _reachable(mechanism)}
+    before: dict[Node, list[Node]] = {node: [] for node in edges}
+    for node, steps in edges.items():
+        for end, _ in steps:
+            before[end].append(node)
+    for faces in "URFDLB" if mechanism.size > 2 else AXES:
+        goals = [
+            n for n, steps in edges.items() if any(turned in faces for _, turned in steps if turned)
+        ]
+        safe = _reached(goals, before)
+        stuck = next((node for node in edges if node not in safe), None)
+        if stuck is not None:
+            reason = _reason(mechanism, faces, stuck, bool(goals))
+            raise ImpossibleRobot(mechanism.profile, ("mechanism",), reason)
+
+
+def check_reachable(mechanism: Mechanism) -> None:
+    """Raise :class:`ImpossibleRobot` if some actuator has a position that it can never get to."""
+    reached = {configuration for configuration, _ in _reachable(mechanism)}
+    been = {
+        place for number in reached for place in mechanism.configurations[number].positions.items()
+    }
+    for configuration in mechanism.configurations:
+        for actuator, place in configuration.positions.items():
+            if (actuator, place) not in been:
+                quarters = " quarter turns" if isinstance(place, int) else ""
+                raise ImpossibleRobot(
+                    mechanism.profile,
+                    ("actuators", actuator),
+                    f"{actuator} can never get to {place}{quarters}; "
+                    "a way to it is missing, or something is always in the way",
+                )
+
+
+def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str]]:
+    """Neighbours of a node, with the cube face that an odd turn on the way turns, if alone."""
+    orientation = Orientation(node[1])
+    for step in mechanism.transitions:
+        if step.start == node[0]:
+            alone = len(step.turns) == 1 and step.turns[0][1] % 2 == 1
+            face = orientation.face_at(step.turns[0][0]) if alone else ""
+            yield (step.end, rotated(node[1], step.rotation)), face
+
+
+def _reachable(mechanism: Mechanism) -> set[Node]:
+    """States the robot can get into from its start."""
+    start = (mechanism.start.configuration, mechanism.start.orientation.index)
+    by_start: dict[int, list[tuple[int, tuple[str, int] | None]]] = {}
+    for step in mechanism.transitions:
+        by_start.setdefault(step.start, []).append((step.end, step.rotation))
+    seen, pending = {start}, [start]
+    while pending:
+        configuration, held = pending.pop()
+        for end, rotation in by_start.get(configuration, ()):
+            after = (end, rotated(held, rotation))
+            if after not in seen:
+                seen.add(after)
+                pending.append(after)
+    return seen
+
+
+def _reached(goals: Iterable[Node], before: dict[Node, list[Node]]) -> set[Node]:
+    """Nodes from which one of ``goals`` can be reached."""
+    seen = set(goals)
+    pending = list(seen)
+    while pending:
+        for node in before[pending.pop()]:
+            if node not in seen:
+                seen.add(node)
+                pending.append(node)
+    return seen
+
+
+def _reason(mechanism: Mechanism, faces: str, stuck: Node, ever: bool) -> str:
+    what = " or ".join(faces)
+    if not ever:
+        return (
+            f"nobody can ever turn the face {what} of the cube; check the "
+            "ranges, the travel rows and who holds the cube"
+        )
+    state = State(stuck[0], Orientation(stuck[1]))
+    places = mechanism.configurations[state.configuration].positions
+    where = ", ".join(f"{name} at {place}" for name, place in places.items())
+    return (
+        f"with {where} and the cube held as {state.orientation.name} the face "
+        f"{what} can no longer be turned; a range is too small or a way back is missing"
+    )

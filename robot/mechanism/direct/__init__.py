@@ -1,0 +1,1 @@
+"""Six motors, one on each face."""

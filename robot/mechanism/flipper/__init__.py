@@ -1,0 +1,1 @@
+"""A lid that flips the cube over a turntable."""

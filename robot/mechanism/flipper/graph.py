@@ -1,0 +1,132 @@
+"""Flippers: a table below turns the cube or, when an arm holds the rest, its bottom layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from robot.mechanism.durations import travel_us
+from robot.mechanism.graph import (
+    Configuration,
+    Deed,
+    Mechanism,
+    Motion,
+    State,
+    Transition,
+    signed,
+)
+from robot.mechanism.rotary import Rotary
+from robot.settings.mechanisms import Arm, ArmRole, FlipperSettings, Roll
+from robot.settings.profile import RobotProfile
+from solver.cube.orientation import Orientation
+
+Pose = tuple[int, tuple[str, ...]]
+"""Quarter turns of the table (0 always, where it turns for ever) and each arm's position."""
+
+
+def build_flipper(profile: RobotProfile, flipper: FlipperSettings) -> Mechanism:
+    """The graph of a flipper: one configuration for each table angle and arms' positions."""
+    table = Rotary(profile, flipper.turntable)
+    poses = list(product(table.angles, product(*(arm.positions for arm in flipper.arms))))
+    index = {pose: number for number, pose in enumerate(poses)}
+    steps = [
+        step
+        for pose in poses
+        for step in (
+            *_arm_moves(profile, flipper, pose, index),
+            *_table_moves(table, flipper, pose, index),
+        )
+    ]
+    start = (table.start, tuple(arm.start for arm in flipper.arms))
+    return Mechanism(
+        profile=profile,
+        configurations=tuple(_configuration(table, flipper, pose) for pose in poses),
+        transitions=tuple(steps),
+        start=State(index[start], Orientation(0)),
+    )
+
+
+def _effect(role: ArmRole) -> str:
+    """What an arm does to the cube while it stays where it is: open, hold or block."""
+    return role.then if isinstance(role, Roll) else role
+
+
+def _effects(flipper: FlipperSettings, positions: tuple[str, ...]) -> list[str]:
+    return [
+        _effect(arm.positions[position])
+        for arm, position in zip(flipper.arms, positions, strict=True)
+    ]
+
+
+def _arm_moves(
+    profile: RobotProfile, flipper: FlipperSettings, pose: Pose, index: dict[Pose, int]
+) -> Iterator[Transition]:
+    """Every movement of one arm; entering a position that rolls needs the other arms open."""
+    angle, positions = pose
+    for number, arm in enumerate(flipper.arms):
+        others = positions[:number] + positions[number + 1 :]
+        other_arms = flipper.arms[:number] + flipper.arms[number + 1 :]
+        free = all(
+            _effect(other.positions[place]) == "open"
+            for other, place in zip(other_arms, others, strict=True)
+        )
+        for end, role in arm.positions.items():
+            duration = _arm_us(profile, arm, positions[number], end)
+            if duration is not None and (free or not isinstance(role, Roll)):
+                after = (angle, (*positions[:number], end, *positions[number + 1 :]))
+                yield _arm_move(arm, positions[number], end, duration, (index[pose], index[after]))
+
+
+def _arm_us(profile: RobotProfile, arm: Arm, start: str, end: str) -> int | None:
+    return None if start == end else travel_us(profile, arm.actuator, start, end, held=False)
+
+
+def _arm_move(arm: Arm, start: str, end: str, duration: int, ends: tuple[int, int]) -> Transition:
+    role = arm.positions[end]
+    motion = Motion(arm.actuator, duration, start=start, end=end)
+    moved = Deed("lid", duration, fields={"arm": arm.actuator, "to": end})
+    if not isinstance(role, Roll):
+        return Transition(*ends, duration, (motion,), (moved,))
+    axis, quarters = role.rolls[0], {"": 1, "2": 2, "'": 3}[role.rolls[1:]]
+    rolled = Deed(
+        "rotate", duration, axis=axis, quarters=signed(quarters), fields=dict(moved.fields)
+    )
+    return Transition(*ends, duration, (motion,), (rolled,), rotation=(axis, quarters))
+
+
+def _table_moves(
+    table: Rotary, flipper: FlipperSettings, pose: Pose, index: dict[Pose, int]
+) -> Iterator[Transition]:
+    """The table turns the whole cube when all arms are open, the bottom layer when one holds."""
+    angle, positions = pose
+    effects = _effects(flipper, positions)
+    if "block" in effects:
+        return
+    held = "hold" in effects
+    for other, quarters in table.turns(angle):
+        motion = table.motion(angle, other, quarters, held)
+        if motion is not None:
+            ends = index[pose], index[other, positions]
+            yield _turn(ends, motion) if held else _spin(ends, motion)
+
+
+def _turn(ends: tuple[int, int], motion: Motion) -> Transition:
+    deed = Deed("turn", motion.duration_us, site="D", quarters=signed(motion.quarters))
+    turns = (("D", motion.quarters % 4),)
+    return Transition(*ends, motion.duration_us, (motion,), (deed,), turns=turns)
+
+
+def _spin(ends: tuple[int, int], motion: Motion) -> Transition:
+    """The table's sense is that of a D turn, against that of ``y``."""
+    table = {"table": motion.actuator}
+    deed = Deed(
+        "rotate", motion.duration_us, axis="y", quarters=signed(-motion.quarters), fields=table
+    )
+    rotation = ("y", -motion.quarters % 4)
+    return Transition(*ends, motion.duration_us, (motion,), (deed,), rotation=rotation)
+
+
+def _configuration(table: Rotary, flipper: FlipperSettings, pose: Pose) -> Configuration:
+    angle, positions = pose
+    arms = {arm.actuator: place for arm, place in zip(flipper.arms, positions, strict=True)}
+    return Configuration({table.actuator: table.position(angle), **arms})

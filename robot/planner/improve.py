@@ -1,0 +1,126 @@
+"""Improving the rest of a plan while its beginning is already being executed.
+
+A plan may be cut between any two transitions. The cube and the mechanism's state there are known,
+so the rest can be searched anew; when a sooner way is found before the robot gets there, it
+replaces the old rest, and the robot never notices: it ends the head exactly where the tail starts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+from robot.mechanism.compile.closure import whole_rotation
+from robot.mechanism.graph import Mechanism, State, Transition
+from robot.planner.plan import Plan, after, make_plan
+from robot.planner.solve import plan_solve
+from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.errors import SearchFailed
+from solver.solution import CancelFlag
+
+AnyCube = TypeVar("AnyCube", Cube, PocketCube)
+
+HEAD_SHARE = 1 / 16
+"""Part of a plan after which it is cut. Measured: after a later cut the rest is mostly as soon as
+it can be, before an earlier one there is little time to search."""
+
+REST_GAIN = 0.3
+"""Part of what searching on would have saved that is still to be had with the head fixed."""
+
+PAUSE_S = 0.08
+"""What a cut costs: until the controller has noticed the end of the head and sent the tail."""
+
+
+def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
+    """Head and tail of ``plan``, cut at the first transition that starts at ``time_us`` or later.
+
+    None when no transition starts so late: nothing is left to improve. A cut is only made where
+    all is at rest, so that head and tail can be executed as two schedules.
+    """
+    state = plan.start
+    for number, (start_us, step) in enumerate(plan.timed()):
+        resting = not plan.mechanism.configurations[state.configuration].owed_us
+        if number and start_us >= time_us and resting:
+            return _cut(plan, number, state)
+        state = after(plan.mechanism, state, step)
+    return None
+
+
+def where_to_cut_us(plan: Plan) -> int | None:
+    """When to cut ``plan`` for its rest to be searched meanwhile; None where that does not pay.
+
+    It pays when the rest is expected to get sooner by more than the cut costs.
+    """
+    if plan.optimal:
+        return None
+    head_s = plan.duration_us * HEAD_SHARE / 1e6
+    folds = math.log(1 + head_s / max(plan.search_s, EARLIEST_S))
+    saved_s = REST_GAIN * USUAL_GAIN * folds * plan.duration_us / 1e6
+    return round(head_s * 1e6) if saved_s > PAUSE_S else None
+
+
+def _cut(plan: Plan, number: int, state: State) -> tuple[Plan, Plan]:
+    head, tail = plan.transitions[:number], plan.transitions[number:]
+    return (
+        make_plan(plan.mechanism, plan.start, head, _moves(plan.mechanism, plan.start, head)),
+        make_plan(plan.mechanism, state, tail, _moves(plan.mechanism, state, tail)),
+    )
+
+
+def _moves(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> tuple[str, ...]:
+    """The turns of the cube's faces that ``steps`` make, in notation."""
+    moves: list[str] = []
+    for step in steps:
+        if whole_rotation(step, mechanism.size) is None:
+            for site, quarters in step.turns:
+                moves.append(state.orientation.face_at(site) + ("", "", "2", "'")[quarters])
+        state = after(mechanism, state, step)
+    return tuple(moves)
+
+
+def join(head: Plan, tail: Plan) -> Plan:
+    """One plan of two that fit each other: what is executed when a tail was replaced."""
+    if head.end != tail.start:
+        raise ValueError("the tail does not start where the head ends")
+    steps = head.transitions + tail.transitions
+    return make_plan(head.mechanism, head.start, steps, head.moves + tail.moves)
+
+
+def turned(cube: AnyCube, plan: Plan) -> AnyCube:
+    """``cube`` (in its own frame) after the turns of ``plan``."""
+    return cube.apply(" ".join(_moves(plan.mechanism, plan.start, plan.transitions)))
+
+
+def improve_tail(
+    cube: AnyCube,
+    plan: Plan,
+    from_us: int,
+    *,
+    time_limit: float,
+    threads: int = 1,
+    cancel: CancelFlag | None = None,
+) -> tuple[Plan, Plan] | None:
+    """A head of ``plan`` that lasts to ``from_us`` or longer, and a sooner tail than it has.
+
+    ``cube`` is the cube before the plan. ``time_limit`` are seconds of search; choose ``from_us``
+    so that the search ends before the robot is there. None when nothing sooner was found.
+    """
+    parts = split_at(plan, from_us)
+    if parts is None:
+        return None
+    head, tail = parts
+    try:
+        better = plan_solve(
+            turned(cube, head),
+            plan.mechanism,
+            tail.start,
+            time_limit=time_limit,
+            threads=threads,
+            cancel=cancel,
+        )
+    except SearchFailed:
+        return None
+    return (head, better) if better.duration_us < tail.duration_us else None

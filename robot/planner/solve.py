@@ -1,0 +1,129 @@
+"""From a cube in the robot to the plan that solves it soonest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from robot.mechanism.compile.closure import Closure, close
+from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
+from robot.mechanism.frames import ORIENTATIONS
+from robot.mechanism.graph import Mechanism, State, Transition
+from robot.planner.plan import Plan, make_plan
+from robot.planner.retrace import best_ends, path, transitions_between
+from solver.cost import CostModel, moves_of
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.search import make_ready, solve
+from solver.solution import CancelFlag, Progress, Request, Solution
+
+ALGORITHM = {2: "exact", 3: "two-phase"}
+"""The search in a robot's time for each size of cube."""
+
+
+@lru_cache(maxsize=8)
+def compiled(mechanism: Mechanism) -> Compiled:
+    """``mechanism`` compiled, once."""
+    return compile_mechanism(mechanism)
+
+
+@lru_cache(maxsize=8)
+def ways(mechanism: Mechanism) -> Closure:
+    """Ways between all states of ``mechanism`` in which no layer turns, computed once."""
+    return close(mechanism)
+
+
+@lru_cache(maxsize=4)
+def cost_model(mechanism: Mechanism, start: State) -> CostModel:
+    """What turns cost on ``mechanism`` from ``start``."""
+    return compiled(mechanism).cost_model(start)
+
+
+def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:
+    """The soonest way to perform composites of the cube (``solver.cost``) from ``start``.
+
+    Raises :class:`robot.planner.retrace.NoWay` when the mechanism cannot perform them.
+    """
+    tables = compiled(mechanism)
+    node = node_of(start)
+    steps: list[Transition] = []
+    for composite, end in zip(composites, best_ends(tables, node, composites), strict=True):
+        steps += transitions_between(tables, node, composite, end)
+        node = end
+    return make_plan(mechanism, start, steps, moves_of(composites))
+
+
+def plan_solve(  # noqa: PLR0913 - as solver.search.solve
+    cube: Cube | PocketCube,
+    mechanism: Mechanism,
+    start: State | None = None,
+    *,
+    time_limit: float = 1.0,
+    threads: int = 1,
+    cancel: CancelFlag | None = None,
+    on_better: Callable[[int], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Plan:
+    """The soonest plan found in ``time_limit`` seconds of search that solves ``cube``.
+
+    ``cube`` in its own frame, held as ``start`` says (the state after homing when not given).
+    ``on_better`` hears the duration in microseconds of every better plan, on the search's thread;
+    ``progress`` hears how far tables are that have to be made first.
+    Raises SearchFailed when nothing was found in time.
+    """
+    approach = to_rest(mechanism, mechanism.start if start is None else start)
+    if cube.is_solved:
+        return approach if approach.transitions else replace(approach, lower_bound_us=0)
+
+    def report(solution: Solution) -> None:
+        if on_better is not None and solution.cost_us is not None:
+            on_better(approach.duration_us + solution.cost_us)
+
+    solution = solve(
+        cube,
+        algorithm=ALGORITHM[cube.size],
+        cost=cost_model(mechanism, approach.end),
+        time_limit=time_limit,
+        threads=threads,
+        cancel=cancel,
+        on_better=report,
+        progress=progress,
+    )
+    plan = plan_composites(mechanism, approach.end, solution.composites or ())
+    bound = lower_bound_us(solution)
+    if approach.transitions:
+        # Another way to rest could leave a better start: nothing is proven of both together.
+        steps, bound = approach.transitions + plan.transitions, None
+        plan = make_plan(approach.mechanism, approach.start, steps, plan.moves)
+    return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
+
+
+def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progress], None]) -> None:
+    """Load the tables that plans for ``mechanism`` need, and make those that are not there.
+
+    Raises SearchFailed when ``cancel`` is set meanwhile.
+    """
+    cost = cost_model(mechanism, mechanism.start)
+    make_ready(mechanism.size, Request(cost=cost, cancel=cancel, progress=progress))
+
+
+def lower_bound_us(solution: Solution) -> int | None:
+    """The time in which no solution can be done, as far as the search proved any."""
+    if solution.extra.get("proven"):
+        return solution.cost_us
+    bound: int | None = solution.extra.get("lower_bound_us")
+    return bound
+
+
+def to_rest(mechanism: Mechanism, start: State) -> Plan:
+    """The soonest way from where the cube was looked at to where turns can begin; often empty."""
+    if start.configuration < len(mechanism.configurations):
+        return make_plan(mechanism, start, ())
+    closure = ways(mechanism.looking)
+    rests = np.arange(ORIENTATIONS * len(mechanism.configurations))
+    resting = closure.between(np.array([node_of(start)]), rests)
+    steps = path(closure, node_of(start), int(resting.argmin()))
+    return make_plan(mechanism.looking, start, steps)

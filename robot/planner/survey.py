@@ -1,0 +1,172 @@
+"""What a robot can do and how soon: the figures of ``cubist robot check`` and ``compare``."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from robot.mechanism.graph import Mechanism
+from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
+from robot.planner.solve import compiled
+from robot.settings.profile import RobotProfile
+from solver import two_phase
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.pocket import robot as pocket_robot
+from solver.solution import Progress
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Sizes of a compiled mechanism. ``classes``: states the search tells apart."""
+
+    configurations: int
+    transitions: int
+    states: int
+    classes: int
+    compile_s: float
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The scan tour: how often the robot stops to look and how long it all takes."""
+
+    stops: int
+    looks: int
+    duration_us: int
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the search keeps on disk for a robot, and the ``metric`` that guides it.
+
+    ``metric`` is None for a 2x2x2, which is solved in the robot's time alone.
+    """
+
+    metric: str | None
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class Solves:
+    """Plans for random cubes, in microseconds; ``moves`` on average."""
+
+    cubes: int
+    mean_us: float
+    best_us: int
+    worst_us: int
+    moves: float
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything asked of one robot. ``drivable``: all actuators have pins."""
+
+    name: str
+    title: str
+    kind: str
+    size: int
+    drivable: bool
+    graph: Graph
+    tables: Tables
+    scan: Scan | None
+    cannot_see: str
+    solves: Solves | None
+
+    def as_dict(self) -> dict[str, object]:
+        """For ``--json``."""
+        return asdict(self)
+
+
+def survey(
+    profile: RobotProfile,
+    cubes: int,
+    search_s: float,
+    on_cube: Callable[[int], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Survey:
+    """Compile, scan and solve ``cubes`` random cubes with ``search_s`` seconds each.
+
+    ``on_cube`` hears of every cube done, ``progress`` of tables that are made first. Raises
+    ImpossibleRobot for a robot that cannot solve.
+    """
+    started = time.process_time()
+    mechanism = build_mechanism(profile)
+    classes = compiled(mechanism)
+    compile_s = time.process_time() - started
+    scan, cannot_see = _scan(mechanism)
+    return Survey(
+        name=profile.name,
+        title=profile.title,
+        kind=profile.mechanism.kind,
+        size=profile.cube.size,
+        drivable=_drivable(mechanism),
+        graph=Graph(
+            len(mechanism.configurations),
+            len(mechanism.transitions),
+            sum(len(nodes) for nodes in classes.nodes),
+            classes.states,
+            round(compile_s, 3),
+        ),
+        tables=tables_of(mechanism),
+        scan=scan,
+        cannot_see=cannot_see,
+        solves=_solves(mechanism, cubes, search_s, on_cube, progress) if cubes else None,
+    )
+
+
+def tables_of(mechanism: Mechanism) -> Tables:
+    """The tables that plans for ``mechanism`` need; none is made."""
+    costs = compiled(mechanism).turn_costs
+    if mechanism.size == 2:
+        return Tables(None, pocket_robot.table_bytes(costs))
+    metric = two_phase.ready_for(costs).metric
+    return Tables(metric, two_phase.table_bytes(metric))
+
+
+def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
+    if not mechanism.profile.cameras:
+        return None, "it has no camera"
+    try:
+        tour = plan_scan(mechanism)
+    except CannotSee as error:
+        return None, str(error)
+    looks = sum(len(step.looks) for step in tour.steps)
+    return Scan(len(tour.steps), looks, tour.duration_us), ""
+
+
+def _drivable(mechanism: Mechanism) -> bool:
+    return all(actuator.kind != "timed" for actuator in mechanism.profile.actuators.values())
+
+
+def random_cube(size: int, rng: np.random.Generator) -> Cube | PocketCube:
+    """A random cube of a size robots are built for."""
+    return PocketCube.random(rng) if size == 2 else Cube.random(rng)
+
+
+def _solves(
+    mechanism: Mechanism,
+    cubes: int,
+    search_s: float,
+    on_cube: Callable[[int], None],
+    progress: Callable[[Progress], None] | None,
+) -> Solves:
+    """The same cubes for every robot, so that robots can be compared."""
+    rng = np.random.default_rng(2024)
+    plans = []
+    for number in range(cubes):
+        cube = random_cube(mechanism.size, rng)
+        plans.append(plan_solve(cube, mechanism, time_limit=search_s, progress=progress))
+        on_cube(number + 1)
+    durations = [plan.duration_us for plan in plans]
+    return Solves(
+        cubes=cubes,
+        mean_us=statistics.mean(durations),
+        best_us=min(durations),
+        worst_us=max(durations),
+        moves=statistics.mean(len(plan.moves) for plan in plans),
+    )

@@ -1,0 +1,1 @@
+"""Records: runs, timelines and the files they are kept in."""

@@ -1,0 +1,326 @@
+"""Run records: what happened in each job, with photographs, readable after any crash.
+
+``<state>/runs/000123/run.json`` and the pictures beside it. A record is rewritten atomically as the
+job goes on, so what a crash leaves is a complete record of everything up to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robot.outcomes import OUTCOMES, Outcome
+from robot.records.storage import (
+    StorageError,
+    flush_directory,
+    remove_leftovers,
+    reserve_room,
+    write_atomically,
+)
+from solver.errors import shortened
+
+JobKind = Literal["solve", "home", "scramble"]
+
+RECORD_NAME = "run.json"
+EXPLANATION_NAME = "reading.png"
+"""The picture of how the cube was read."""
+
+RESERVE_NAME = "outcome.reserve"
+RESERVE_BYTES = 64 * 1024
+"""Kept free for the end of a run: a short record has a few thousand bytes."""
+
+_RUN_NUMBER = re.compile("[0-9]{1,9}")
+_ID = re.compile("[0-9]{6,9}")
+
+
+class FaultRecord(BaseModel):
+    """A fault as told to people: its stable ``code``, what happened, and what to do about it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    cause: str
+    remedy: str = ""
+
+
+class RunEvent(BaseModel):
+    """Something that happened ``at_s`` seconds after the start."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at_s: float
+    text: str
+
+
+class LinkRecord(BaseModel):
+    """What went over the serial line: messages, those sent again, those damaged on either side.
+
+    ``held``: pauses because the Pi was silent; ``underruns``, ``late``: turns that came too late.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    sent: int = 0
+    resent: int = 0
+    received: int = 0
+    damaged: int = 0
+    lost_bytes: int = 0
+    held: int = 0
+    underruns: int = 0
+    late: int = 0
+
+    def __add__(self, other: LinkRecord) -> LinkRecord:
+        """Both together."""
+        return self._each(other, 1)
+
+    def __sub__(self, other: LinkRecord) -> LinkRecord:
+        """What came after ``other``."""
+        return self._each(other, -1)
+
+    def _each(self, other: LinkRecord, sign: int) -> LinkRecord:
+        names = type(self).model_fields
+        sums = {name: getattr(self, name) + sign * getattr(other, name) for name in names}
+        return LinkRecord(**sums)
+
+
+class RunRecord(BaseModel):
+    """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
+
+    ``moves`` and what is planned are of the last plan; ``recoveries`` say, in the order it
+    happened, what went wrong on the way and what was done about it.
+    """
+
+    id: str
+    kind: JobKind
+    robot: str
+    started_at: datetime
+    outcome: Outcome | None = None
+    reason: str = ""
+    duration_s: float = 0.0
+    facelets: str | None = None
+    moves: str | None = None
+    planned_us: int | None = None
+    executed_us: int | None = None
+    attempts: int = 1
+    timings_s: dict[str, float] = Field(default_factory=dict)
+    operations: list[dict[str, Any]] = Field(default_factory=list)
+    reading: dict[str, Any] = Field(default_factory=dict)
+    photos: list[str] = Field(default_factory=list)
+    faults: list[FaultRecord] = Field(default_factory=list)
+    recoveries: list[str] = Field(default_factory=list)
+    link: LinkRecord = LinkRecord()
+    warnings: list[str] = Field(default_factory=list)
+    events: list[RunEvent] = Field(default_factory=list)
+
+    @property
+    def move_count(self) -> int:
+        """Number of ``moves``."""
+        return len((self.moves or "").split())
+
+    def shortened(self) -> RunRecord:
+        """The record without plan, reading and events, which are most of it."""
+        long: dict[str, Any] = {"operations": [], "reading": {}, "events": []}
+        return self.model_copy(update=long)
+
+    def summary(self) -> RunRecord:
+        """The record without its long parts, for lists."""
+        return self.shortened().model_copy(update={"photos": []})
+
+
+class RunWriter:
+    """The record of the job under way. Not for use by two threads at once.
+
+    Without a ``directory`` nothing is kept: what :func:`unrecorded` gives where the disk fails.
+    """
+
+    def __init__(self, directory: Path | None, record: RunRecord) -> None:
+        self.directory = directory
+        self.record = record
+
+    def save(self) -> None:
+        """Write the record as it is now. Raises :class:`StorageError`."""
+        if self.directory is not None:
+            text = self.record.model_dump_json(indent=1)
+            write_atomically(self.directory / RECORD_NAME, text.encode())
+
+    def reserve(self) -> None:
+        """Occupy the room that :meth:`finish` needs, while there is some; raises StorageError."""
+        if self.directory is not None:
+            reserve_room(self.directory / RESERVE_NAME, RESERVE_BYTES)
+
+    def finish(self) -> None:
+        """Write the record of a job that is over, at least its outcome, also on a full disk.
+
+        The room reserved at the start is given back for it. Raises :class:`StorageError` where even
+        the short record does not fit.
+        """
+        if self.directory is None:
+            return
+        with contextlib.suppress(OSError):
+            (self.directory / RESERVE_NAME).unlink(missing_ok=True)
+        try:
+            self.save()
+        except StorageError as error:
+            self.record.warnings.append(f"plan and reading are not kept: {error}")
+            RunWriter(self.directory, self.record.shortened()).save()
+
+    def save_photo(self, name: str, encoded: bytes) -> None:
+        """Keep a picture, already encoded, under a file name like ``scan-F.jpg``."""
+        if self.directory is not None:
+            write_atomically(self.directory / name, encoded)
+            self.record.photos.append(name)
+
+
+class RunStore:
+    """All records of a robot.
+
+    ``limit_bytes`` is what :meth:`prune` lets them occupy, ``reserve_bytes`` what it keeps free on
+    the disk.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        limit_bytes: int = 512 * 1024 * 1024,
+        reserve_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+        self.reserve_bytes = reserve_bytes
+
+    def begin(self, kind: JobKind, robot: str, now: datetime) -> RunWriter:
+        """Start the record of a job, under the next free number. Raises :class:`StorageError`.
+
+        Old records make room for it first.
+        """
+        directory = None
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self.prune()
+            directory = self.directory / f"{self._next_number():06d}"
+            directory.mkdir()
+            flush_directory(self.directory)
+            record = RunRecord(id=directory.name, kind=kind, robot=robot, started_at=now)
+            writer = RunWriter(directory, record)
+            writer.save()
+            writer.reserve()
+        except OSError as error:
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+            if isinstance(error, StorageError):
+                raise
+            raise StorageError(f"{self.directory}: no run record can be kept: {error}") from error
+        return writer
+
+    def ids(self) -> list[str]:
+        """Numbers of all records, oldest first."""
+        if not self.directory.is_dir():
+            return []
+        names = (path.name for path in self.directory.iterdir() if _ID.fullmatch(path.name))
+        return sorted(names, key=int)
+
+    def load(self, run_id: str) -> RunRecord:
+        """The record with this number, leading zeros optional. Raises :class:`StorageError`."""
+        path = self.directory_of(run_id) / RECORD_NAME
+        try:
+            return RunRecord.model_validate_json(path.read_bytes())
+        except FileNotFoundError as error:
+            raise StorageError(f"run {run_id}: no such run; `cubist runs` lists them") from error
+        except (OSError, ValidationError) as error:
+            raise StorageError(f"{path}: cannot be read: {error}") from error
+
+    def directory_of(self, run_id: str) -> Path:
+        """Where a run's files are; raises :class:`StorageError` for what is not a number."""
+        if not is_run_number(run_id):
+            told = shortened(run_id)
+            raise StorageError(f"run {told!r}: not a run number; `cubist runs` lists them")
+        return self.directory / f"{int(run_id):06d}"
+
+    def latest(self, count: int) -> list[RunRecord]:
+        """Summaries of the last ``count`` readable records, newest first."""
+        found: list[RunRecord] = []
+        for run_id in reversed(self.ids()):
+            if len(found) == count:
+                break
+            record = self._load_if_readable(run_id)
+            if record is not None:
+                found.append(record.summary())
+        return found
+
+    def recover(self) -> list[str]:
+        """After a crash: clear half-written files, close open records; the numbers closed.
+
+        Where the disk is too full even for that, a record stays open until the next start.
+        """
+        closed = []
+        self.prune()
+        for run_id in self.ids():
+            directory = self.directory_of(run_id)
+            with contextlib.suppress(OSError):
+                remove_leftovers(directory)
+            record = self._load_if_readable(run_id)
+            if record is None:
+                shutil.rmtree(directory, ignore_errors=True)
+            elif record.outcome is None:
+                record.outcome = Outcome.INTERRUPTED
+                record.reason = OUTCOMES[record.outcome].about
+                with contextlib.suppress(StorageError):
+                    RunWriter(directory, record).finish()
+                closed.append(run_id)
+        return closed
+
+    def prune(self, keep: int = 1) -> list[str]:
+        """Remove the oldest records until the rest fit; the ``keep`` newest stay in any case."""
+        sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
+        excess = self._excess(sum(sizes.values()))
+        removed = []
+        for run_id in list(sizes)[: max(0, len(sizes) - keep)]:
+            if excess <= 0:
+                break
+            shutil.rmtree(self.directory_of(run_id), ignore_errors=True)
+            excess -= sizes[run_id]
+            removed.append(run_id)
+        return removed
+
+    def _excess(self, total: int) -> int:
+        """How many bytes of records are too much for the limit, or for the disk."""
+        if not total:
+            return 0
+        lacking = self.reserve_bytes - shutil.disk_usage(self.directory).free
+        return max(total - self.limit_bytes, lacking)
+
+    def _next_number(self) -> int:
+        ids = self.ids()
+        return int(ids[-1]) + 1 if ids else 1
+
+    def _load_if_readable(self, run_id: str) -> RunRecord | None:
+        try:
+            return self.load(run_id)
+        except StorageError:
+            return None
+
+
+def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
+    """A record that is only in memory, number 0."""
+    return RunWriter(None, RunRecord(id="000000", kind=kind, robot=robot, started_at=now))
+
+
+def is_run_number(text: str) -> bool:
+    """Whether this is a run's number as people may write it: digits, leading zeros optional."""
+    return _RUN_NUMBER.fullmatch(text) is not None
+
+
+def utc_now() -> datetime:
+    """The time, for records."""
+    return datetime.now(UTC)
+
+
+def _size(directory: Path) -> int:
+    files = (path for path in directory.iterdir() if path.name != RESERVE_NAME and path.is_file())
+    return sum(path.stat().st_size for path in files)

@@ -1,0 +1,127 @@
+"""The demo as a person sees it: a live picture in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from robot.outcomes import OUTCOMES, is_success
+from robot.records.runs import RunRecord
+from robot.simulate.picture import WIDTH, picture
+from robot.simulate.progress import DemoProgress, Display
+from robot.simulate.session import DemoOutcome
+
+
+class LiveDisplay:
+    """A picture that is redrawn in place."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._live = Live(console=Console(file=stream), auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, progress: DemoProgress) -> None:
+        """See :meth:`Display.show`."""
+        self._live.update(picture(progress), refresh=True)
+
+    def close(self) -> None:
+        """See :meth:`Display.close`."""
+        self._live.stop()
+
+
+class PlainDisplay:
+    """A line for each new step."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._console = Console(file=stream, highlight=False, soft_wrap=True)
+        self._shown = ""
+
+    def show(self, progress: DemoProgress) -> None:
+        """See :meth:`Display.show`."""
+        if progress.step != self._shown:
+            self._shown = progress.step
+            self._console.print(f"{progress.clock_s:8.2f} s  {progress.step}", markup=False)
+
+    def close(self) -> None:
+        """See :meth:`Display.close`."""
+
+
+def display_for(stream: TextIO) -> Display:
+    """The live picture on a terminal, lines elsewhere."""
+    return LiveDisplay(stream) if Console(file=stream).is_terminal else PlainDisplay(stream)
+
+
+def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
+    """What came of it: the verdict, what it rests on, and the figures."""
+    title, reasons, colour = _verdict(outcome)
+    parts: list[RenderableType] = [Text(title, style=f"bold {colour}")]
+    parts += [_indented(reason) for reason in reasons]
+    parts += [Text(), _facts(outcome)]
+    console = Console(file=stream, highlight=False)
+    console.print(Panel(Group(*parts), border_style=colour, padding=(1, 2), width=WIDTH))
+
+
+def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
+    """How it went in a sentence, what there is to add, and the colour for it."""
+    known = is_success(outcome.record.outcome)
+    # What the job ended with is said by its ending.
+    ended = outcome.record.reason if not known else ""
+    before = [each for each in outcome.troubles if not (ended and each.endswith(ended))]
+    troubles = [f"on the way: {trouble}" for trouble in before]
+    broken = [f"at {each.time_us / 1e6:.2f} s: {each.text}" for each in outcome.violations]
+    if outcome.good and troubles:
+        title = "Solved, the simulated robot says so itself. What went wrong on the way:"
+        return title, before, "yellow"
+    if outcome.good:
+        return (
+            "Solved. The simulated robot says so itself, and nothing went wrong on the way.",
+            [],
+            "green",
+        )
+    if outcome.solved and known:
+        title = "Solved, but on the way the robot did what it must never do:"
+        return title, [*broken, *troubles], "red"
+    if known:
+        title = f"Not solved, though the daemon says {outcome.record.outcome}."
+    elif outcome.solved:
+        title = "The cube is solved, says the simulated robot, but the daemon does not know it."
+    else:
+        title = "Not solved."
+    return title, [*_ending(outcome.record), *broken, *troubles], "red"
+
+
+def _ending(record: RunRecord) -> list[str]:
+    """How the daemon ended the job, and what it asks for."""
+    if is_success(record.outcome) or record.outcome is None:
+        return []
+    about = record.reason or OUTCOMES[record.outcome].about
+    remedy = record.faults[-1].remedy if record.faults else ""
+    asked = [f"what to do: {remedy}"] if remedy else []
+    return [f"the daemon ended with {record.outcome}: {about}", *asked]
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 2))
+
+
+def _facts(outcome: DemoOutcome) -> Table:
+    record = outcome.record
+    table = Table.grid(padding=(0, 2))
+    rows = [
+        ("moves", f"{record.moves or '-'} ({record.move_count})"),
+        ("looked", f"{outcome.scan_s:.1f} s"),
+        ("thought", f"{record.timings_s.get('search', 0.0):.2f} s"),
+        ("turned", f"{outcome.turn_s:.1f} s"),
+    ]
+    if record.planned_us is not None and record.executed_us is not None:
+        off_us = record.executed_us - record.planned_us
+        kept = "to the microsecond as planned" if not off_us else f"{off_us:+d} us from the plan"
+        rows.append(("plan", f"{record.planned_us / 1e6:.3f} s, performed {kept}"))
+    for name, value in rows:
+        table.add_row(Text(name, style="dim"), Text(value))
+    return table

@@ -1,0 +1,212 @@
+"""Faults a person can ask the demo for, to see what Cubist makes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from robot.daemon.states import State
+from robot.simulate.cable import Cable
+from robot.simulate.progress import STAGES
+from robot.twin.foreign_objects import OddView
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from solver.errors import CubistError
+
+UNPLUGGED_S = 2.5
+"""Longer than the silence after which a simulated board holds."""
+
+NOISE = 0.01
+LOST_STEPS = 200
+
+
+class BadMischief(CubistError, ValueError):
+    """A fault nobody knows how to make."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What mischief can get at."""
+
+    robot: SimulatedRobot
+    studio: Studio
+    firmware: int
+    cable: Cable | None
+
+
+Deed = Callable[[Scene, str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Mischief:
+    """A fault by name, its subject (an actuator), and the stage in which it happens."""
+
+    name: str
+    subject: str
+    stage: State
+
+    async def happen(self, scene: Scene) -> None:
+        """Do it."""
+        await DEEDS[self.name](scene, self.subject)
+
+
+def parse_mischief(text: str, actuators: Collection[str]) -> Mischief:
+    """``NAME[:ACTUATOR][@STAGE]`` on a robot with ``actuators``; raises :class:`BadMischief`."""
+    what, _, stage = text.partition("@")
+    name, _, subject = what.partition(":")
+    stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
+    if name not in DEEDS:
+        raise BadMischief(f"no fault named {name}; there is {', '.join(DEEDS)}")
+    if stage and stage not in stages:
+        names = ", ".join(title for _, title in STAGES)
+        raise BadMischief(f"no stage named {stage}; there is {names}")
+    if name in ACTUATOR_DEEDS and subject not in actuators:
+        example = f"{name}:{next(iter(actuators))}"
+        raise BadMischief(
+            f"{name} happens to an actuator, as in {example}; there is {', '.join(actuators)}"
+        )
+    if subject and name not in ACTUATOR_DEEDS:
+        raise BadMischief(f"{name} happens to no actuator: leave :{subject} away")
+    usual = State.HOMING if name in STANDING_DEEDS else State.TURNING
+    return Mischief(name, subject, stages[stage] if stage else usual)
+
+
+class Mischiefs:
+    """Waits for the stages of a demo and lets each fault happen once."""
+
+    def __init__(self, planned: Sequence[Mischief], scene: Scene, delay_s: float) -> None:
+        self._planned = list(planned)
+        self._scene = scene
+        self._delay_s = delay_s
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def enter(self, state: State) -> None:
+        """The daemon has entered a state."""
+        due = [mischief for mischief in self._planned if mischief.stage is state]
+        self._planned = [mischief for mischief in self._planned if mischief not in due]
+        for mischief in due:
+            task = asyncio.create_task(self._later(mischief))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is about to happen."""
+        return bool(self._tasks)
+
+    def cancel(self) -> None:
+        """What has not happened yet will not."""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
+
+    async def _later(self, mischief: Mischief) -> None:
+        if mischief.name not in STANDING_DEEDS:
+            await asyncio.sleep(self._delay_s)
+        await mischief.happen(self._scene)
+
+
+async def _slip(scene: Scene, subject: str) -> None:
+    """The cube slips the next time it should be moved."""
+    del subject
+    scene.robot.slip_cube()
+
+
+async def _jam(scene: Scene, subject: str) -> None:
+    """An actuator is stuck from now on."""
+    scene.robot.jam(subject)
+
+
+async def _lose_steps(scene: Scene, subject: str) -> None:
+    """A stepper misses steps without anybody noticing."""
+    scene.robot.lose_steps(subject, LOST_STEPS)
+
+
+async def _end_stop(scene: Scene, subject: str) -> None:
+    """An end stop never closes."""
+    scene.robot.stick_end_stop(subject, active=False)
+
+
+async def _glare(scene: Scene, subject: str) -> None:
+    """A lamp is reflected in the stickers."""
+    del subject
+    scene.studio.glare(0.8)
+
+
+async def _cast(scene: Scene, subject: str) -> None:
+    """The light turns to that of an old bulb."""
+    del subject
+    scene.studio.colour_cast((1.0, 0.72, 0.38))
+
+
+async def _wrong_sticker(scene: Scene, subject: str) -> None:
+    """Somebody has put a sticker of another colour on the cube."""
+    del subject
+    facelets = scene.robot.body.letters
+    centre = str(facelets[len(facelets) // 12])
+    scene.studio.disturbances.repainted[0] = "R" if str(facelets[0]) != "R" else centre
+
+
+async def _reset(scene: Scene, subject: str) -> None:
+    """The microcontroller starts anew, as after a dip of its supply."""
+    del subject
+    os.kill(scene.firmware, signal.SIGUSR1)
+
+
+async def _unplug(scene: Scene, subject: str) -> None:
+    """The cable is pulled and, after a while, put back."""
+    del subject
+    cable = _cable(scene)
+    cable.cut()
+    await asyncio.sleep(UNPLUGGED_S)
+    cable.mend()
+
+
+async def _noise(scene: Scene, subject: str) -> None:
+    """From now on the cable changes a byte in a hundred."""
+    del subject
+    _cable(scene).noise = NOISE
+
+
+def _odd_view(odd: OddView) -> Deed:
+    """Something else is in view, from now on."""
+
+    async def happen(scene: Scene, subject: str) -> None:
+        del subject
+        scene.studio.disturbances.odd = odd
+
+    return happen
+
+
+def _cable(scene: Scene) -> Cable:
+    if scene.cable is None:
+        raise BadMischief("this demo has no cable to play with")
+    return scene.cable
+
+
+DEEDS: dict[str, Deed] = {
+    "slip": _slip,
+    "jam": _jam,
+    "lost-steps": _lose_steps,
+    "end-stop": _end_stop,
+    "glare": _glare,
+    "cast": _cast,
+    "wrong-sticker": _wrong_sticker,
+    "reset": _reset,
+    "unplug": _unplug,
+    "noise": _noise,
+    **{str(odd): _odd_view(odd) for odd in OddView},
+}
+"""Faults by the names people use."""
+
+STANDING_DEEDS = frozenset(map(str, OddView))
+"""Those that are there from the start rather than happen; unless told, before the first look."""
+
+ACTUATOR_DEEDS = frozenset({"jam", "lost-steps", "end-stop"})
+"""Those that happen to an actuator."""
+
+CABLE_DEEDS = frozenset({"unplug", "noise"})
+"""Those for which there has to be a cable between firmware and daemon."""

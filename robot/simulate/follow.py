@@ -1,0 +1,87 @@
+"""Following the daemon over its control socket, as any other program would."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+from robot.daemon.models import Event, Status
+from robot.records.runs import RunRecord
+from robot.simulate.processes import DemoFault
+
+POLL_S = 0.05
+START_LIMIT_S = 60.0
+
+
+class DaemonView:
+    """A client of one daemon's control socket; use as an async context."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.UnixConnector(path=str(self._path))
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        self._session = aiohttp.ClientSession("http://cubist", connector=connector, timeout=timeout)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def ready(self) -> Status:
+        """Wait until the daemon answers and is done starting; raises :class:`DemoFault`."""
+        deadline = asyncio.get_running_loop().time() + START_LIMIT_S
+        while asyncio.get_running_loop().time() < deadline:
+            if self._path.exists():
+                try:
+                    return await self.status()
+                except aiohttp.ClientError:
+                    pass
+            await asyncio.sleep(POLL_S)
+        raise DemoFault(f"cubistd does not answer at {self._path} after {START_LIMIT_S:g} s")
+
+    async def status(self) -> Status:
+        """What the robot is doing."""
+        return Status.model_validate(await self._get("/status"))
+
+    async def run(self, number: str) -> RunRecord:
+        """The record of a run."""
+        return RunRecord.model_validate(await self._get(f"/runs/{number}"))
+
+    @contextlib.asynccontextmanager
+    async def events(self) -> AsyncIterator[AsyncIterator[Event]]:
+        """What happens once the context is entered, until the daemon ends or cuts us off."""
+        async with self._client.get("/events") as response:
+            response.raise_for_status()
+            yield _events_in(response.content)
+
+    @property
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("a DaemonView is used inside `async with`")
+        return self._session
+
+    async def _get(self, path: str) -> Any:
+        async with self._client.get(path) as response:
+            response.raise_for_status()
+            return await response.json()
+
+
+async def _events_in(lines: aiohttp.StreamReader) -> AsyncIterator[Event]:
+    async for line in lines:
+        if line.strip():
+            yield Event.model_validate(json.loads(line))

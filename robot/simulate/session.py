@@ -1,0 +1,329 @@
+"""One demo from the first process to the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+import yaml
+
+from robot.daemon.models import Event
+from robot.daemon.states import State
+from robot.outcomes import is_success
+from robot.records.runs import RunRecord
+from robot.settings import RobotProfile
+from robot.simulate.boards import firmware_command
+from robot.simulate.cable import Cable
+from robot.simulate.fault_injection import CABLE_DEEDS, Mischief, Mischiefs, Scene
+from robot.simulate.follow import DaemonView
+from robot.simulate.processes import Child, DemoFault, running
+from robot.simulate.progress import DemoProgress, Display
+from robot.simulate.workspace import workspace
+from robot.twin.cube import CubeBody
+from robot.twin.panel import Panel
+from robot.twin.render import Image
+from robot.twin.server import TwinServer
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from robot.twin.violations import Violation
+
+
+@dataclass(frozen=True)
+class DemoOutcome:
+    """The simulated robot's verdict beside the daemon's own record of the run."""
+
+    solved: bool
+    violations: tuple[Violation, ...]
+    record: RunRecord
+    scan_s: float
+    turn_s: float
+    facelets: str
+
+    @property
+    def good(self) -> bool:
+        """Whether the robot did what it is for and knows it, and nothing it must not do."""
+        return self.solved and not self.violations and is_success(self.record.outcome)
+
+    @property
+    def troubles(self) -> list[str]:
+        """What went wrong on the way and did not matter in the end."""
+        link = self.record.link
+        again = [f"{link.resent} messages were sent again"] if link.resent else []
+        return [*self.record.recoveries, *(self.record.warnings or again)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The last line of ``cubist demo``; times of the robot are in its own seconds."""
+        record = self.record
+        return {
+            "solved": self.solved,
+            "violations": [violation.as_dict() for violation in self.violations],
+            "moves": record.moves,
+            "length": record.move_count,
+            "scan_s": round(self.scan_s, 3),
+            "solve_s": round(record.timings_s.get("search", 0.0), 3),
+            "turn_s": round(self.turn_s, 3),
+            "planned_us": record.planned_us,
+            "executed_us": record.executed_us,
+            "outcome": record.outcome,
+            "reason": record.reason,
+            "recoveries": self.troubles,
+            "robot": record.robot,
+            "facelets": self.facelets,
+        }
+
+
+REFRESH_S = 0.1
+LINK_LIMIT_S = 60.0
+PRESS_S = 0.15
+PRESS_LIMIT_S = 10.0
+PRESSES = 6
+NOTICE_S = 60.0
+MISCHIEF_DELAY_S = 3.0
+"""Simulated seconds from the beginning of a stage to the fault asked for in it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile."""
+
+    profile: RobotProfile
+    profile_file: Path | None
+    body: CubeBody
+    title: str
+    speed: float = 1.0
+    seed: int = 0
+    photographs: Mapping[str, Image] = field(default_factory=dict)
+    firmware: str = "host"
+    mischief: Sequence[Mischief] = ()
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What a running demo consists of."""
+
+    children: Sequence[Child]
+    daemon: DaemonView
+    mischiefs: Mischiefs
+
+
+class Demo:
+    """A simulated robot, its firmware and its daemon, in a folder of their own."""
+
+    def __init__(self, options: DemoOptions, display: Display) -> None:
+        self._options = options
+        self._display = display
+        self._facelets = options.body.facelets()
+        self._robot = SimulatedRobot(options.profile, options.body)
+        self._panel = Panel()
+        self._panel.connect(options.profile.panel)
+        self._progress = DemoProgress(options.title)
+
+    async def run(self) -> DemoOutcome:
+        """Press the button and wait for the end; :class:`DemoFault` if a process dies."""
+        with workspace() as folder:
+            async with self._everything(folder) as stage:
+                refresh = asyncio.create_task(self._refresh())
+                try:
+                    return await unless_ended(self._solve(stage), stage.children)
+                finally:
+                    refresh.cancel()
+                    stage.mischiefs.cancel()
+                    self._display.close()
+
+    @contextlib.asynccontextmanager
+    async def standing(self, folder: Path) -> AsyncIterator[Path]:
+        """The robot with its daemon ready and nothing under way; where the daemon's socket is."""
+        async with self._everything(folder) as stage:
+            await stage.daemon.ready()
+            yield folder / "run" / "control.sock"
+
+    @contextlib.asynccontextmanager
+    async def _everything(self, folder: Path) -> AsyncIterator[_Stage]:
+        """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
+        options = self._options
+        studio = Studio(self._robot, options.seed, options.photographs)
+        server = TwinServer(self._robot, studio, self._panel, folder)
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(server.running())
+            link = folder / "link"
+            cable = Cable(folder / "board", link, options.seed) if self._cable_wanted else None
+            board = link if cable is None else folder / "board"
+            firmware = await stack.enter_async_context(
+                running("firmware", self._firmware_command(board, server.pins_path), folder)
+            )
+            await unless_ended(_until_there(board), [firmware])
+            if cable is not None:
+                stack.enter_context(cable.plugged())
+            command = self._daemon_command(folder, link, server.daemon_path)
+            cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
+            daemon = await stack.enter_async_context(DaemonView(folder / "run" / "control.sock"))
+            scene = Scene(self._robot, studio, firmware.process.pid, cable)
+            delay_s = MISCHIEF_DELAY_S / options.speed
+            mischiefs = Mischiefs(options.mischief, scene, delay_s)
+            yield _Stage([firmware, cubistd], daemon, mischiefs)
+
+    @property
+    def _cable_wanted(self) -> bool:
+        """Carrying bytes takes time that a simulation at full speed does not have to spare."""
+        return any(mischief.name in CABLE_DEEDS for mischief in self._options.mischief)
+
+    def _firmware_command(self, link: Path, pins: Path) -> list[str]:
+        program = firmware_command(self._options.firmware, self._options.profile)
+        speed = f"{self._options.speed:g}"
+        return [*program, "--pty-link", str(link), "--pins", str(pins), "--speed", speed]
+
+    def _daemon_command(self, folder: Path, link: Path, twin: Path) -> list[str]:
+        for name in ("run", "state"):
+            (folder / name).mkdir()
+        return [
+            *(sys.executable, "-m", "robot.daemon.main"),
+            *("--profile", str(self._options.profile_file or self._written_profile(folder))),
+            *("--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state")),
+            *("--port", str(link), "--twin", str(twin)),
+        ]
+
+    def _written_profile(self, folder: Path) -> Path:
+        document = self._options.profile.model_dump(mode="json", exclude_unset=True)
+        path = folder / "robot.yaml"
+        path.write_text(yaml.safe_dump(document), encoding="utf-8")
+        return path
+
+    async def _solve(self, stage: _Stage) -> DemoOutcome:
+        """Press the button and follow the job to its end."""
+        daemon = stage.daemon
+        status = await daemon.ready()
+        if status.state is not State.IDLE:
+            text = status.fault.cause if status.fault else f"it is {status.state}"
+            raise DemoFault(f"the daemon is not ready: {text}")
+        await self._prepared(daemon)
+        async with daemon.events() as events:
+            listener = asyncio.create_task(self._listen(events, daemon, stage.mischiefs))
+            try:
+                await self._press_start(daemon)
+                return self._verdict(await self._finished_run(daemon))
+            finally:
+                listener.cancel()
+
+    async def _prepared(self, daemon: DaemonView) -> None:
+        """Wait until the daemon has its tables: a first demo makes them."""
+        while (preparation := (await daemon.status()).preparation) is not None:
+            self._progress.step = preparation.step
+            self._progress.fraction = preparation.progress
+            self._progress.remaining_s = preparation.remaining_s
+            await asyncio.sleep(REFRESH_S)
+        self._progress.fraction = self._progress.remaining_s = None
+
+    async def _press_start(self, daemon: DaemonView) -> None:
+        """Press until something happens: a computer too busy may miss a press, as people know."""
+        pin = self._options.profile.panel.start_button_gpio
+        if pin is None:
+            raise DemoFault("this robot has no start button (panel.start_button_gpio)")
+        for _ in range(PRESSES):
+            await self._panel.press(pin, PRESS_S)
+            if await _begun(daemon):
+                return
+        raise DemoFault("the start button was pressed, but nothing happened")
+
+    async def _listen(
+        self, events: AsyncIterator[Event], daemon: DaemonView, mischiefs: Mischiefs
+    ) -> None:
+        async for event in events:
+            mischiefs.enter(event.state)
+            self._progress.clock_s = self._robot.time_us / 1e6
+            self._progress.enter(event.state)
+            if event.event == "progress":  # as often as it is drawn, it is asked for
+                continue
+            self._progress.step = event.text or self._progress.step
+            if event.state is State.TURNING and event.run is not None:
+                record = await daemon.run(event.run)
+                self._progress.moves = record.moves or ""
+                self._progress.operations = record.operations
+                self._progress.planned_us = record.planned_us
+            self._show()
+
+    async def _finished_run(self, daemon: DaemonView) -> RunRecord:
+        """Wait until the job that the button started is over; its record."""
+        while True:
+            status = await daemon.status()
+            self._progress.fraction = status.job.progress if status.job else None
+            self._progress.remaining_s = status.job.remaining_s if status.job else None
+            if status.job is None and status.last_run is not None:
+                return await daemon.run(status.last_run.id)
+            await asyncio.sleep(REFRESH_S)
+
+    def _verdict(self, record: RunRecord) -> DemoOutcome:
+        self._progress.clock_s = self._robot.time_us / 1e6
+        self._progress.enter(State.IDLE)
+        return DemoOutcome(
+            solved=self._robot.solved,
+            violations=tuple(self._robot.violations),
+            record=record,
+            scan_s=self._progress.took_s(State.SCANNING),
+            turn_s=self._progress.took_s(State.TURNING),
+            facelets=self._facelets,
+        )
+
+    async def _refresh(self) -> None:
+        """Keep what is shown up to date while nothing else happens."""
+        while True:
+            self._show()
+            await asyncio.sleep(REFRESH_S)
+
+    def _show(self) -> None:
+        progress = self._progress
+        progress.clock_s = self._robot.time_us / 1e6
+        progress.facelets = self._robot.body.facelets()
+        progress.edges = self._robot.edges
+        progress.violations = len(self._robot.violations)
+        self._display.show(progress)
+
+
+async def unless_ended(work: Coroutine[Any, Any, T], children: Sequence[Child]) -> T:
+    """The result of ``work``; the fault of the first child that ends before it is done."""
+    main = asyncio.create_task(work)
+    watches = [asyncio.create_task(child.ended()) for child in children]
+    try:
+        await asyncio.wait({main, *watches}, return_when=asyncio.FIRST_COMPLETED)
+        if main.done() and isinstance(main.exception(), OSError | aiohttp.ClientError):
+            # Who talks to a process may notice its death before we are told of it.
+            await asyncio.wait(watches, timeout=NOTICE_S, return_when=asyncio.FIRST_COMPLETED)
+        for watch in watches:
+            if watch.done() and not _succeeded(main):
+                raise watch.result()
+        return await main
+    finally:
+        for task in (main, *watches):
+            task.cancel()
+        await asyncio.gather(main, *watches, return_exceptions=True)
+
+
+def _succeeded(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
+
+
+async def _begun(daemon: DaemonView) -> bool:
+    """Whether a job begins, or has been, within the time a press may take to be noticed."""
+    deadline = asyncio.get_running_loop().time() + PRESS_LIMIT_S
+    while asyncio.get_running_loop().time() < deadline:
+        status = await daemon.status()
+        if status.job is not None or status.last_run is not None:
+            return True
+        await asyncio.sleep(REFRESH_S)
+    return False
+
+
+async def _until_there(path: Path) -> None:
+    """Wait for a file that another process makes."""
+    deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
+    while not path.exists():
+        if asyncio.get_running_loop().time() > deadline:
+            raise DemoFault(f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s")
+        await asyncio.sleep(0.01)

@@ -1,0 +1,331 @@
+"""A whole robot in this process and in simulated time: the daemon's conductor, hands and mind, the
+firmware, and the simulated robot at its pins. What it does depends on its seed alone, and costs no
+more time than computing takes. Its eyes are told by the simulated robot what they would see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import cv2
+import numpy as np
+
+from robot.daemon.job_control import Conductor
+from robot.daemon.models import StartRequest
+from robot.daemon.states import State
+from robot.link import Link
+from robot.machine.interfaces import Hear, Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
+from robot.machine.motion_controller import LinkHands
+from robot.machine.scanner import as_cube_face, small_and_grey
+from robot.machine.solve_planner import Thought, motion_plan
+from robot.motion.schedule import Schedule
+from robot.planner import Look as PlannedLook
+from robot.planner import State as MechanismState
+from robot.planner import build_mechanism, plan_solve
+from robot.records.runs import RunRecord, RunStore
+from robot.settings import RobotProfile
+from robot.simulate.boards import firmware_command
+from robot.simulate.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
+from robot.twin.cube import SITES, CubeBody
+from robot.twin.pins import PinStream
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from robot.twin.violations import Violation
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.solution import CancelFlag
+from vision.locate.face import FaceGrid
+from vision.measure.sticker_colours import FaceColours
+
+PAINT = {
+    "U": (0.80, 0.80, 0.80),
+    "R": (0.55, 0.03, 0.03),
+    "F": (0.03, 0.40, 0.08),
+    "D": (0.80, 0.60, 0.03),
+    "L": (0.85, 0.22, 0.02),
+    "B": (0.02, 0.08, 0.45),
+}
+"""Linear light of the stickers."""
+SPREAD = 0.01
+RECONNECT_S = 0.1
+"""Of real time."""
+SEARCH_S = 60.0
+"""Far more than it takes to find a first solution."""
+NO_PICTURE = cv2.imencode(".jpg", np.zeros((8, 8, 3), dtype=np.uint8))[1].tobytes()
+
+T = TypeVar("T")
+Deed = Callable[["Rehearsal"], None]
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
+
+    deed: Deed
+    stage: State = State.TURNING
+    after_s: float = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a rehearsal ended: by the simulated robot, and by the daemon."""
+
+    solved: bool
+    violations: tuple[Violation, ...]
+    record: RunRecord
+    state: State
+    fault: str | None
+
+    @property
+    def faults(self) -> list[str]:
+        """Names of all faults of the run, those it recovered from included."""
+        return [fault.code for fault in self.record.faults]
+
+
+class Rehearsal:
+    """One robot with a cube in it; use as a context manager.
+
+    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each.
+    """
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        body: CubeBody,
+        *,
+        seed: int = 1,
+        firmware: str = "host",
+        mishaps: Sequence[Mishap] = (),
+    ) -> None:
+        self.profile = profile
+        self.robot = SimulatedRobot(profile, body)
+        self.state: Callable[[], State] = lambda: State.IDLE
+        self.hands: RehearsingHands | None = None
+        self._mechanism = build_mechanism(profile)
+        self._mind = FirstThought(profile, self._mechanism)
+        self._mishaps = list(mishaps)
+        command = firmware_command(firmware, profile)
+        with contextlib.ExitStack() as opened:
+            self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+            opened.callback(self._folder.cleanup)
+            self.loop = VirtualLoop()
+            opened.callback(self.loop.close)
+            self.board = VirtualBoard(command)
+            opened.callback(self.board.end)
+            self.board.listener = PinStream(self.robot, self.board.answer)
+            self.port = VirtualPort(self.board, self.loop, seed)
+            opened.callback(self.port.end)
+            self._opened = opened.pop_all()
+        self.draw = random.Random(seed).randrange
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Switch everything off."""
+        self._opened.close()
+
+    def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
+        """Press the button on a daemon just started and wait for the end of its job, so many times;
+        then the daemon is ``killed``, or ends as it should.
+        """
+        with _quiet():
+            return asyncio.run(self._solve(starts, killed))
+
+    def calibrate(self, work: Callable[[Robot, RobotProfile], T]) -> T:
+        """Do something with the robot of a daemon in maintenance; what came of it."""
+        hands = RehearsingHands(self)
+        try:
+            return work(self._parts(hands), self.profile)
+        finally:
+            hands.vanish()
+
+    @property
+    def folder(self) -> str:
+        """Where the daemon keeps its records."""
+        return self._folder.name
+
+    def due(self) -> list[Mishap]:
+        """What is to happen in the motion that begins now; not to be asked for again."""
+        due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
+        self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
+        return due
+
+    def _parts(self, hands: LinkHands) -> Robot:
+        return Robot(
+            self.profile.name,
+            hands,
+            TruthfulEyes(self.robot),
+            self._mind,
+            Policy(
+                solve_retries=self.profile.policy.solve_retries,
+                reconnect_s=RECONNECT_S,
+                reconnect_every_s=RECONNECT_S / 10,
+            ),
+        )
+
+    async def _solve(self, starts: int, killed: bool) -> Verdict:
+        self.hands = hands = RehearsingHands(self)
+        conductor = Conductor(
+            self._parts(hands), RunStore(Path(self._folder.name)), version="rehearsal"
+        )
+        self.state = lambda: conductor.state
+        await conductor.open()
+        try:
+            for _ in range(starts):
+                run = await conductor.start(StartRequest(kind="solve"))
+                await conductor.finished()
+            status = conductor.status()
+            fault = status.fault.code if status.fault else None
+            record = await conductor.run_record(run)
+            violations = tuple(self.robot.violations)
+            return Verdict(self.robot.solved, violations, record, status.state, fault)
+        finally:
+            if killed:
+                await asyncio.to_thread(hands.vanish)
+            await conductor.close()
+
+
+class RehearsingHands(LinkHands):
+    """The daemon's own hands on the virtual port; mishaps begin with their motions."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
+        self._rehearsal = rehearsal
+
+    def home(self, first: Sequence[str] = ()) -> None:
+        """See :meth:`robot.machine.interfaces.Hands.home`."""
+        self._expect_mishaps()
+        super().home(first)
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """See :meth:`robot.machine.interfaces.Hands.perform`."""
+        self._expect_mishaps()
+        return super().perform(schedule, progress)
+
+    def vanish(self) -> None:
+        """As if the daemon's process were killed: no goodbye to the board."""
+        self._disconnect()
+        self._ready = False
+
+    def press_stop(self) -> None:
+        """What :meth:`stop` does, for the loop that runs the motion."""
+        self._stopping.set()
+        if self._link is not None:
+            self.stopping = self._rehearsal.loop.create_task(self.link.stop())
+
+    @property
+    def link(self) -> Link:
+        """The link under way, for mischief."""
+        assert isinstance(self._link, VirtualLink)
+        return self._link.link
+
+    def _virtual_link(self) -> VirtualLink:
+        rehearsal = self._rehearsal
+        return VirtualLink(rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw)
+
+    def _expect_mishaps(self) -> None:
+        for mishap in self._rehearsal.due():
+            self._rehearsal.loop.call_later(mishap.after_s, mishap.deed, self._rehearsal)
+
+
+class FirstThought(Thought):
+    """The daemon's own mind, content with the first solution: always the same one.
+
+    There are no pictures that it could doubt.
+    """
+
+    def recognise(self, look: Look) -> None:
+        """See :meth:`robot.machine.interfaces.Mind.recognise`."""
+
+    def plan(
+        self,
+        cube: Cube | PocketCube,
+        state: MechanismState | None,
+        cancel: threading.Event,
+        progress: Hear,
+    ) -> MotionPlan:
+        """See :meth:`robot.machine.interfaces.Mind.plan`."""
+        del cancel
+        found = CancelFlag()
+        plan = plan_solve(
+            cube,
+            self._mechanism,
+            state,
+            time_limit=SEARCH_S,
+            threads=1,
+            cancel=found,
+            on_better=lambda *_: found.set(),
+            progress=progress,
+        )
+        return motion_plan(plan)
+
+
+class TruthfulEyes:
+    """:class:`robot.machine.interfaces.Eyes` that see the simulated robot itself, no picture."""
+
+    def __init__(self, robot: SimulatedRobot) -> None:
+        self._robot = robot
+        self._size = robot.body.size
+        self._studio = Studio(robot)
+
+    def settle(self) -> None:
+        """See :meth:`robot.machine.interfaces.Eyes.settle`."""
+
+    def look(self, view: ViewPoint) -> Look:
+        """See :meth:`robot.machine.interfaces.Eyes.look`."""
+        planned: PlannedLook = view.step
+        if self._robot.pose().layers_open:
+            raise NotReadable("a layer stands between two quarter turns")
+        count = self._size**2
+        first = SITES.index(planned.site) * count
+        letters = self._robot.body.facelets()[first : first + count]
+        seen = FaceColours(
+            np.array([PAINT[letter] for letter in letters], dtype=np.float32),
+            np.full((count, 3), SPREAD, dtype=np.float32),
+            np.zeros(count, dtype=bool),
+            np.ones(count, dtype=bool),
+        )
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
+        grid = FaceGrid.of_corners(square, self._size)
+        colours = as_cube_face(seen, planned, self._size)
+        return Look(planned.face, planned.camera, NO_PICTURE, colours, grid)
+
+    def glance(self) -> tuple[int, Any]:
+        """See :meth:`robot.machine.interfaces.Eyes.glance`: this one is a picture."""
+        return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
+
+    def picture(self, camera: str | None) -> bytes:
+        """See :meth:`robot.machine.interfaces.Eyes.picture`."""
+        del camera
+        return NO_PICTURE
+
+    def close(self) -> None:
+        """See :meth:`robot.machine.interfaces.Eyes.close`."""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Faults made on purpose are no news."""
+    log = logging.getLogger("cubistd")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before

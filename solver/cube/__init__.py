@@ -1,0 +1,1 @@
+"""Cubes: stickers, pieces, notation, what is legal."""

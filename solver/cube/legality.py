@@ -1,0 +1,166 @@
+"""Why a set of stickers cannot be a cube, naming the piece that is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube.facelets import FACES, slot_facelets
+from solver.cube.pieces import spin
+from solver.errors import BadNotation, IllegalCube
+
+CORNERS = ("UFR", "URB", "UBL", "ULF", "DFL", "DLB", "DBR", "DRF")
+"""Corner slots and cubies by number; letters run counter-clockwise."""
+
+EDGES = ("UF", "UR", "UB", "UL", "FR", "FL", "BR", "BL", "DF", "DR", "DB", "DL")
+"""Edge slots and cubies by number (slot ``8 + i`` of a state); the higher-ranked face first."""
+
+Words = Sequence[str]
+"""What stands in each slot, turned as written."""
+
+
+def check_letters(facelets: str, size: int) -> None:
+    """Raise BadNotation unless there are ``6 * size**2`` letters URFDLB."""
+    wanted = 6 * size * size
+    if len(facelets) != wanted:
+        raise BadNotation(
+            f"A {size}x{size}x{size} cube has {wanted} facelets, not {len(facelets)}."
+        )
+    for at, letter in enumerate(facelets):
+        if letter not in FACES:
+            raise BadNotation(f"Facelet {at + 1} is '{letter}'; use the letters {FACES}.")
+
+
+def check_counts(facelets: str, size: int) -> None:
+    """Raise IllegalCube unless every colour appears ``size**2`` times."""
+    counts = Counter(facelets)
+    for face in FACES:
+        if counts[face] != size * size:
+            raise IllegalCube(
+                f"colour {face} appears {counts[face]} times instead of {size * size}",
+                {"kind": "count", "face": face, "count": counts[face]},
+            )
+
+
+def check_centres(facelets: str) -> None:
+    """Raise IllegalCube unless the centres of a 3x3x3 are U R F D L B."""
+    for number, face in enumerate(FACES):
+        shown = facelets[9 * number + 4]
+        if shown != face:
+            raise IllegalCube(
+                f"the centre of face {face} is {shown}",
+                {"kind": "centre", "face": face, "shown": shown},
+            )
+
+
+def words_of(facelets: str, slots: Words, size: int) -> list[str]:
+    """The pieces of a facelet string as words, in the order of ``slots``."""
+    return ["".join(facelets[i] for i in slot_facelets(slot, size)) for slot in slots]
+
+
+@cache
+def _twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    """Every way to write each piece -> (cubie, orientation)."""
+    return {
+        spin(name, turns): (cubie, turns)
+        for cubie, name in enumerate(names)
+        for turns in range(len(name))
+    }
+
+
+def check_range(states: NDArray[np.integer], names: tuple[str, ...]) -> None:
+    """Raise BadNotation where a cubie's number or orientation, integers[n, 2], does not exist."""
+    limits = (len(names), len(names[0]))
+    for slot, row in zip(names, states.tolist(), strict=True):
+        for value, limit, what in zip(row, limits, ("cubie", "orientation"), strict=True):
+            if not 0 <= value < limit:
+                raise BadNotation(f"Slot {slot} has {what} {value}; it must be 0 to {limit - 1}.")
+
+
+def pieces(words: Words, slots: tuple[str, ...]) -> NDArray[np.uint8]:
+    """Cubie and orientation in each slot, uint8[n, 2]; IllegalCube names what is no piece."""
+    known = _twists(slots)
+    kind = "corner" if len(slots[0]) == 3 else "edge"
+    found = []
+    for slot, word in zip(slots, words, strict=True):
+        if word not in known:
+            raise IllegalCube(
+                f"no {kind} is coloured {word}, which is seen at {slot}",
+                {"kind": "impossible-piece", "slot": slot, "shown": word},
+            )
+        found.append(known[word])
+    result = np.array(found, dtype=np.uint8)
+    check_once(result[:, 0], slots)
+    return result
+
+
+def check_once(cubies: NDArray[np.uint8], names: tuple[str, ...]) -> None:
+    """Raise IllegalCube unless every cubie appears exactly once; ``cubies`` uint8[n]."""
+    kind = "corner" if len(names[0]) == 3 else "edge"
+    for number, name in enumerate(names):
+        slots = [names[slot] for slot in np.flatnonzero(cubies == number)]
+        if len(slots) > 1:
+            raise IllegalCube(
+                f"{kind} {name} appears {len(slots)} times, at {' and '.join(slots)}",
+                {"kind": "duplicate-piece", "piece": name, "slots": slots},
+            )
+
+
+def permutation_parity(cubies: NDArray[np.integer]) -> int:
+    """0 for an even permutation, 1 for an odd one."""
+    later_and_smaller = np.triu(cubies[:, None] > cubies[None, :], 1)
+    return int(later_and_smaller.sum()) % 2
+
+
+def check_twist(corners: NDArray[np.uint8]) -> None:
+    """Raise IllegalCube when the orientations of ``corners``, uint8[8, 2], do not cancel."""
+    excess = int(corners[:, 1].sum()) % 3
+    if excess:
+        way = "counter-clockwise" if excess == 1 else "clockwise"
+        piece = _to_blame(corners, CORNERS, excess)
+        raise IllegalCube(
+            f"corner {piece} is twisted {way}",
+            {"kind": "twist", "piece": piece, "counter_clockwise_turns": excess},
+        )
+
+
+def check_flip(edges: NDArray[np.uint8]) -> None:
+    """Raise IllegalCube when an odd number of ``edges``, uint8[12, 2], is flipped."""
+    if int(edges[:, 1].sum()) % 2:
+        piece = _to_blame(edges, EDGES, 1)
+        raise IllegalCube(f"edge {piece} is flipped", {"kind": "flip", "piece": piece})
+
+
+def _to_blame(found: NDArray[np.uint8], names: tuple[str, ...], excess: int) -> str:
+    """One of the pieces that, turned back, would mend ``found``, uint8[n, 2].
+
+    Any would do; one turned by just ``excess`` is likelier, and one at home stands out.
+    """
+    likeliness: NDArray[np.int64] = 2 * (found[:, 1] == excess) + (
+        found[:, 0] == np.arange(len(found))
+    )
+    return names[int(found[np.argmax(likeliness), 0])]
+
+
+def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
+    """Raise IllegalCube when the corners' parity differs from the edges'."""
+    if permutation_parity(corners[:, 0]) == permutation_parity(edges[:, 0]):
+        return
+    kind, pair = _swapped(corners[:, 0], edges[:, 0])
+    raise IllegalCube(
+        f"{kind} {pair[0]} and {pair[1]} are swapped", {"kind": "parity", "pieces": list(pair)}
+    )
+
+
+def _swapped(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, str]]:
+    """Two pieces whose exchange mends the parity; the pair out of place if there is just one."""
+    for kind, cubies, names in (("corners", corners, CORNERS), ("edges", edges, EDGES)):
+        away = np.flatnonzero(cubies != np.arange(len(cubies)))
+        if len(away) == 2:
+            return kind, (names[away[0]], names[away[1]])
+    first, second = (EDGES[cubie] for cubie in edges[:2])
+    return "edges", (first, second)

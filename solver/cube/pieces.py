@@ -1,0 +1,131 @@
+"""Cubes as pieces in slots: what the 2x2x2 and the 3x3x3 have in common."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube import facelets as geometry
+
+States = NDArray[np.uint8]
+"""uint8[n, 2] per slot: column 0 the cubie in it (numbered per kind), column 1 its orientation."""
+
+
+class PieceCube:
+    """An immutable arrangement of pieces; ``states`` is read-only.
+
+    Equal cubes compare and hash equal. ``a * b`` is the cube after what makes ``a`` from the solved
+    cube, then what makes ``b``. Subclasses name their slots and check what they are given.
+    """
+
+    __slots__ = ("states",)
+    size: ClassVar[int]
+    slots: ClassVar[tuple[str, ...]]
+    states: States
+
+    @classmethod
+    def _trusted(cls, states: States) -> Self:
+        """A cube whose legality follows from how ``states`` was made; takes the array over."""
+        cube = object.__new__(cls)
+        states.setflags(write=False)
+        object.__setattr__(cube, "states", states)
+        return cube
+
+    @classmethod
+    def solved(cls) -> Self:
+        """The cube with every piece at home, unturned."""
+        homes = _numbers(cls.slots)
+        return cls._trusted(np.stack([homes, np.zeros_like(homes)], axis=1))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; cannot set {name}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[States]]:
+        return type(self), (self.states,)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and bool((self.states == other.states).all())
+
+    def __hash__(self) -> int:
+        return hash(self.states.tobytes())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.from_facelets('{self.facelets()}')"
+
+    def __mul__(self, later: Self) -> Self:
+        moved = self.states[later._homes()]
+        moved[:, 1] = (moved[:, 1] + later.states[:, 1]) % _turns(self.slots)
+        return self._trusted(moved)
+
+    def compose(self, later: Self) -> Self:
+        """``self * later``."""
+        return self * later
+
+    @property
+    def inverse(self) -> Self:
+        """The cube that makes the solved one when composed with this, on either side."""
+        homes, turns = self._homes(), _turns(self.slots)
+        inverted = np.empty_like(self.states)
+        inverted[homes, 0] = _numbers(self.slots)
+        inverted[homes, 1] = (turns - self.states[:, 1]) % turns
+        return self._trusted(inverted)
+
+    def facelets(self) -> str:
+        """The letters, faces U R F D L B read as in Kociemba's drawing."""
+        drawn = [face for face in geometry.FACES for _ in range(self.size**2)]
+        for slot, word in zip(self.slots, self._words(), strict=True):
+            for index, letter in zip(geometry.slot_facelets(slot, self.size), word, strict=True):
+                drawn[index] = letter
+        return "".join(drawn)
+
+    def _homes(self) -> NDArray[np.int64]:
+        """Slot that is home to the cubie in each slot, int64[n]."""
+        return self.states[:, 0] + _starts(self.slots)
+
+    def _words(self) -> list[str]:
+        """What stands in each slot, turned as written."""
+        turned = zip(self._homes(), self.states[:, 1].tolist(), strict=True)
+        return [spin(self.slots[home], turns) for home, turns in turned]
+
+
+def spin(name: str, turns: int) -> str:
+    """A piece's letters as read in the order of its slot when turned ``turns`` times."""
+    return name[-turns:] + name[:-turns] if turns else name
+
+
+@cache
+def _numbers(slots: tuple[str, ...]) -> States:
+    """Cubie number that is at home in each slot: corners and edges each counted from 0."""
+    corners = sum(len(slot) == 3 for slot in slots)
+    return np.array([i if i < corners else i - corners for i in range(len(slots))], dtype=np.uint8)
+
+
+@cache
+def _starts(slots: tuple[str, ...]) -> NDArray[np.int64]:
+    """First slot of each slot's kind."""
+    return np.arange(len(slots)) - _numbers(slots)
+
+
+@cache
+def _turns(slots: tuple[str, ...]) -> States:
+    """How many orientations a piece in each slot has."""
+    return np.array([len(slot) for slot in slots], dtype=np.uint8)
+
+
+def states_after(slots: tuple[str, ...], size: int, moved: geometry.Permutation) -> States:
+    """The states to which a facelet permutation brings the solved cube, uint8[len(slots), 2].
+
+    Only the facelets of ``slots`` are looked at; ``moved`` must carry each slot into a slot.
+    """
+    place = {
+        facelet: (slot, letter)
+        for slot, name in enumerate(slots)
+        for letter, facelet in enumerate(geometry.slot_facelets(name, size))
+    }
+    origins = [place[int(moved[geometry.slot_facelets(name, size)[0]])] for name in slots]
+    numbers = _numbers(slots)
+    rows = [(numbers[slot], -letter % len(slots[slot])) for slot, letter in origins]
+    return np.array(rows, dtype=np.uint8)

@@ -1,0 +1,117 @@
+"""The 2x2x2 cube as its eight corners, however it is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube import facelets as geometry
+from solver.cube import legality
+from solver.cube.legality import CORNERS
+from solver.cube.notation import Move, parse_moves
+from solver.cube.orientation import all_orientations, site_facelets
+from solver.cube.pieces import PieceCube, States, states_after
+from solver.errors import BadNotation
+
+REFERENCE = CORNERS.index("DLB")
+"""Slot and cubie that stay put when only U, R and F turn; the scheme of colours follows it."""
+
+
+class PocketCube(PieceCube):
+    """A legal 2x2x2 cube: ``states`` uint8[8, 2] in the corner slots' order, read-only.
+
+    Without centres, "solved" means every face of one colour however the cube is held; which
+    letters the faces then show follows from the corner DLB. Orientations 0..2 as in ``Cube``.
+    """
+
+    __slots__ = ()
+    size: ClassVar[int] = 2
+    slots: ClassVar[tuple[str, ...]] = CORNERS
+
+    def __init__(self, states: NDArray[np.integer]) -> None:
+        """Take integers[8, 2]; IllegalCube names what is wrong."""
+        object.__setattr__(self, "states", _checked(np.asarray(states)))
+
+    @classmethod
+    def from_facelets(cls, facelets: str) -> PocketCube:
+        """Read 24 letters URFDLB; BadNotation for other letters, IllegalCube with the reason."""
+        legality.check_letters(facelets, 2)
+        legality.check_counts(facelets, 2)
+        return cls(legality.pieces(legality.words_of(facelets, CORNERS, 2), CORNERS))
+
+    @classmethod
+    def from_moves(cls, moves: str | Iterable[Move]) -> PocketCube:
+        """The solved cube after ``moves``."""
+        return cls.solved().apply(moves)
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> PocketCube:
+        """A uniformly random legal cube with the corner DLB at home."""
+        others = np.delete(np.arange(8), REFERENCE)
+        states = np.zeros((8, 2), dtype=np.uint8)
+        states[REFERENCE, 0] = REFERENCE
+        states[others, 0] = rng.permutation(others)
+        states[others, 1] = rng.integers(0, 3, 7)
+        states[others[-1], 1] = -states[others[:-1], 1].sum(dtype=np.int64) % 3
+        return cls._trusted(states)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether every face shows one colour."""
+        return self.relative == PocketCube.solved()
+
+    @property
+    def relative(self) -> PocketCube:
+        """The same arrangement with colours named so that the corner DLB is at home.
+
+        Moves that solve the one solve the other.
+        """
+        reference = self.states[REFERENCE]
+        for held in whole_rotations():
+            renamed = held * self
+            if tuple(renamed.states[REFERENCE]) == (REFERENCE, 0):
+                return renamed
+        raise AssertionError(f"no rotation brings {reference} home")
+
+    def move(self, move: Move) -> PocketCube:
+        """The cube after one move."""
+        first, last = move.layers(2)
+        return self * block_turn(move.face, first, last, move.quarters)
+
+    def apply(self, moves: str | Iterable[Move]) -> PocketCube:
+        """The cube after ``moves``, a string or parsed moves, rotations included."""
+        parsed = parse_moves(moves) if isinstance(moves, str) else moves
+        cube = self
+        for move in parsed:
+            cube = cube.move(move)
+        return cube
+
+
+@cache
+def block_turn(face: str, first: int, last: int, quarters: int) -> PocketCube:
+    """The solved cube after layers ``first``..``last`` from ``face`` turned clockwise."""
+    return PocketCube(states_after(CORNERS, 2, geometry.turn(2, face, first, last, quarters)))
+
+
+@cache
+def whole_rotations() -> tuple[PocketCube, ...]:
+    """The solved cube held in each of the 24 orientations, by their index."""
+    return tuple(
+        PocketCube(states_after(CORNERS, 2, site_facelets(held, 2))) for held in all_orientations()
+    )
+
+
+def _checked(states: NDArray[np.integer]) -> States:
+    """A read-only copy of legal ``states``."""
+    if states.shape != (8, 2):
+        raise BadNotation(f"The states of a 2x2x2 are [8, 2] integers, not {states.shape}.")
+    legality.check_range(states, CORNERS)
+    result = states.astype(np.uint8)
+    legality.check_once(result[:, 0], CORNERS)
+    legality.check_twist(result)
+    result.setflags(write=False)
+    return result

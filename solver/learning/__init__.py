@@ -1,0 +1,1 @@
+"""Cubes as arrays for machine learning."""

@@ -1,0 +1,75 @@
+"""The 3x3x3 for learning: whole batches of cubes turned at once, one-hot states.
+
+Actions are numbered as in the formulation this follows: ``U u D d F f B b L l R r``, a capital
+letter clockwise and a small one counter-clockwise. (Elsewhere in Cubist small letters are wide
+turns.) Faces are numbered U D F B L R there, with the colours yellow white red orange blue green.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native
+from solver.cube.cube import Cube
+from solver.cube.notation import Move
+from solver.cube.turns import FACE_TURNS
+from solver.errors import BadNotation
+
+ACTIONS = ("U", "u", "D", "d", "F", "f", "B", "b", "L", "l", "R", "r")
+"""Names by number of action."""
+
+FACES = ("U", "D", "F", "B", "L", "R")
+"""Faces by number, for pictures."""
+
+COLOURS = ("yellow", "white", "red", "orange", "blue", "green")
+"""Colours of :data:`FACES`."""
+
+Batch = NDArray[np.uint8]
+"""uint8[n, 20, 2]: ``Cube.states`` of n cubes."""
+
+_HOT_COLUMNS = np.repeat([8, 12], (8, 12))
+
+
+def move_of(action: int) -> Move:
+    """The face turn of an action, 0..11."""
+    name = ACTIONS[action]
+    return Move(name.upper(), 1 if name.isupper() else 3)
+
+
+def turns_of(actions: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """The kernel's face turns, uint8[n], of actions 0..11; BadNotation for any other."""
+    numbers = np.asarray(actions)
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= len(ACTIONS)):
+        raise BadNotation(f"Actions are numbers from 0 to {len(ACTIONS) - 1}.")
+    table = np.array([FACE_TURNS.index(move_of(a)) for a in range(len(ACTIONS))], dtype=np.uint8)
+    return np.asarray(table[numbers])
+
+
+def reset(count: int) -> Batch:
+    """``count`` solved cubes."""
+    return np.repeat(Cube.solved().states[None], count, axis=0)
+
+
+def move(states: Batch, actions: NDArray[np.integer]) -> None:
+    """Turn each cube of ``states`` in place by its own action, integers[n] of 0..11."""
+    _native.turn_batch(states, turns_of(actions))
+
+
+def scramble(states: Batch, turns: int, rng: np.random.Generator) -> None:
+    """Turn every cube in place by ``turns`` random actions."""
+    for _ in range(turns):
+        move(states, rng.integers(0, len(ACTIONS), len(states)))
+
+
+def one_hot(states: Batch) -> NDArray[np.uint8]:
+    """uint8[n, 20, 24]: a one at ``cubie + 8 * orientation`` of corners, ``+ 12 *`` of edges."""
+    columns = states[..., 0] + states[..., 1] * _HOT_COLUMNS
+    hot = np.zeros((*states.shape[:-1], 24), dtype=np.uint8)
+    np.put_along_axis(hot, columns[..., None], 1, axis=-1)
+    return hot
+
+
+def is_solved(states: Batch) -> NDArray[np.bool_]:
+    """Which of the cubes are solved, bool[n]."""
+    return np.asarray((states == Cube.solved().states).all(axis=(-2, -1)))

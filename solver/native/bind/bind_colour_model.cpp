@@ -1,0 +1,148 @@
+// Python names of colour_model.hpp.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+
+#include "cube/arrays.hpp"
+#include "bind/bindings.hpp"
+#include "decode/colour_model.hpp"
+
+namespace nb = nanobind;
+
+namespace cubist {
+namespace {
+
+using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto checked(const Array& array, std::size_t count) {
+    if (array.size() != count) throw nb::value_error("an array of another size is needed");
+    return span_of(array);
+}
+
+// A scan with the estimator for it; the arrays are Python's and are kept alive here.
+class ScanEstimator {
+public:
+    ScanEstimator(const Numbers& priors, const Numbers& light_precision, const Numbers& values,
+                  const Numbers& sensitivity, const Numbers& fading, const Flags& clipped,
+                  const Numbers& weight, const Numbers& places, double floor)
+        : kept_{values, sensitivity, fading, weight, places},
+          clipped_(clipped),
+          estimator_(priors_of(priors), precision_of(light_precision)) {
+        const std::size_t n = weight.size();
+        if (n == 0 || n % 6) throw nb::value_error("six faces are needed");
+        scan_ = {n,
+                 checked(values, 3 * n),
+                 checked(sensitivity, 3 * n),
+                 checked(fading, 3 * n),
+                 checked(clipped, 3 * n),
+                 span_of(weight),
+                 checked(places, 2 * n),
+                 floor};
+    }
+
+    void evidence(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
+                  double falloff, bool strict, const Writable& cost, const Writable& inlier) const {
+        const std::size_t n = scan_.stickers * kColours;
+        estimator_.evidence(scan_, model_of(mean, covariance, faces, falloff), strict,
+                            checked(cost, n), checked(inlier, n));
+    }
+
+    // Into mean, covariance and faces; returns the falloff.
+    double update(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
+                  double falloff, const Numbers& share, const Writable& new_mean,
+                  const Writable& new_covariance, const Writable& new_faces) const {
+        const ColourModel model =
+            estimator_.update(scan_, model_of(mean, covariance, faces, falloff),
+                              checked(share, scan_.stickers * kColours));
+        copy(model.mean, checked(new_mean, 18));
+        copy(model.covariance, checked(new_covariance, 54));
+        copy(model.light.faces, checked(new_faces, 30));
+        return model.light.falloff;
+    }
+
+    void expected(const Numbers& mean, const Writable& covariance) const {
+        const auto means = checked(mean, 18);
+        const auto out = checked(covariance, 54);
+        for (int c = 0; c < kColours; ++c)
+            copy(estimator_.expected({means[3 * c], means[3 * c + 1], means[3 * c + 2]},
+                                     scan_.floor),
+                 out.subspan(9 * c, 9));
+    }
+
+    void shift(const Numbers& faces, double falloff, const Writable& out) const {
+        FaceLight light{{}, falloff};
+        fill(light.faces, checked(faces, 30));
+        const auto target = checked(out, 3 * scan_.stickers);
+        for (std::size_t i = 0; i < scan_.stickers; ++i) {
+            const Channels one = ColourEstimator::shift(scan_, light, i);
+            std::copy(one.begin(), one.end(), target.begin() + 3 * i);
+        }
+    }
+
+private:
+    template <class Nested>
+    static void copy(const Nested& from, std::span<double> to) {
+        const double* const start = reinterpret_cast<const double*>(&from);
+        std::copy(start, start + to.size(), to.begin());
+    }
+
+    template <class Nested>
+    static void fill(Nested& to, std::span<const double> from) {
+        std::copy(from.begin(), from.end(), reinterpret_cast<double*>(&to));
+    }
+
+    static ColourPriors priors_of(const Numbers& numbers) {
+        ColourPriors priors;
+        fill(priors, checked(numbers, sizeof(ColourPriors) / sizeof(double)));
+        return priors;
+    }
+
+    static ColourEstimator::LightPrecision precision_of(const Numbers& numbers) {
+        ColourEstimator::LightPrecision precision;
+        fill(precision, checked(numbers, kLightTerms * kLightTerms));
+        return precision;
+    }
+
+    static ColourModel model_of(const Numbers& mean, const Numbers& covariance,
+                                const Numbers& faces, double falloff) {
+        ColourModel model;
+        fill(model.mean, checked(mean, 18));
+        fill(model.covariance, checked(covariance, 54));
+        fill(model.light.faces, checked(faces, 30));
+        model.light.falloff = falloff;
+        return model;
+    }
+
+    std::array<Numbers, 5> kept_;
+    Flags clipped_;
+    ColourEstimator estimator_;
+    ColourScan scan_;
+};
+
+}  // namespace
+
+void bind_colour_model(nb::module_& module) {
+    nb::class_<ScanEstimator>(module, "ScanEstimator", "Estimates the colours of one scan.")
+        .def(nb::init<const Numbers&, const Numbers&, const Numbers&, const Numbers&,
+                      const Numbers&, const Flags&, const Numbers&, const Numbers&, double>(),
+             nb::arg("priors"), nb::arg("light_precision"), nb::arg("values"),
+             nb::arg("sensitivity"), nb::arg("fading"), nb::arg("clipped"), nb::arg("weight"),
+             nb::arg("places"), nb::arg("floor"))
+        .def("evidence", &ScanEstimator::evidence, nb::arg("mean"), nb::arg("covariance"),
+             nb::arg("faces"), nb::arg("falloff"), nb::arg("strict"),
+             nb::arg("cost").noconvert(), nb::arg("inlier").noconvert())
+        .def("update", &ScanEstimator::update, nb::arg("mean"), nb::arg("covariance"),
+             nb::arg("faces"), nb::arg("falloff"), nb::arg("share"),
+             nb::arg("new_mean").noconvert(), nb::arg("new_covariance").noconvert(),
+             nb::arg("new_faces").noconvert())
+        .def("expected", &ScanEstimator::expected, nb::arg("mean"),
+             nb::arg("covariance").noconvert())
+        .def("shift", &ScanEstimator::shift, nb::arg("faces"), nb::arg("falloff"),
+             nb::arg("out").noconvert());
+}
+
+}  // namespace cubist

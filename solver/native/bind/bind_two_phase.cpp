@@ -1,0 +1,156 @@
+// Python names of two_phase.hpp and cost_model.hpp.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "cube/arrays.hpp"
+#include "bind/bindings.hpp"
+#include "two_phase/collector.hpp"
+#include "robot/time_search.hpp"
+#include "two_phase/two_phase.hpp"
+
+namespace nb = nanobind;
+
+namespace cubist {
+namespace {
+
+using OnBetter = std::function<void(const Found&)>;
+
+struct Result {
+    std::vector<Found> solutions;
+    TwoPhaseReport report;
+};
+
+TwoPhaseTables make_tables(std::string_view name, const TableBytes& phase1,
+                           const TableBytes& phase2) {
+    const Metric& chosen = metric(metric_kind(name));
+    return {chosen, Phase1Tables(chosen, span_of(phase1)), Phase2Tables(chosen, span_of(phase2))};
+}
+
+// Exact distance to the group of phase 2, in the metric.
+int phase1_distance(const TwoPhaseTables& tables, const CubeStates& states) {
+    return tables.phase1.distance(tables.phase1.node_of(cube_of(states)));
+}
+
+// Never more than the moves still needed, for a cube in the group of phase 2.
+int phase2_bound(const TwoPhaseTables& tables, const CubeStates& states) {
+    return tables.phase2.bound(phase2_node_of(cube_of(states)));
+}
+
+OnBetter unlocked(const std::optional<OnBetter>& on_better) {
+    if (!on_better) return {};
+    return [&on_better](const Found& found) {
+        const nb::gil_scoped_acquire locked;
+        (*on_better)(found);
+    };
+}
+
+Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time_limit, int threads,
+             int directions, int solutions, int target, const CostModel* model,
+             const TimeModels* models, const CancelFlag* cancel,
+             const std::optional<OnBetter>& on_better) {
+    const CubieCube cube = cube_of(states);
+    const nb::gil_scoped_release released;
+    Collector collector({.solutions = solutions,
+                         .target = target,
+                         .model = model,
+                         .on_better = unlocked(on_better)});
+    const TwoPhaseOptions options{.directions = directions,
+                                  .time_limit = time_limit,
+                                  .threads = threads,
+                                  .cancels = {cancel}};
+    const TwoPhaseReport report = models ? search_time(tables, *models, cube, options, collector)
+                                         : search_two_phase(tables, cube, options, collector);
+    collector.rethrow();
+    return {collector.found(), report};
+}
+
+void bind_results(nb::module_& module) {
+    nb::class_<Found>(module, "Found", "A solution and what it costs.")
+        .def_prop_ro(
+            "composites",
+            [](const Found& f) {
+                return std::vector<int>(f.composites.begin(), f.composites.end());
+            },
+            "Numbers of solver.cost's axis composites.")
+        .def_ro("length", &Found::length, "In the search's metric.")
+        .def_ro("cost", &Found::cost, "Microseconds, or the length without a cost model.");
+    nb::class_<Result>(module, "TwoPhaseResult", "What a search came upon, best first.")
+        .def_ro("solutions", &Result::solutions)
+        .def_prop_ro(
+            "nodes", [](const Result& r) { return r.report.nodes; }, "Nodes looked at.")
+        .def_prop_ro(
+            "probes", [](const Result& r) { return r.report.probes; }, "Ends of phase 1.")
+        .def_prop_ro("lower_bound", [](const Result& r) { return r.report.lower_bound; })
+        .def_prop_ro(
+            "exhausted", [](const Result& r) { return r.report.exhausted; },
+            "Whether nothing shorter exists.")
+        .def_prop_ro("cpu_s",
+                     [](const Result& r) { return static_cast<double>(r.report.cpu_ns) * 1e-9; });
+}
+
+void bind_costs(nb::module_& module) {
+    nb::class_<TurnCosts>(module, "TurnCosts", "solver.cost.TurnCosts for the kernel.")
+        .def(
+            "__init__",
+            [](TurnCosts* self, const Microseconds& next, const Microseconds& final) {
+                new (self) TurnCosts(span_of(next), span_of(final));
+            },
+            nb::arg("following"), nb::arg("final"));
+    nb::class_<CostModel>(module, "CostModel", "solver.cost.CostModel for the kernel.")
+        .def(
+            "__init__",
+            [](CostModel* self, const TurnCosts& turns, const Microseconds& first) {
+                new (self) CostModel(turns, span_of(first));
+            },
+            nb::arg("turns"), nb::arg("first"), nb::keep_alive<1, 2>())
+        .def(
+            "cost",
+            [](const CostModel& model, const std::vector<int>& composites) {
+                return model.cost(Composites(composites.begin(), composites.end()));
+            },
+            nb::arg("composites"), "Microseconds of the cheapest way to perform the composites.");
+    nb::class_<RobotTimes>(module, "RobotTimes",
+                           "Costs of turns made ready for searching in their time.")
+        .def(
+            "__init__",
+            [](RobotTimes* self, const TurnCosts& costs, std::string_view name) {
+                new (self) RobotTimes(costs, metric(metric_kind(name)));
+            },
+            nb::arg("costs"), nb::arg("metric"))
+        .def("least_us", &RobotTimes::least_us, nb::arg("length"),
+             "Microseconds that no turns of that length in the metric can beat.");
+    nb::class_<TimeModels>(module, "TimeModels", "The same from one start.")
+        .def(nb::init<const RobotTimes&, const CostModel&>(), nb::arg("robot"), nb::arg("model"),
+             nb::keep_alive<1, 2>())
+        .def("least_us", &TimeModels::least_us, nb::arg("length"),
+             "Microseconds that no solution of that length in the metric can beat.");
+}
+
+}  // namespace
+
+void bind_two_phase(nb::module_& module) {
+    bind_costs(module);
+    bind_results(module);
+    nb::class_<TwoPhaseTables>(module, "TwoPhase", "The two-phase search in one metric.")
+        .def(
+            "__init__",
+            [](TwoPhaseTables* self, std::string_view name, const TableBytes& phase1,
+               const TableBytes& phase2) {
+                new (self) TwoPhaseTables(make_tables(name, phase1, phase2));
+            },
+            nb::arg("metric"), nb::arg("phase1"), nb::arg("phase2"), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 4>())
+        .def("phase1_distance", &phase1_distance, nb::arg("states"))
+        .def("phase2_bound", &phase2_bound, nb::arg("states"))
+        .def("solve", &solve, nb::arg("states"), nb::kw_only(), nb::arg("time_limit"),
+             nb::arg("threads"), nb::arg("directions"), nb::arg("solutions"), nb::arg("target"),
+             nb::arg("model").none(), nb::arg("models").none(), nb::arg("cancel").none(),
+             nb::arg("on_better").none());
+}
+
+}  // namespace cubist

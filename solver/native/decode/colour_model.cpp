@@ -1,0 +1,286 @@
+#include "decode/colour_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace cubist {
+namespace {
+
+const double kLogTwoPi = std::log(2 * std::numbers::pi);
+
+Matrix3 cofactors(const Matrix3& m) {
+    Matrix3 result;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            const int a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
+            result[i][j] = m[a][c] * m[b][d] - m[a][d] * m[b][c];
+        }
+    return result;
+}
+
+struct Inverse {
+    Matrix3 matrix;
+    double determinant;
+};
+
+Inverse inverse(const Matrix3& m) {
+    Matrix3 result = cofactors(m);
+    const double determinant =
+        m[0][0] * result[0][0] + m[0][1] * result[1][0] + m[0][2] * result[2][0];
+    for (auto& row : result)
+        for (double& value : row) value /= determinant;
+    return {result, determinant};
+}
+
+Channels product(const Matrix3& m, const Channels& v) {
+    Channels result{};
+    for (int i = 0; i < 3; ++i) result[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
+    return result;
+}
+
+double dot(const Channels& a, const Channels& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+double log_add(double a, double b) {
+    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+}
+
+// Features without light minus what a colour gives; a clipped channel only says that there was at
+// least so much.
+Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& shift,
+                  const Channels& mean) {
+    Channels result;
+    for (int k = 0; k < 3; ++k) {
+        const double off = scan.values[3 * sticker + k] - shift[k] - mean[k];
+        result[k] = scan.clipped[3 * sticker + k] && off < 0 ? 0.0 : off;
+    }
+    return result;
+}
+
+// One colour's densities: as it is, and with a reflection that adds more or less of the lamp's
+// light. The covariance of the latter is 2 C + h h', inverted by Sherman and Morrison's formula.
+struct Density {
+    Matrix3 precision;
+    Channels mean, glared, half;
+    double log_scale, glared_log_scale, stretch;
+
+    Density(const Channels& colour, const Matrix3& covariance, double floor, double glare)
+        : mean(colour) {
+        const Inverse inverted = inverse(covariance);
+        precision = inverted.matrix;
+        for (int k = 0; k < 3; ++k) {
+            const double light = std::max(std::exp(mean[k]), floor);
+            half[k] = 0.5 * std::log((light + glare) / light);
+            glared[k] = mean[k] + half[k];
+        }
+        stretch = 1.0 + 0.5 * dot(half, product(precision, half));
+        log_scale = -0.5 * (std::log(inverted.determinant) + 3 * kLogTwoPi);
+        glared_log_scale = log_scale - 0.5 * (3 * std::log(2.0) + std::log(stretch));
+    }
+
+    double squared_distance(const Channels& off) const {
+        return dot(off, product(precision, off));
+    }
+
+    double glared_log_density(const Channels& off) const {
+        const Channels pulled = product(precision, off);
+        const double along = 0.5 * dot(pulled, half);
+        return glared_log_scale - 0.5 * (0.5 * dot(pulled, off) - along * along / stretch);
+    }
+};
+
+using Terms = std::array<double, kLightTerms>;
+
+// Solves a symmetric positive definite system by Cholesky's factors.
+Terms solved(std::array<Terms, kLightTerms> a, Terms b) {
+    for (int i = 0; i < kLightTerms; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            for (int k = 0; k < j; ++k) a[i][j] -= a[i][k] * a[j][k];
+            a[i][j] = i == j ? std::sqrt(a[i][i]) : a[i][j] / a[j][j];
+        }
+        for (int k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (int i = kLightTerms - 1; i >= 0; --i) {
+        for (int k = i + 1; k < kLightTerms; ++k) b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+    return b;
+}
+
+Channels fading_of(const ColourScan& scan, std::size_t sticker) {
+    const auto row = scan.fading.subspan(3 * sticker, 3);
+    return {row[0], row[1], row[2]};
+}
+
+}  // namespace
+
+// How strongly, and where to, the colours pull the light on a sticker.
+struct ColourEstimator::Pull {
+    Matrix3 weight{};
+    Channels target{};
+};
+
+Channels ColourEstimator::shift(const ColourScan& scan, const FaceLight& light,
+                                std::size_t sticker) {
+    const auto& face = light.faces[sticker / (scan.stickers / 6)];
+    const double slope =
+        face[3] * scan.places[2 * sticker] + face[4] * scan.places[2 * sticker + 1];
+    Channels result;
+    for (int k = 0; k < 3; ++k) {
+        const std::size_t at = 3 * sticker + k;
+        result[k] = scan.sensitivity[at] * (face[k] + slope) + light.falloff * scan.fading[at];
+    }
+    return result;
+}
+
+Matrix3 ColourEstimator::expected(const Channels& mean, double floor) const {
+    Channels sensitivity;
+    for (int k = 0; k < 3; ++k) {
+        const double light = std::max(std::exp(mean[k]) - floor, 1e-4);
+        sensitivity[k] = light / (light + floor);
+    }
+    Matrix3 result;
+    for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j)
+            result[i][j] = priors_.shade_variance * sensitivity[i] * sensitivity[j];
+        const double dark = priors_.dark_sd * (1 - sensitivity[i]);
+        result[i][i] += priors_.sticker_variance + dark * dark;
+    }
+    return result;
+}
+
+void ColourEstimator::evidence(const ColourScan& scan, const ColourModel& model, bool strict,
+                               std::span<double> cost, std::span<double> inlier) const {
+    std::vector<Density> densities;
+    for (int c = 0; c < kColours; ++c)
+        densities.emplace_back(model.mean[c], model.covariance[c], scan.floor, priors_.glare);
+    const double tail = 0.5 * (1 - 1 / (priors_.wider * priors_.wider));
+    const double wide_log_share = priors_.wide_log_share - 3 * std::log(priors_.wider);
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Channels lit = shift(scan, model.light, i);
+        for (int c = 0; c < kColours; ++c) {
+            const Density& density = densities[c];
+            const double distance = density.squared_distance(residual(scan, i, lit, density.mean));
+            const double good = density.log_scale - 0.5 * distance;
+            double other = priors_.strict_log_density;
+            if (!strict) {
+                // Only stickers far from a colour need the rest, and there the largest term is
+                // the sum.
+                const double glared =
+                    density.glared_log_density(residual(scan, i, lit, density.glared));
+                other = std::max({good + tail * distance + wide_log_share,
+                                  priors_.strange_log_density, glared + priors_.glare_log_share});
+            }
+            const double likelihood = log_add(good, other);
+            cost[kColours * i + c] = -likelihood * scan.weight[i];
+            inlier[kColours * i + c] = std::exp(good - likelihood) * scan.weight[i];
+        }
+    }
+}
+
+ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& model,
+                                    std::span<const double> share) const {
+    std::array<Matrix3, kColours> precision;
+    for (int c = 0; c < kColours; ++c) precision[c] = inverse(model.covariance[c]).matrix;
+    // What a clipped channel hides is taken to be as the model has it so far.
+    std::vector<Channels> off(scan.stickers * kColours);
+    std::vector<Pull> pulls(scan.stickers);
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Channels lit = shift(scan, model.light, i);
+        for (int c = 0; c < kColours; ++c) {
+            Channels& own = off[kColours * i + c];
+            own = residual(scan, i, lit, model.mean[c]);
+            for (int k = 0; k < 3; ++k) own[k] += lit[k];
+            const Channels pulled = product(precision[c], own);
+            const double part = share[kColours * i + c];
+            for (int j = 0; j < 3; ++j) {
+                pulls[i].target[j] += part * pulled[j];
+                for (int k = 0; k < 3; ++k) pulls[i].weight[j][k] += part * precision[c][j][k];
+            }
+        }
+    }
+    ColourModel result{model.mean, {}, light_of(scan, pulls, model.light.falloff)};
+    std::array<double, kColours> total{};
+    std::array<Channels, kColours> change{};
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Channels lit = shift(scan, result.light, i);
+        for (int c = 0; c < kColours; ++c) {
+            Channels& own = off[kColours * i + c];
+            const double part = share[kColours * i + c];
+            total[c] += part;
+            for (int k = 0; k < 3; ++k) {
+                own[k] -= lit[k];
+                change[c][k] += part * own[k];
+            }
+        }
+    }
+    for (int c = 0; c < kColours; ++c) {
+        for (int k = 0; k < 3; ++k) {
+            change[c][k] /= std::max(total[c], 1e-6);
+            result.mean[c][k] += change[c][k];
+        }
+        Matrix3 scatter = expected(result.mean[c], scan.floor);
+        for (auto& row : scatter)
+            for (double& value : row) value *= priors_.stickers;
+        for (std::size_t i = 0; i < scan.stickers; ++i) {
+            Channels own = off[kColours * i + c];
+            for (int k = 0; k < 3; ++k) own[k] -= change[c][k];
+            for (int j = 0; j < 3; ++j)
+                for (int k = 0; k < 3; ++k)
+                    scatter[j][k] += share[kColours * i + c] * own[j] * own[k];
+        }
+        for (auto& row : scatter)
+            for (double& value : row) value /= priors_.stickers + total[c];
+        result.covariance[c] = scatter;
+    }
+    return result;
+}
+
+// Regularised least squares, each face's terms and then the falloff.
+FaceLight ColourEstimator::light_of(const ColourScan& scan, const std::vector<Pull>& pulls,
+                                    double falloff) const {
+    FaceLight light{{}, 0.0};
+    const std::size_t area = scan.stickers / 6;
+    Channels common{};
+    for (std::size_t face = 0; face < 6; ++face) {
+        std::array<Terms, kLightTerms> normal = light_precision_;
+        Terms right{};
+        for (std::size_t i = face * area; i < (face + 1) * area; ++i) {
+            const Channels faded = product(pulls[i].weight, fading_of(scan, i));
+            const double across[2] = {scan.places[2 * i], scan.places[2 * i + 1]};
+            for (int j = 0; j < 3; ++j) {
+                const double own = scan.sensitivity[3 * i + j];
+                const double pull = own * (pulls[i].target[j] - falloff * faded[j]);
+                right[j] += pull;
+                for (int g = 0; g < 2; ++g) right[3 + g] += pull * across[g];
+                for (int k = 0; k < 3; ++k) {
+                    const double weight = own * pulls[i].weight[j][k] * scan.sensitivity[3 * i + k];
+                    normal[j][k] += weight;
+                    for (int g = 0; g < 2; ++g) {
+                        normal[3 + g][k] += weight * across[g];
+                        normal[j][3 + g] += weight * across[g];
+                        for (int h = 0; h < 2; ++h)
+                            normal[3 + g][3 + h] += weight * across[g] * across[h];
+                    }
+                }
+            }
+        }
+        light.faces[face] = solved(normal, right);
+        for (int k = 0; k < 3; ++k) common[k] += light.faces[face][k] / 6;
+    }
+    // What all faces share belongs to the colours.
+    for (auto& face : light.faces)
+        for (int k = 0; k < 3; ++k) face[k] -= common[k];
+    double stiffness = priors_.falloff_precision, pull = 0.0;
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Channels fading = fading_of(scan, i);
+        const Channels faded = product(pulls[i].weight, fading);
+        stiffness += dot(fading, faded);
+        pull += dot(fading, pulls[i].target) - dot(faded, shift(scan, light, i));
+    }
+    light.falloff = pull / stiffness;
+    return light;
+}
+
+}  // namespace cubist

@@ -1,0 +1,80 @@
+// What the six colours look like on a cube and how its faces are lit: likelihoods, and their
+// re-estimation (vision/decide/colour_model.py explains the model and holds its constants).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cubist {
+
+constexpr int kColours = 6, kChannels = 3, kLightTerms = 5;
+
+using Channels = std::array<double, kChannels>;
+using Matrix3 = std::array<Channels, kChannels>;
+
+// Log densities are natural logarithms.
+struct ColourPriors {
+    double falloff_precision;
+    double sticker_variance, dark_sd, shade_variance;
+    double stickers;
+    double wide_log_share, wider;
+    double glare_log_share, glare;
+    double strange_log_density, strict_log_density;
+};
+
+// Light of each face: three gains, the gradient to the right and down; and the falloff of all.
+struct FaceLight {
+    std::array<std::array<double, kLightTerms>, 6> faces;
+    double falloff;
+};
+
+struct ColourModel {
+    std::array<Channels, kColours> mean;
+    std::array<Matrix3, kColours> covariance;
+    FaceLight light;
+};
+
+// The stickers of a scan, face by face.
+struct ColourScan {
+    std::size_t stickers;
+    std::span<const double> values, sensitivity, fading;  // [stickers][3]
+    std::span<const std::uint8_t> clipped;                // [stickers][3]
+    std::span<const double> weight;                       // [stickers]
+    std::span<const double> places;                       // [stickers][2]
+    double floor;
+};
+
+class ColourEstimator {
+public:
+    using LightPrecision = std::array<std::array<double, kLightTerms>, kLightTerms>;
+
+    ColourEstimator(const ColourPriors& priors, const LightPrecision& light_precision)
+        : priors_(priors), light_precision_(light_precision) {}
+
+    // Cost of each colour on each sticker and how much of it is no outlier, [stickers][6] each;
+    // strictly taken, what lies far from a colour says nothing about it.
+    void evidence(const ColourScan& scan, const ColourModel& model, bool strict,
+                  std::span<double> cost, std::span<double> inlier) const;
+
+    // The model that fits best when share[stickers][6] of each sticker has each colour.
+    ColourModel update(const ColourScan& scan, const ColourModel& model,
+                       std::span<const double> share) const;
+
+    // The covariance expected around a colour: noise, dark noise, uneven shade.
+    Matrix3 expected(const Channels& mean, double floor) const;
+
+    // What the light does to the features of a sticker.
+    static Channels shift(const ColourScan& scan, const FaceLight& light, std::size_t sticker);
+
+private:
+    struct Pull;
+    FaceLight light_of(const ColourScan& scan, const std::vector<Pull>& pulls,
+                       double falloff) const;
+
+    ColourPriors priors_;
+    LightPrecision light_precision_;
+};
+
+}  // namespace cubist

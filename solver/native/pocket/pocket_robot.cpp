@@ -1,0 +1,163 @@
+#include "pocket/pocket_robot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cubist {
+namespace {
+
+// Of the work of the three balls.
+constexpr double kWholeShare = 0.95;
+
+using Times = std::vector<std::uint32_t>;
+
+// min over k of (a[k] + b[k]).
+std::uint32_t meet(const std::uint32_t* a, const std::uint32_t* b, int states) {
+    std::uint32_t least = kNever;
+    for (int k = 0; k < states; ++k) least = std::min(least, sum(a[k], b[k]));
+    return least;
+}
+
+class SoonestSearch {
+public:
+    SoonestSearch(const PocketRobot& robot, std::span<const std::uint32_t> first,
+                  const Deadline& deadline)
+        : robot_(robot), costs_(robot.costs()), first_(first), deadline_(deadline) {}
+
+    // Searches within limits that grow little by little: a search without one might not end.
+    SoonestResult run(PocketPosition from) {
+        limit_ = 0;
+        while (result_.cost == kNever && !stopped_ && limit_ != kNever) {
+            limit_ = next_limit(from);
+            std::vector<Child> children = openings(from);
+            visit(children);
+        }
+        result_.proven = !stopped_ && result_.cost != kNever;
+        return std::move(result_);
+    }
+
+private:
+    struct Child {
+        PocketPosition at;
+        int turn;
+        std::uint32_t bound;
+        Times times;  // least, by mechanism state
+    };
+
+    std::uint32_t next_limit(PocketPosition from);
+    std::vector<Child> openings(PocketPosition from) const;
+    void consider(PocketPosition from, int turn, Times times, std::vector<Child>& children) const;
+    void visit(std::vector<Child>& children);
+    void expand(const Child& parent);
+    void take(const Child& child);
+    Times after(const Child& parent, int turn) const;
+
+    const PocketRobot& robot_;
+    const PocketCosts& costs_;
+    std::span<const std::uint32_t> first_;
+    const Deadline& deadline_;
+    std::vector<int> path_;
+    SoonestResult result_;
+    std::uint32_t limit_ = kNever;  // nothing that costs as much is looked for
+    bool stopped_ = false;
+};
+
+std::uint32_t SoonestSearch::next_limit(PocketPosition from) {
+    constexpr std::uint32_t kGrowth = 16;  // by a sixteenth
+    if (limit_ != 0) return sum(limit_, limit_ / kGrowth + 1);
+    limit_ = kNever;
+    std::uint32_t least = kNever;
+    for (const Child& child : openings(from)) least = std::min(least, child.bound);
+    return least == kNever ? kNever : sum(least, least / kGrowth + 1);
+}
+
+std::vector<SoonestSearch::Child> SoonestSearch::openings(PocketPosition from) const {
+    std::vector<Child> children;
+    for (int turn = 0; turn < kPocketTurns; ++turn) {
+        const std::uint32_t* row = PocketCosts::row(first_, turn, costs_.states);
+        consider(from, turn, Times(row, row + costs_.states), children);
+    }
+    return children;
+}
+
+void SoonestSearch::consider(PocketPosition from, int turn, Times times,
+                             std::vector<Child>& children) const {
+    const PocketPosition at = pocket_turns().after(from, turn);
+    const std::uint32_t least = robot_.bound(at, turn / 3, times);
+    if (least < std::min(limit_, result_.cost)) children.push_back({at, turn, least, std::move(times)});
+}
+
+// The most promising first: a good plan soon cuts the rest.
+void SoonestSearch::visit(std::vector<Child>& children) {
+    std::sort(children.begin(), children.end(),
+              [](const Child& a, const Child& b) { return a.bound < b.bound; });
+    for (const Child& child : children) {
+        if (stopped_ || child.bound >= result_.cost) return;
+        path_.push_back(child.turn);
+        if (child.at.is_solved()) take(child);
+        expand(child);
+        path_.pop_back();
+    }
+}
+
+void SoonestSearch::take(const Child& child) {
+    const std::uint32_t cost =
+        meet(child.times.data(), costs_.final_row(child.turn / 3), costs_.states);
+    if (cost >= result_.cost) return;
+    result_.cost = cost;
+    result_.turns = path_;
+}
+
+void SoonestSearch::expand(const Child& parent) {
+    constexpr std::uint64_t kNodesBetweenLooks = 1 << 10;
+    if (++result_.nodes % kNodesBetweenLooks == 0) stopped_ = deadline_.has_passed();
+    std::vector<Child> children;
+    for (int turn = 0; turn < kPocketTurns && !stopped_; ++turn)
+        if (turn / 3 != parent.turn / 3) consider(parent.at, turn, after(parent, turn), children);
+    visit(children);
+}
+
+// Entry k is the least over j of (times[j] + matrix[j][k]).
+Times SoonestSearch::after(const Child& parent, int turn) const {
+    Times times(costs_.states, kNever);
+    const std::uint32_t* matrix = costs_.matrix(parent.turn / 3, turn);
+    for (int j = 0; j < costs_.states; ++j, matrix += costs_.states) {
+        if (parent.times[j] == kNever) continue;
+        for (int k = 0; k < costs_.states; ++k)
+            times[k] = std::min(times[k], sum(parent.times[j], matrix[k]));
+    }
+    return times;
+}
+
+}  // namespace
+
+PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes, const Progress& progress)
+    : costs_(costs),
+      ball_(costs, PocketPart::kWhole, table_bytes,
+            [&progress](double done) { return progress(kWholeShare * done); }),
+      perm_(costs, PocketPart::kPerm, table_bytes, [&progress](double) { return progress(kWholeShare); }),
+      twist_(costs, PocketPart::kTwist, table_bytes,
+             [&progress](double) { return progress(kWholeShare); }) {
+    report(progress, 1.0);
+}
+
+std::uint32_t PocketRobot::bound(PocketPosition at, int axis, const Times& times) const {
+    const PocketBall::Units* whole = ball_.row(at, axis);
+    const PocketBall::Units* perm = perm_.row(at, axis);
+    const PocketBall::Units* twist = twist_.row(at, axis);
+    std::uint32_t least = kNever;
+    for (int k = 0; k < costs_->states; ++k) {
+        const PocketBall::Units rest = std::max({whole[k], perm[k], twist[k]});
+        if (rest == PocketBall::kNone) continue;
+        least = std::min(least, sum(times[k], ball_.unit() * static_cast<std::uint32_t>(rest)));
+    }
+    return least;
+}
+
+SoonestResult PocketRobot::solve(PocketPosition from, std::span<const std::uint32_t> first,
+                                 const Deadline& deadline) const {
+    if (from.is_solved()) return {.turns = {}, .cost = 0, .proven = true, .nodes = 0};
+    return SoonestSearch(*this, first, deadline).run(from);
+}
+
+}  // namespace cubist

@@ -1,0 +1,203 @@
+// A robot's costs as the time search wants them: small integers, and bounds on what is to come.
+//
+// Times are 16-bit multiples of a unit. A row vector holds the least time to be in each mechanism
+// state; a composite takes it to the next by a min-plus product with its matrix. Searching for the
+// inverse of a cube finds a plan's last turn first: there the vector holds the least time from each
+// state the robot may be in before the turns found so far to the end, for each axis that may have
+// been turned before; the products go backwards in the same way, and the start is where it ends.
+//
+// `through` bounds a composite and all that is needed after it before its product is made.
+//
+// TurnTimes holds what serves every start of a robot. What a start adds is made for each search:
+// looking forward its first turns, backward all bounds, for they lead to the start.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "robot/cost_model.hpp"
+#include "cube/metric.hpp"
+
+namespace cubist {
+
+using Time = std::int16_t;
+constexpr Time kNever = 0x3FFF;  // two of them still fit
+constexpr int kLanes = 16;       // vectors are padded to multiples of this
+
+// The axis before the first turn.
+constexpr int kNoAxis = 3;
+constexpr int kMaxUnits = 22;
+
+// out[j] = min over i of from[i] + matrix[i][j], for `rows` i and `size` j, a multiple of kLanes.
+void min_plus(const Time* from, const Time* matrix, int rows, int size, Time* out);
+// Is from[i] + more[i] < limit for any i?
+bool any_below(const Time* from, const Time* more, int size, int limit);
+// min over i of from[i] + more[i].
+int least_sum(const Time* from, const Time* more, int size);
+
+using Times = std::vector<Time>;
+
+// Bounds for vectors after a turn on each of so many axes: three, or one that stands for the start.
+class TimeBounds {
+public:
+    TimeBounds() = default;
+    TimeBounds(int axes, int size);
+
+    // For the composite when nothing is to follow it.
+    Time* end(int axis, int composite) {
+        return ends_.data() + (axis * kComposites + composite) * size_;
+    }
+    // In phase 1 (phase 2: false) for at least `units` more.
+    Time* rest(bool phase1, int axis, int units) {
+        return rests_[phase1].data() + (axis * (kMaxUnits + 1) + units) * size_;
+    }
+    // For the composite, or one that it grows into, and `units` more after it.
+    Time* through(bool phase1, int axis, int composite, int units) {
+        return through_[phase1].data() + through_index(axis, composite, units);
+    }
+    const Time* end(int axis, int composite) const {
+        return ends_.data() + (axis * kComposites + composite) * size_;
+    }
+    const Time* rest(bool phase1, int axis, int units) const {
+        return rests_[phase1].data() + (axis * (kMaxUnits + 1) + units) * size_;
+    }
+    const Time* through(bool phase1, int axis, int composite, int units) const {
+        return through_[phase1].data() + through_index(axis, composite, units);
+    }
+
+private:
+    std::size_t through_index(int axis, int composite, int units) const {
+        return std::size_t((axis * kComposites + composite) * (kMaxUnits + 1) + units) * size_;
+    }
+
+    int size_ = 0;
+    Times ends_;
+    std::array<Times, 2> rests_, through_;
+};
+
+// What turns take wherever a solve starts, from one direction.
+class TurnTimes {
+public:
+    // `names[c]` is the model's number of the search's composite c: another direction to look from.
+    // `floor` units of phase 2 are counted on when phase 1 is bounded.
+    using Names = std::array<std::uint8_t, kComposites>;
+    TurnTimes(const TurnCosts& costs, const Metric& metric, const Names& names, bool backward,
+              int floor);
+
+    int size() const { return size_; }
+    // Microseconds, rounded up, as units; everything at or above it is no gain.
+    int limit_of(std::uint32_t microseconds) const;
+    // Microseconds that no turns of at least `units` in the metric can beat, from any state that a
+    // turn leads to. Forward alone.
+    std::uint64_t least_us(int units) const;
+
+    // The vector after a composite that follows a turn on `axis`.
+    void perform(int axis, int composite, const Time* from, Time* out) const {
+        const Rows rows = rows_[axis][Composite::of(composite).axis];
+        min_plus(from + rows.first, matrix(axis, composite) + rows.first * size_, rows.count, size_,
+                 out);
+    }
+
+private:
+    friend class TimeModel;
+    // The part of a vector that matters for a turn on another axis.
+    struct Rows {
+        int first, count;
+    };
+
+    const Time* matrix(int axis, int composite) const {
+        return matrices_.data() + std::size_t(axis * kComposites + composite) * size_ * size_;
+    }
+    Time* matrix(int axis, int composite) {
+        return matrices_.data() + std::size_t(axis * kComposites + composite) * size_ * size_;
+    }
+    Time units_of(std::uint64_t microseconds) const;
+    void choose_unit(const TurnCosts& costs);
+    void fill_forward(const TurnCosts& costs);
+    void fill_backward(const TurnCosts& costs);
+    // The matrices on their sides, to go from what comes after a composite to what comes before.
+    Times transposed() const;
+    // Bounds after turns on the three axes, their ends being known.
+    void fill(const Times& sides, TimeBounds& bounds) const;
+    void fill_rests(const Times& sides, bool phase1, TimeBounds& bounds) const;
+    void fill_through(const Times& sides, bool phase1, TimeBounds& bounds) const;
+    // Bounds before any turn, from those after the first, which leads to `opening`.
+    void fill_start(const Time* opening, const TimeBounds& after, TimeBounds& start) const;
+    void grow_all(bool phase1, int axis, TimeBounds& bounds) const;
+    void fill_soonest(const Times& sides);
+    const Time* side(const Times& sides, int axis, int composite) const {
+        return sides.data() + (matrix(axis, composite) - matrices_.data());
+    }
+    const Time* soonest(int axis, int units) const {
+        units = std::clamp(units, 0, kMaxUnits);
+        return soonest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
+    }
+
+    const Metric& metric_;
+    Names names_;
+    bool backward_;
+    int floor_, states_, size_;
+    std::uint32_t unit_us_ = 1;
+    std::array<std::array<Rows, 3>, 3> rows_{};
+    Times matrices_;
+    // Forward: what is owed after the last turn, the bounds, and the least for so many units more
+    // that are not of a phase, [axis][units].
+    Times finals_, soonest_;
+    TimeBounds bounds_;
+    // Backward: the vectors after the first turn found, the last of a plan.
+    Times opening_;
+};
+
+// What turns take from one start. `turns` must outlive it.
+class TimeModel {
+public:
+    TimeModel(const TurnTimes& turns, const CostModel& model);
+    TimeModel(const TimeModel&) = delete;
+
+    int size() const { return turns_.size(); }
+    int limit_of(std::uint32_t microseconds) const { return turns_.limit_of(microseconds); }
+    // Microseconds that no solution of at least `units` in the metric can beat. Forward alone.
+    std::uint64_t least_us(int units) const;
+
+    // The vector before any turn, and the vector after a composite that follows a turn on `axis`.
+    const Time* start() const { return start_.data(); }
+    void perform(int axis, int composite, const Time* from, Time* out) const {
+        if (axis == kNoAxis)
+            std::copy_n(opening_ + composite * size(), size(), out);
+        else
+            turns_.perform(axis, composite, from, out);
+    }
+    // Least times after a turn on `axis`: for the composite when nothing is to follow it; for at
+    // least `units` (of phase 2: and not 0) more; for the composite (or one that it grows into) and
+    // `units` more after it. Phase 1 counts on the floor of phase 2.
+    const Time* end(int axis, int composite) const { return bounds(axis).end(of(axis), composite); }
+    const Time* least_in_phase1(int axis, int units) const {
+        return bounds(axis).rest(true, of(axis), units);
+    }
+    const Time* least_in_phase2(int axis, int units) const {
+        return bounds(axis).rest(false, of(axis), units);
+    }
+    const Time* through_phase1(int axis, int composite, int units) const {
+        return bounds(axis).through(true, of(axis), composite, units);
+    }
+    const Time* through_phase2(int axis, int composite, int units) const {
+        return bounds(axis).through(false, of(axis), composite, units);
+    }
+
+private:
+    const TimeBounds& bounds(int axis) const { return axis == kNoAxis ? at_start_ : *after_turns_; }
+    static int of(int axis) { return axis == kNoAxis ? 0 : axis; }
+    void fill_forward(const CostModel& model);
+    void fill_backward(const CostModel& model);
+
+    const TurnTimes& turns_;
+    Times start_, first_turns_;
+    TimeBounds at_start_, to_start_;
+    // Forward the first turns are this start's; backward what comes after turns is.
+    const Time* opening_;
+    const TimeBounds* after_turns_;
+};
+
+}  // namespace cubist

@@ -1,0 +1,55 @@
+// Keeps the best solutions a search comes upon.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "robot/cost_model.hpp"
+#include "two_phase/two_phase.hpp"
+
+namespace cubist {
+
+struct Found {
+    Composites composites;
+    int length;
+    std::uint32_t cost;  // microseconds with a cost model, else the length
+};
+
+struct CollectorOptions {
+    int solutions = 1;                 // how many to keep
+    int target = -1;                   // enough when that many are no longer than this
+    const CostModel* model = nullptr;  // the cheapest on a robot, instead of the shortest
+    std::function<void(const Found&)> on_better;
+};
+
+class Collector : public SolutionSink {
+public:
+    explicit Collector(CollectorOptions options) : options_(std::move(options)) {}
+
+    int offer(const Composites& solution, int length) override;
+
+    // Best first.
+    const std::vector<Found>& found() const { return found_; }
+    // What a further solution must be cheaper than.
+    std::uint32_t worst_cost() const {
+        return static_cast<int>(found_.size()) < options_.solutions ? UINT32_MAX
+                                                                    : found_.back().cost;
+    }
+    // Throws what `on_better` threw, if it did.
+    void rethrow() const;
+
+private:
+    void keep(Found found);
+    void report(const Found& best);
+    int max_length() const;
+
+    CollectorOptions options_;
+    std::vector<Found> found_;
+    bool has_enough_ = false;
+    std::exception_ptr failure_;
+};
+
+}  // namespace cubist

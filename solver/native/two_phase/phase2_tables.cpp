@@ -1,0 +1,137 @@
+#include "two_phase/phase2_tables.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "cube/parallel.hpp"
+
+namespace cubist {
+namespace {
+
+constexpr std::uint8_t kFar = 0xFF;
+
+// moves[coordinate][generator] from a cube with that coordinate and the turn done to it.
+template <class T>
+void fill_moves(T* moves, int size, const std::vector<std::uint8_t>& generators, int threads,
+                const auto& make, const auto& read) {
+    constexpr int kBlock = 512;
+    in_blocks(size, kBlock, threads, [&](int first, int last) {
+        T* to = moves + first * generators.size();
+        for (int value = first; value < last; ++value) {
+            CubieCube cube;
+            make(cube, value);
+            for (std::uint8_t generator : generators)
+                *to++ = static_cast<T>(read(cube * composite_cube(generator)));
+        }
+    });
+}
+
+// Distances over pairs (coordinate, middle order), cheapest first.
+void fill_distances(std::uint8_t* distances, const std::uint16_t* moves, const std::uint8_t* middle,
+                    int size, const std::vector<std::uint8_t>& costs) {
+    const int pairs = size * kOrders;
+    const int generators = static_cast<int>(costs.size());
+    std::fill_n(distances, pairs, kFar);
+    distances[0] = 0;
+    bool found = true;
+    for (int depth = 0, idle = 0; idle < 2; ++depth, idle = found ? 0 : idle + 1) {
+        found = false;
+        for (int pair = 0; pair < pairs; ++pair) {
+            if (distances[pair] != depth) continue;
+            found = true;
+            for (int g = 0; g < generators; ++g) {
+                const int next = moves[pair / kOrders * generators + g] * kOrders +
+                                 middle[pair % kOrders * generators + g];
+                distances[next] =
+                    static_cast<std::uint8_t>(std::min<int>(distances[next], depth + costs[g]));
+            }
+        }
+    }
+}
+
+int outer_of(const CubieCube& cube) {
+    return outer_edges(placement_of(cube, Layer::kUp), placement_of(cube, Layer::kDown));
+}
+
+int middle_of(const CubieCube& cube) { return placement_of(cube, Layer::kMiddle) % kOrders; }
+
+}  // namespace
+
+Phase2Layout::Phase2Layout(int generators1, int generators2)
+    : corners_in_phase1(0),
+      placements(aligned(std::size_t{kCornerPerms} * generators1 * 2)),
+      corners(placements + aligned(std::size_t{kPlacements} * generators1 * 2)),
+      outer(corners + aligned(std::size_t{kCornerPerms} * generators2 * 2)),
+      middle(outer + aligned(std::size_t{kOuterEdges} * generators2 * 2)),
+      corner_distances(middle + aligned(std::size_t{kOrders} * generators2)),
+      outer_distances(corner_distances + aligned(std::size_t{kCornerPerms} * kOrders)),
+      pairs(outer_distances + aligned(std::size_t{kOuterEdges} * kOrders)),
+      bytes(CornerPairsLayout(pairs).bytes) {}
+
+Phase2Node phase2_node_of(const CubieCube& cube) {
+    return {static_cast<std::uint16_t>(corner_perm_of(cube)),
+            static_cast<std::uint16_t>(outer_of(cube)), static_cast<std::uint8_t>(middle_of(cube))};
+}
+
+Phase2Tables::Phase2Tables(const Metric& metric, std::span<const std::uint8_t> bytes)
+    : generators1_(static_cast<int>(metric.phase1.generators.size())),
+      generators2_(static_cast<int>(metric.phase2.generators.size())) {
+    const Phase2Layout layout(generators1_, generators2_);
+    if (bytes.size() != layout.bytes) throw std::invalid_argument("phase-2 table of a wrong size");
+    corners_in_phase1_ = part<std::uint16_t>(bytes, layout.corners_in_phase1);
+    placements_ = part<std::uint16_t>(bytes, layout.placements);
+    corners_ = part<std::uint16_t>(bytes, layout.corners);
+    outer_ = part<std::uint16_t>(bytes, layout.outer);
+    middle_ = part<std::uint8_t>(bytes, layout.middle);
+    corner_distances_ = part<std::uint8_t>(bytes, layout.corner_distances);
+    outer_distances_ = part<std::uint8_t>(bytes, layout.outer_distances);
+    pairs_ = CornerPairs(bytes, layout.pairs);
+}
+
+std::size_t Phase2Tables::size(const Metric& metric) {
+    return Phase2Layout(static_cast<int>(metric.phase1.generators.size()),
+                        static_cast<int>(metric.phase2.generators.size()))
+        .bytes;
+}
+
+bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
+                            const Progress& progress) {
+    constexpr double kMovesDone = 0.1, kDistancesDone = 0.2;
+    const TurnSet& phase1 = metric.phase1;
+    const TurnSet& phase2 = metric.phase2;
+    const Phase2Layout layout(static_cast<int>(phase1.generators.size()),
+                              static_cast<int>(phase2.generators.size()));
+    auto* corners = part<std::uint16_t>(bytes, layout.corners);
+    auto* outer = part<std::uint16_t>(bytes, layout.outer);
+    auto* middle = part<std::uint8_t>(bytes, layout.middle);
+    if (!progress(0.0)) return false;
+    fill_moves(part<std::uint16_t>(bytes, layout.corners_in_phase1), kCornerPerms,
+               phase1.generators, threads, set_corner_perm, corner_perm_of);
+    fill_moves(
+        part<std::uint16_t>(bytes, layout.placements), kPlacements, phase1.generators, threads,
+        [](CubieCube& cube, int value) { set_placement(cube, Layer::kUp, value); },
+        [](const CubieCube& cube) { return placement_of(cube, Layer::kUp); });
+    fill_moves(corners, kCornerPerms, phase2.generators, threads, set_corner_perm, corner_perm_of);
+    fill_moves(
+        outer, kOuterEdges, phase2.generators, threads,
+        [](CubieCube& cube, int value) { set_outer_edges(cube, value, 0); }, outer_of);
+    fill_moves(
+        middle, kOrders, phase2.generators, threads,
+        [](CubieCube& cube, int value) { set_outer_edges(cube, 0, value); }, middle_of);
+    if (!progress(kMovesDone)) return false;
+    in_blocks(2, 1, threads, [&](int first, int) {
+        if (first == 0)
+            fill_distances(part<std::uint8_t>(bytes, layout.corner_distances), corners, middle,
+                           kCornerPerms, phase2.costs);
+        else
+            fill_distances(part<std::uint8_t>(bytes, layout.outer_distances), outer, middle,
+                           kOuterEdges, phase2.costs);
+    });
+    const auto pairs_done = [&progress](double done) {
+        return progress(kDistancesDone + (1.0 - kDistancesDone) * done);
+    };
+    return CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs, threads, pairs_done) &&
+           progress(1.0);
+}
+
+}  // namespace cubist

@@ -1,0 +1,96 @@
+// Phase 2, and what of the cube phase 1 must carry along: permutations and exact distances of
+// (corners, order of the middle edges), of (U and D edges, order of the middle edges), and of
+// corners with the edges of one layer.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cube/coordinates.hpp"
+#include "optimal/corner_pairs.hpp"
+#include "cube/layout.hpp"
+#include "cube/metric.hpp"
+
+namespace cubist {
+
+struct Phase2Layout {
+    Phase2Layout(int generators1, int generators2);
+    std::size_t corners_in_phase1, placements, corners, outer, middle, corner_distances,
+        outer_distances, pairs, bytes;
+};
+
+struct Phase2Node {
+    std::uint16_t corners, outer;
+    std::uint8_t middle;
+    bool is_solved() const { return (corners | outer | middle) == 0; }
+};
+
+// Of a cube in the group of phase 2.
+Phase2Node phase2_node_of(const CubieCube& cube);
+
+class Phase2Tables {
+public:
+    // `bytes` must outlive the tables. Throws std::invalid_argument when the size is wrong.
+    Phase2Tables(const Metric& metric, std::span<const std::uint8_t> bytes);
+
+    static std::size_t size(const Metric& metric);
+    // Fills `bytes`, telling from time to time how much is done (0..1); stops early with false
+    // when `progress` returns false.
+    static bool generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
+                         const Progress& progress);
+
+    // While in phase 1: by its generators.
+    int corners_after(int corners, int generator) const {
+        return corners_in_phase1_[corners * generators1_ + generator];
+    }
+    int placement_after(int placement, int generator) const {
+        return placements_[placement * generators1_ + generator];
+    }
+
+    void prefetch_after(int corners, int placement) const {
+        __builtin_prefetch(corners_in_phase1_ + corners * generators1_);
+        __builtin_prefetch(placements_ + placement * generators1_);
+    }
+    void prefetch_bound(int corners, int placement) const {
+        __builtin_prefetch(corner_distances_ + corners * kOrders + placement % kOrders);
+    }
+
+    // In phase 2: by its generators.
+    Phase2Node after(Phase2Node node, int generator) const {
+        return {corners_[node.corners * generators2_ + generator],
+                outer_[node.outer * generators2_ + generator],
+                middle_[node.middle * generators2_ + generator]};
+    }
+    int corner_bound(int corners, int middle) const {
+        return corner_distances_[corners * kOrders + middle];
+    }
+    int outer_bound(int outer, int middle) const {
+        return outer_distances_[outer * kOrders + middle];
+    }
+    int bound(Phase2Node node) const {
+        return std::max({corner_bound(node.corners, node.middle),
+                         outer_bound(node.outer, node.middle),
+                         pairs_.bound(node.corners, node.outer)});
+    }
+    // Is the node surely further away? Asks the small tables first.
+    bool is_beyond(Phase2Node node, int distance) const {
+        return corner_bound(node.corners, node.middle) > distance ||
+               outer_bound(node.outer, node.middle) > distance ||
+               pairs_.bound(node.corners, node.outer) > distance;
+    }
+
+private:
+    int generators1_, generators2_;
+    const std::uint16_t* corners_in_phase1_;
+    const std::uint16_t* placements_;
+    const std::uint16_t* corners_;
+    const std::uint16_t* outer_;
+    const std::uint8_t* middle_;
+    const std::uint8_t* corner_distances_;
+    const std::uint8_t* outer_distances_;
+    CornerPairs pairs_;
+};
+
+}  // namespace cubist

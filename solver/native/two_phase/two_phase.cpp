@@ -1,0 +1,358 @@
+#include "two_phase/two_phase.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+
+#include "two_phase/phase1_level.hpp"
+#include "two_phase/phase1_path.hpp"
+
+namespace cubist {
+namespace {
+
+// What a metric's lengths are like: how long a first solution may be and how long phase 2; more
+// costs more than it brings.
+struct Habits {
+    int first_length, phase2_length;
+};
+constexpr std::array<Habits, 4> kHabits{{{22, 10}, {30, 18}, {19, 9}, {25, 13}}};
+constexpr std::uint64_t kProbeNodes = 3000;
+constexpr std::uint64_t kNodesBetweenChecks = 512;
+
+// What all threads share.
+struct Shared {
+    Shared(const TwoPhaseTables& tables, SolutionSink& sink) : tables(tables), sink(sink) {
+        allow(kHabits[static_cast<int>(tables.metric.kind)].first_length);
+    }
+    void allow(int length) {
+        limit = length;
+        max_length = length;
+        next_task = 0;
+    }
+    void raise_lower_bound(int distance) {
+        int known = lower_bound;
+        while (known < distance && !lower_bound.compare_exchange_weak(known, distance)) {
+        }
+    }
+
+    const TwoPhaseTables& tables;
+    SolutionSink& sink;
+    std::mutex sink_mutex;
+    int limit;                    // no solution may be longer
+    std::atomic<int> max_length;  // nor longer than what the sink says
+    std::atomic<int> lower_bound{0}, next_task{0};
+    std::atomic<int> shortest{kMaxDepth};
+    std::atomic<bool> enough{false};  // says the sink
+    std::atomic<bool> found{false}, stopped{false}, capped{false};
+};
+
+// One thread's walk in one direction: depth-first from level to level, many branches at a time.
+class Walk {
+public:
+    Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen);
+
+    int distance() const { return levels_[0][0].distance; }
+    // All ends of phase 1 with exactly this length; false when stopped.
+    bool phase1(int length);
+
+    std::uint64_t nodes = 0, probes = 0;
+
+private:
+    bool go_on(int depth);
+    void add_children(int depth, int number);
+    void sort_out(int depth);
+    bool finish(int depth);
+    void finish(int depth, int number, std::uint64_t ends);
+    void take_way(int depth, int number);
+    bool must_stop();
+    int probe(int corners, int middle);
+    void look_for_phase2(int corners, int middle, int state);
+    int phase2_limit();
+    bool phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps);
+    void found(int length);
+
+    Shared& shared_;
+    const TwoPhaseTables& tables_;
+    const Metric& metric_;
+    const Deadline& deadline_;
+    Direction direction_;
+    Phase1Path path_;
+    std::vector<Phase1Level> levels_;
+    int length_ = 0;  // of phase 1 now
+    std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
+    std::array<std::uint8_t, kMaxDepth> path2_{};
+    int path2_length_ = 0;
+};
+
+Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen)
+    : shared_(shared),
+      tables_(shared.tables),
+      metric_(shared.tables.metric),
+      deadline_(deadline),
+      direction_(direction),
+      path_(tables_.phase2, seen),
+      levels_(1) {
+    Phase1LevelNode root{};
+    root.node = tables_.phase1.node_of(seen);
+    root.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root.node));
+    root.state = kStart;
+    root.corners = static_cast<std::uint16_t>(path_.corners(0));
+    root.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
+    levels_[0].candidate() = root;
+    levels_[0].accept();
+}
+
+bool Walk::must_stop() {
+    if (nodes >= next_check_) {
+        next_check_ = nodes + kNodesBetweenChecks;
+        if (deadline_.has_passed()) shared_.stopped.store(true, std::memory_order_relaxed);
+    }
+    return shared_.stopped.load(std::memory_order_relaxed);
+}
+
+bool Walk::phase1(int length) {
+    length_ = length;
+    levels_.resize(std::max<std::size_t>(levels_.size(), length));
+    if (length > 0) return go_on(0);
+    const Phase1LevelNode& root = levels_[0][0];
+    if (probe(root.corners, root.middle) == 0) look_for_phase2(root.corners, root.middle, kStart);
+    return !must_stop();
+}
+
+// All that comes after a level's nodes.
+bool Walk::go_on(int depth) {
+    if (length_ > shared_.max_length.load(std::memory_order_relaxed)) return true;
+    if (depth + 1 == length_) return finish(depth);
+    Phase1Level& next = levels_[depth + 1];
+    next.clear();
+    const int size = levels_[depth].size();
+    for (int number = 0; number < size; ++number) {
+        add_children(depth, number);
+        const bool is_last = number + 1 == size;
+        if (!is_last && !next.has_enough_candidates()) continue;
+        sort_out(depth + 1);
+        if (must_stop()) return false;
+        if (!is_last && !next.is_full()) continue;
+        if (next.size() > 0 && !go_on(depth + 1)) return false;
+        next.clear();
+    }
+    return true;
+}
+
+// The children from which the group of phase 2 may still be reached in time.
+void Walk::add_children(int depth, int number) {
+    const Phase1LevelNode& from = levels_[depth][number];
+    Phase1Level& next = levels_[depth + 1];
+    std::uint64_t worthwhile = tables_.allowed[from.state][from.node.symmetry] &
+                               tables_.phase1.worthwhile(from.node, length_ - depth - 1);
+    for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
+        const int seen = std::countr_zero(worthwhile);
+        Phase1LevelNode& child = next.candidate();
+        child.node = tables_.phase1.after(from.node, seen);
+        tables_.phase1.prefetch_distance(child.node);
+        child.distance = from.distance;
+        child.generator = static_cast<std::uint8_t>(tables_.phase1.unseen(from.node, seen));
+        child.state = metric_.phase1.state_after[from.state][child.generator];
+        child.parent = static_cast<std::uint16_t>(number);
+    }
+}
+
+// Keeps the candidates from which it can be reached.
+void Walk::sort_out(int depth) {
+    const Phase1Level& above = levels_[depth - 1];
+    Phase1Level& level = levels_[depth];
+    const int left = length_ - depth;
+    nodes += level.candidates();
+    level.thin_out([&](Phase1LevelNode& node) {
+        node.distance =
+            static_cast<std::uint8_t>(tables_.phase1.distance(node.node, node.distance));
+        if (node.distance > left || (node.distance == 0 && left <= 2)) return false;
+        const Phase1LevelNode& parent = above[node.parent];
+        tables_.phase1.prefetch_class(node.node);
+        node.corners = static_cast<std::uint16_t>(
+            tables_.phase2.corners_after(parent.corners, node.generator));
+        node.middle = static_cast<std::uint16_t>(
+            tables_.phase2.placement_after(parent.middle, node.generator));
+        tables_.phase2.prefetch_after(node.corners, node.middle);
+        return true;
+    });
+    level.accept();
+}
+
+// One turn from the end of phase 1, what is worthwhile for both parts is an end.
+bool Walk::finish(int depth) {
+    const Phase1Level& level = levels_[depth];
+    std::array<std::uint64_t, Phase1Level::kRoom> ends;
+    for (int number = 0; number < level.size(); ++number) {
+        const Phase1LevelNode& from = level[number];
+        ends[number] = tables_.leaving[from.state][from.node.symmetry] &
+                       tables_.phase1.worthwhile(from.node, 0);
+        if (ends[number] == 0) continue;
+        const int generator =
+            tables_.phase1.unseen(from.node, std::countr_zero(ends[number]));
+        tables_.phase2.prefetch_bound(tables_.phase2.corners_after(from.corners, generator),
+                                      tables_.phase2.placement_after(from.middle, generator));
+    }
+    for (int number = 0; number < level.size(); ++number) finish(depth, number, ends[number]);
+    return !must_stop();
+}
+
+void Walk::finish(int depth, int number, std::uint64_t ends) {
+    const Phase1LevelNode& from = levels_[depth][number];
+    for (; ends != 0; ends &= ends - 1) {
+        const int seen = std::countr_zero(ends), generator = tables_.phase1.unseen(from.node, seen);
+        const int corners = tables_.phase2.corners_after(from.corners, generator),
+                  middle = tables_.phase2.placement_after(from.middle, generator);
+        const int excess = probe(corners, middle);
+        if (excess > metric_.kin_cost) ends &= ~metric_.kin[seen];
+        if (excess > 0) continue;
+        take_way(depth, number);
+        path_.push(depth, generator);
+        look_for_phase2(corners, middle, metric_.phase1.state_after[from.state][generator]);
+    }
+}
+
+// Makes the path the one to a node.
+void Walk::take_way(int depth, int number) {
+    std::array<std::uint8_t, kMaxDepth> way;
+    for (int d = depth; d > 0; --d) {
+        way[d - 1] = levels_[d][number].generator;
+        number = levels_[d][number].parent;
+    }
+    path_.follow(way, depth);
+}
+
+int Walk::phase2_limit() {
+    const int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
+    const int cap = kHabits[static_cast<int>(metric_.kind)].phase2_length;
+    if (limit > cap) shared_.capped.store(true, std::memory_order_relaxed);
+    return std::min(limit, cap);
+}
+
+// By how much an end of phase 1 is too far away for an acceptable whole, or 0 if it may do.
+int Walk::probe(int corners, int middle) {
+    ++probes;
+    return std::max(0, tables_.phase2.corner_bound(corners, middle % kOrders) - phase2_limit());
+}
+
+// Phase 1 has ended: looks for a phase 2 that makes an acceptable whole.
+void Walk::look_for_phase2(int corners, int middle, int state) {
+    const Phase2Node node{static_cast<std::uint16_t>(corners),
+                          static_cast<std::uint16_t>(path_.outer(length_)),
+                          static_cast<std::uint8_t>(middle % kOrders)};
+    const int limit = phase2_limit();
+    probe_limit_ = nodes + kProbeNodes;
+    for (int length = tables_.phase2.bound(node); length <= limit; ++length) {
+        path2_length_ = 0;
+        if (phase2(node, 0, length, metric_.junction[state])) return found(length_ + length);
+        if (nodes > probe_limit_) return shared_.capped.store(true, std::memory_order_relaxed);
+    }
+}
+
+bool Walk::phase2(Phase2Node node, int depth, int left, const std::vector<Step>& steps) {
+    if (left == 0) {
+        path2_length_ = depth;
+        return node.is_solved();
+    }
+    for (const Step step : steps) {
+        const int rest = left - metric_.phase2.costs[step.generator];
+        if (rest < 0) continue;
+        const Phase2Node child = tables_.phase2.after(node, step.generator);
+        ++nodes;
+        if (tables_.phase2.is_beyond(child, rest)) continue;
+        path2_[depth] = step.generator;
+        if (phase2(child, depth + 1, rest, metric_.phase2.next[step.state])) return true;
+        if (nodes > probe_limit_) return false;
+    }
+    return false;
+}
+
+void Walk::found(int length) {
+    Composites solution;
+    for (int d = 0; d < length_; ++d)
+        solution.push_back(metric_.phase1.generators[path_.generator(d)]);
+    for (int d = 0; d < path2_length_; ++d)
+        solution.push_back(metric_.phase2.generators[path2_[d]]);
+    const Composites whole = joined(direction_.back(solution));
+    const std::lock_guard lock(shared_.sink_mutex);
+    if (length > shared_.max_length.load(std::memory_order_relaxed)) return;
+    const int whole_length = metric_.length(whole);
+    const int wanted = shared_.sink.offer(whole, whole_length);
+    shared_.shortest = std::min(shared_.shortest.load(), whole_length);
+    shared_.enough = wanted == SolutionSink::kEnough;
+    shared_.max_length.store(std::min(wanted, shared_.limit), std::memory_order_relaxed);
+    shared_.found.store(true, std::memory_order_relaxed);
+}
+
+// One thread: takes lengths of phase 1, direction by direction, as long as they can improve on
+// what is known.
+void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
+          TwoPhaseReport& report) {
+    const std::int64_t start = thread_cpu_ns();
+    const Deadline deadline(options.time_limit, options.cancels);
+    std::vector<Walk> walks;
+    for (const Direction direction : make_directions(options.directions))
+        walks.emplace_back(shared, deadline, direction, direction.seen(cube));
+    const int count = static_cast<int>(walks.size());
+    for (const Walk& walk : walks) shared.raise_lower_bound(walk.distance());
+    while (!shared.stopped && shared.max_length >= shared.lower_bound) {
+        const int task = shared.next_task++;
+        if (task / count > shared.max_length) break;
+        Walk& walk = walks[task % count];
+        if (walk.distance() <= task / count) walk.phase1(task / count);
+    }
+    for (const Walk& walk : walks) {
+        report.nodes += walk.nodes;
+        report.probes += walk.probes;
+    }
+    report.cpu_ns += thread_cpu_ns() - start;
+}
+
+}  // namespace
+
+TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2Tables phase2)
+    : metric(metric), phase1(std::move(phase1)), phase2(std::move(phase2)) {
+    const auto seen = conjugate_generators(metric.phase1.generators);
+    for (int state = 0; state < kStates; ++state)
+        for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
+            for (const Step step : metric.phase1.next[state]) {
+                const std::uint64_t bit = std::uint64_t{1} << seen[symmetry][step.generator];
+                allowed[state][symmetry] |= bit;
+                if (leaves_phase2(Composite::of(metric.phase1.generators[step.generator])))
+                    leaving[state][symmetry] |= bit;
+            }
+}
+
+TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& cube,
+                                const TwoPhaseOptions& options, SolutionSink& sink) {
+    Shared shared(tables, sink);
+    TwoPhaseReport report;
+    while (!shared.stopped && !shared.found && shared.limit < kMaxDepth) {
+        report = on_threads(options.threads,
+                            [&](TwoPhaseReport& own) { work(shared, cube, options, own); });
+        if (!shared.found) shared.allow(shared.limit + 2);
+    }
+    report.lower_bound = shared.lower_bound;
+    report.exhausted = shared.shortest <= shared.lower_bound ||
+                       (!shared.stopped && !shared.capped && !shared.enough);
+    return report;
+}
+
+TwoPhaseReport on_threads(int threads, const std::function<void(TwoPhaseReport&)>& work) {
+    std::vector<TwoPhaseReport> reports(std::max(1, threads));
+    {
+        std::vector<std::jthread> others;
+        for (std::size_t k = 1; k < reports.size(); ++k)
+            others.emplace_back([&, k] { work(reports[k]); });
+        work(reports[0]);
+    }
+    TwoPhaseReport sum;
+    for (const TwoPhaseReport& report : reports) {
+        sum.nodes += report.nodes;
+        sum.probes += report.probes;
+        sum.cpu_ns += report.cpu_ns;
+    }
+    return sum;
+}
+
+}  // namespace cubist

@@ -1,0 +1,1 @@
+"""Searches for cubes of any size."""

@@ -1,0 +1,154 @@
+"""Databases of the positions of an NxNxN near the solved one: made, stored, loaded."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native, tables
+from solver.cube.facelets import slot_facelets, turn
+from solver.cube.notation import Move
+from solver.errors import BadNotation, SearchFailed
+from solver.home import NoHomeDirectory
+from solver.nxn.turns import counted_moves
+from solver.solution import Request
+
+MOST_BYTES = 32_000_000
+"""Memory of a database made without asking for a depth."""
+
+LARGEST = 40
+"""Layers of a cube; the kernel numbers the blocks of layers that turn together with one byte."""
+
+_BYTES_BESIDES_KEY = 12
+"""Of a position: its distance and its share of the hash table."""
+
+_FORMAT = 1
+_AXES = {"U": 0, "D": 0, "R": 1, "L": 1, "F": 2, "B": 2}
+
+_log = logging.getLogger(__name__)
+
+
+def load(size: int, request: Request) -> _native.NxnDatabase:
+    """The database for ``size`` and the request's metric, made and stored if it is not there.
+
+    ``request.depth`` or, when None, as deep as :data:`MOST_BYTES` allows. A file that is damaged is
+    made anew; one that cannot be written is only used by this process. Raises SearchFailed when
+    making it was cancelled, BadNotation for a depth below 0.
+    """
+    if request.depth is not None and request.depth < 0:
+        raise BadNotation(f"A database has a depth of at least 0, not {request.depth}.")
+    depth = "auto" if request.depth is None else str(request.depth)
+    database = empty(size, request.metric)
+    what = f"the database of cubes of size {size} in {request.metric}"
+    with tables.making(what, request) as making:
+        try:
+            path = tables.cache_directory() / f"nxn-{size}-{request.metric}-{depth}.npz"
+        except NoHomeDirectory as error:
+            _log.warning("cannot keep the database (%s)", error)
+            making.is_kept_in(None)
+            _make(database, request, making)
+            return database
+        _restore_or_make(database, path, request, making)
+    return database
+
+
+def _restore_or_make(
+    database: _native.NxnDatabase, path: Path, request: Request, making: tables.Making
+) -> None:
+    if _restore(database, path):
+        return
+    making.is_kept_in(path.parent)
+    try:
+        with tables.locked(path.parent, making):
+            if not _restore(database, path):  # another process may have made it meanwhile
+                _make(database, request, making)
+                _store(database, path)
+    except OSError as error:
+        _log.warning("cannot keep the database in %s (%s)", path.parent, error.strerror or error)
+        making.is_kept_in(None)
+        _make(database, request, making)
+
+
+def empty(size: int, metric: str) -> _native.NxnDatabase:
+    """The database of depth 0; BadNotation for a cube of more than :data:`LARGEST` layers."""
+    if size > LARGEST:
+        raise BadNotation(f"A cube of size {size} is too large: up to {LARGEST} can be searched.")
+    moves = counted_moves(size, metric)
+    permutations = np.array([_permutation(move, size) for move in moves], dtype=np.uint16)
+    return _native.NxnDatabase(
+        permutations.reshape(len(moves), 6 * size * size),
+        [_AXES[move.face] for move in moves],
+        _blocks(moves),
+        metric == "qtm",
+        slot_facelets("DLB", size),
+    )
+
+
+def _permutation(move: Move, size: int) -> NDArray[np.int32]:
+    first, last = move.layers(size)
+    return turn(size, move.face, first, last, move.quarters)
+
+
+def _blocks(moves: list[Move]) -> list[int]:
+    """A number for the layers that each move turns."""
+    layers = [(move.face, move.first, move.last) for move in moves]
+    return [sorted(set(layers), key=layers.index).index(block) for block in layers]
+
+
+def _make(database: _native.NxnDatabase, request: Request, making: tables.Making) -> None:
+    wanted = math.inf if request.depth is None else request.depth
+    fitting = MOST_BYTES // (8 * database.words + _BYTES_BESIDES_KEY)
+    most = fitting if request.depth is None else 2**31
+
+    def progress(positions: int) -> bool:
+        by_depth = 0.0 if request.depth is None else database.depth / max(request.depth, 1)
+        by_room = min(positions / fitting, 1.0) if request.depth is None else 0.0
+        return making.report(max(by_depth, by_room))
+
+    grown = progress(len(database))
+    while grown and database.depth < wanted:
+        before = len(database)
+        grown = database.deepen(most, progress) and len(database) > before
+    if not making.is_wanted:
+        raise SearchFailed("Making the database was stopped; the next search will make it again.")
+
+
+def _restore(database: _native.NxnDatabase, path: Path) -> bool:
+    """Fill the database from its file; false when that is absent or damaged."""
+    if not path.exists():
+        return False
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            keys, distances = stored["keys"], stored["distances"]
+            fits = int(stored["format"]) == _FORMAT and len(keys) == len(distances) * database.words
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        _log.warning("the database %s is damaged (%s): making it anew", path, error)
+        return False
+    if not fits or keys.dtype != np.uint64 or distances.dtype != np.uint8:
+        _log.warning("the database %s is of another version: making it anew", path)
+        return False
+    database.restore(keys, distances)
+    return True
+
+
+def _store(database: _native.NxnDatabase, path: Path) -> None:
+    """Write the file whole, then give it its name."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.savez(file, format=_FORMAT, keys=database.keys(), distances=database.distances())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        _log.warning("cannot keep the database in %s (%s)", path.parent, error.strerror or error)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Searches for the 2x2x2."""

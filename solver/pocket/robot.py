@@ -1,0 +1,171 @@
+"""The 2x2x2 soonest on a robot, with proof: by a complete table where that is small."""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native, tables
+from solver.answer import Stopwatch, answer, seconds_of
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index, composite_of
+from solver.cube.pieces import States
+from solver.cube.pocket import PocketCube
+from solver.cube.turns import FACE_TURNS, moves_of
+from solver.errors import SearchFailed
+from solver.home import NoHomeDirectory
+from solver.solution import CancelFlag, Request, Solution
+
+Times = NDArray[np.uint32]
+
+STEPS_BYTES = 25_000_000
+"""Complete tables up to this size are made; the making takes four times as much beside it."""
+
+STEPS_FORMAT = 1
+"""Changes whenever the kernel would fill a table of steps otherwise."""
+
+BALL_BYTES = 32_000_000
+"""Memory of the search for the positions solved soonest, besides 15 MB to find them by."""
+
+
+class Kernel(Protocol):
+    """What finds the soonest turns of a relative 2x2x2."""
+
+    @property
+    def bytes(self) -> int:
+        """Of its tables."""
+
+    def soonest(
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution, or the best one found in time; ``first`` as in CostModel."""
+
+
+def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
+    """The soonest solution for ``request.cost``; ``extra["proven"]`` says that nothing is sooner.
+
+    ``request.cost`` is that of a mechanism compiled for a 2x2x2, turning U, R and F alone. Raises
+    SearchFailed when it is another one or when time ran out before any solution was found.
+    """
+    cost, robot = _cost_of(request), ready_kernel(request)
+    watch = Stopwatch()
+    found = robot.soonest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
+    if found.cost is None:
+        raise SearchFailed(f"No solution was found within {request.time_limit} s.")
+    extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
+    solution = answer(cube, request, moves_of(found.turns), watch, extra=extra)
+    composites = tuple(_composite(turn) for turn in found.turns)
+    return [replace(solution, cost_us=found.cost, composites=composites)]
+
+
+def ready_kernel(request: Request) -> Kernel:
+    """What solves for ``request.cost``, with its tables; raises as :func:`search_soonest` does."""
+    cost = _cost_of(request)
+    with tables.making(f"the tables of the 2x2x2 for {cost.turns.name}", request):
+        return kernel(cost.turns)
+
+
+def _cost_of(request: Request) -> CostModel:
+    """``request.cost``, if it is that of a 2x2x2."""
+    cost = request.cost
+    if cost is None:
+        raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
+    other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
+    if (cost.first[other] != IMPOSSIBLE).any():
+        name = cost.turns.name
+        raise SearchFailed(f"The costs of {name} are those of a 3x3x3; set cube.size to 2.")
+    return cost
+
+
+@lru_cache(maxsize=1)
+def kernel(costs: TurnCosts) -> Kernel:
+    """What solves on a mechanism, wherever a solve starts."""
+    return ByTable(costs) if steps_bytes(costs) else BySearch(costs)
+
+
+def steps_bytes(costs: TurnCosts) -> int:
+    """What the complete table of a mechanism takes; 0 where it would be too large."""
+    size = _native.pocket_steps_size(costs.states)
+    return size if size <= STEPS_BYTES else 0
+
+
+def table_bytes(costs: TurnCosts) -> int:
+    """What a mechanism takes on disk; the bounds of a search are made anew in memory."""
+    size = steps_bytes(costs)
+    return size and size + tables.HEADER_SIZE
+
+
+class ByTable:
+    """Follows a table of the soonest next step, which is kept on disk."""
+
+    def __init__(self, costs: TurnCosts) -> None:
+        self.steps = _steps(costs)
+
+    @property
+    def bytes(self) -> int:
+        """Of the table."""
+        return self.steps.bytes
+
+    def soonest(
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution; it needs neither time nor cancelling."""
+        del seconds, cancel
+        return self.steps.solve(states, first)
+
+
+class BySearch:
+    """Searches with bounds: for mechanisms with many states."""
+
+    def __init__(self, costs: TurnCosts) -> None:
+        self._robot = tables.build(
+            f"the bounds of the 2x2x2 for {costs.name}",
+            lambda report: _native.PocketRobot(costs.next, costs.final, BALL_BYTES, report),
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Of the bounds."""
+        return self._robot.bytes
+
+    def soonest(
+        self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
+    ) -> _native.SoonestResult:
+        """The soonest solution, or the best one that was found before time was up."""
+        return self._robot.solve(states, first, seconds, cancel)
+
+
+def _steps(costs: TurnCosts) -> _native.PocketSteps:
+    both = costs.next, costs.final
+    threads = tables.processors()
+    of_costs = f"{costs.name}-{_checksum(costs):08x}"
+    data = tables.load(
+        f"pocket-{of_costs}",
+        STEPS_FORMAT,
+        steps_bytes(costs),
+        lambda data, progress: _native.make_pocket_steps(*both, data, threads, progress),
+    )
+    _forget_others(costs.name, of_costs)
+    return _native.PocketSteps(*both, data)
+
+
+def _checksum(costs: TurnCosts) -> int:
+    return zlib.crc32(costs.final.tobytes(), zlib.crc32(costs.next.tobytes()))
+
+
+def _forget_others(name: str, of_costs: str) -> None:
+    """Remove the tables of a mechanism as it was before it was calibrated or described anew."""
+    with suppress(OSError, NoHomeDirectory):
+        for path in tables.cache_directory().glob(f"pocket-{name}-????????.v*.table"):
+            if not path.name.startswith(f"pocket-{of_costs}."):
+                path.unlink(missing_ok=True)
+
+
+def _composite(turn: int) -> int:
+    move = FACE_TURNS[turn]
+    return composite_index(move.axis, move.quarters, 0)

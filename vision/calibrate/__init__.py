@@ -1,0 +1,1 @@
+"""Where the stickers lie and what their colours are, learnt from pictures."""

@@ -1,0 +1,1 @@
+"""From measured colours to one legal cube, or to an honest doubt."""

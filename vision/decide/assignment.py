@@ -1,0 +1,180 @@
+"""The most likely legal cubes, best first, from the cost of every colour on every sticker.
+
+2x2x2: all corners once, twist 0. 3x3x3: also all edges once, flip 0, both parities equal. Larger
+cubes: the same for their corners and middle edges, every wing once, every centre as often as it
+exists. On all sizes the answer is exact: no legal cube costs less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native
+from vision.decide.orbits import Orbit, orbits
+from vision.decide.ranked import RankedArrangements
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+_FORBIDDEN = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Letters (0..5 of URFDLB) for all stickers, int[6 * N * N], -1 where left open; their cost."""
+
+    cost: float
+    letters: Ints
+
+    def joined(self, other: Labelling) -> Labelling:
+        """Both together; they label different stickers."""
+        return Labelling(self.cost + other.cost, np.maximum(self.letters, other.letters))
+
+
+def ranked_cubes(sticker_cost: Floats, size: int, k: int) -> list[Labelling]:
+    """The ``k`` cheapest legal cubes of ``size``, cheapest first.
+
+    ``sticker_cost`` float[6 * size**2, 6] is additive, e.g. a negative log likelihood.
+    """
+    turning = [orbit for orbit in orbits(size) if orbit.kind in ("corner", "edge")]
+    free = [orbit for orbit in orbits(size) if orbit.kind in ("wing", "centre", "fixed")]
+    parts = [_ranked_pieces(turning, sticker_cost, k)]
+    parts += [_ranked_free(orbit, sticker_cost, k) for orbit in free]
+    return _combined(parts, k)
+
+
+def _combined(parts: list[list[Labelling]], k: int) -> list[Labelling]:
+    """The ``k`` cheapest choices of one labelling from each part."""
+    done = parts[0]
+    for part in parts[1:]:
+        done = _cheapest_pairs(done, part, k)
+    return done
+
+
+def _cheapest_pairs(first: list[Labelling], second: list[Labelling], k: int) -> list[Labelling]:
+    sums = [
+        (a.cost + b.cost, i, j)
+        for i, a in enumerate(first)
+        for j, b in enumerate(second)
+        if (i + 1) * (j + 1) <= k
+    ]
+    return [first[i].joined(second[j]) for _, i, j in sorted(sums)[:k]]
+
+
+def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[Labelling]:
+    """Corners, and middle edges of the same parity where there are any."""
+    tables = [RankedArrangements(orbit.costs(sticker_cost), k) for orbit in turning]
+    # The k cheapest sums take at most k ranks together: rank i of one is beaten by all before it.
+    choices = [
+        (parity, ranks)
+        for parity in (0, 1)
+        for ranks in product(range(k), repeat=len(tables))
+        if math.prod(rank + 1 for rank in ranks) <= k
+    ]
+    sums = [
+        (sum(t.cost(0, parity, rank) for t, rank in zip(tables, ranks, strict=True)), parity, ranks)
+        for parity, ranks in choices
+    ]
+    found = []
+    for total, parity, ranks in sorted(sums)[:k]:
+        if math.isfinite(total):
+            letters = np.full(len(sticker_cost), -1, dtype=np.intp)
+            for orbit, table, rank in zip(turning, tables, ranks, strict=True):
+                best = table.arrangement(0, parity, rank)
+                letters[orbit.facelets] = orbit.patterns[best.pieces * orbit.turns + best.turns]
+            found.append(Labelling(total, letters))
+    return found
+
+
+def _labelled(cost: float, facelets: Ints, letters: Ints, stickers: int) -> Labelling:
+    result = np.full(stickers, -1, dtype=np.intp)
+    result[facelets] = letters
+    return Labelling(cost, result)
+
+
+def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[Labelling]:
+    """Pieces without a constraint among them."""
+    cost = orbit.costs(sticker_cost)[:, :, 0]
+    stickers = len(sticker_cost)
+    if orbit.kind == "fixed":
+        total = float(np.trace(cost))
+        return [_labelled(total, orbit.facelets, orbit.patterns, stickers)]
+    ranked = ranked_assignments(cost, k, orbit.copies)
+    return [_labelled(c, orbit.facelets, orbit.patterns[pieces], stickers) for c, pieces in ranked]
+
+
+def matching(cost: Floats) -> tuple[Ints, Ints]:
+    """Rows and columns of the cheapest one-to-one assignment in ``cost`` float[n, m], n <= m."""
+    columns = _native.cheapest_assignment(np.ascontiguousarray(cost, dtype=np.float64))
+    return np.arange(len(columns)), np.array(columns, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class _Branch:
+    """The best of the assignments that ``cost`` allows; slots before ``fixed`` are settled."""
+
+    total: float
+    pieces: Ints
+    cost: Floats
+    fixed: int
+
+
+def ranked_assignments(cost: Floats, k: int, copies: int = 1) -> list[tuple[float, Ints]]:
+    """The ``k`` cheapest ways to give every slot a piece that exists ``copies`` times.
+
+    ``cost`` float[slots, pieces]; each way is its cost and int[slots]. Murty's partition (1968).
+    """
+    order = count()
+    heap: list[tuple[float, int, _Branch]] = []
+
+    def push(branch: _Branch) -> None:
+        heappush(heap, (branch.total, next(order), branch))
+
+    push(_solve(cost, copies, 0))
+    found: list[tuple[float, Ints]] = []
+    while heap and len(found) < k:
+        best = heappop(heap)[2]
+        found.append((best.total, best.pieces))
+        if len(found) < k:
+            _branch(best, copies, push)
+    return found
+
+
+def _solve(cost: Floats, copies: int, fixed: int) -> _Branch:
+    _, columns = matching(np.repeat(cost, copies, axis=1))
+    pieces = columns // copies
+    return _Branch(float(cost[np.arange(len(cost)), pieces].sum()), pieces, cost, fixed)
+
+
+def _branch(best: _Branch, copies: int, push: Callable[[_Branch], None]) -> None:
+    cost = best.cost
+    for slot in range(best.fixed, len(cost)):
+        piece = best.pieces[slot]
+        without = cost.copy()
+        without[slot, piece] = _FORBIDDEN
+        branch = _solve(without, copies, slot)
+        if branch.total < _FORBIDDEN / 2:
+            push(branch)
+        only = np.full(cost.shape[1], _FORBIDDEN)
+        only[piece] = cost[slot, piece]
+        cost = cost.copy()
+        cost[slot] = only
+
+
+def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:
+    """A lower bound on the cheapest pieces of ``where``: twist, flip and parity left aside."""
+    total = 0.0
+    for orbit in where:
+        cost = orbit.costs(sticker_cost).min(axis=2)
+        if orbit.copies > 1:
+            cost = np.repeat(cost, orbit.copies, axis=1)
+        rows, columns = matching(cost)
+        total += float(cost[rows, columns].sum())
+    return total

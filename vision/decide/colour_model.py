@@ -1,0 +1,241 @@
+"""What the six colours look like on this cube, and how light falls on each face.
+
+A sticker's features are ``mean[colour] + light + noise``. ``light`` is, per face, a gain for each
+channel (exposure and white balance may drift between looks) and a gradient across the face (lamps
+stand to one side), and for all faces together what is lost towards the borders of the picture; the
+noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt, logos).
+Light and covariances have priors, so a few stickers cannot bend the model far. Means, covariances
+and light are estimated together from responsibilities (the M step of expectation-maximisation; the
+E step is in ``vision.decide.soft``). The sums over the stickers are the native kernel's
+(``solver/native/decode/colour_model.hpp``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver import _native
+from vision.measure.colour_space import LightFeatures, cell_places
+
+Floats = NDArray[np.float64]
+
+_EXPOSURE_SD = 0.30
+"""Expected difference of exposure between faces, in log light."""
+_TINT_SD = 0.05
+"""Expected difference of white balance between faces, per channel."""
+_GRADIENT_SD = 0.15
+"""Expected change of light from the middle of a face to its border."""
+_FALLOFF_SD = 0.2
+"""Expected change of light from the middle of the picture to its corners, beyond gradients."""
+_STICKER_SD = 0.08
+"""Expected noise of a well lit sticker's channel."""
+_DARK_SD = 0.18
+"""Additional noise of a channel near the floor."""
+_SHADE_SD = 0.12
+"""Brightness that differs from sticker to sticker, not explained by the gradient."""
+_PRIOR_STICKERS = 8.0
+"""How many stickers the expected covariance counts as."""
+_WIDE_SHARE = 0.03
+_WIDER = 5.0
+"""Share of stickers that glare, shade or dirt has moved, and how much wider those scatter."""
+_GLARE_SHARE = 0.02
+_GLARE = 0.3
+"""Share of stickers with a reflection on them, and how bright it may be against white."""
+_STRANGE_SHARE = 0.003
+_STRANGE_DENSITY = -9.0
+"""Share of stickers that show something else altogether, and its log density."""
+_STRICT_LIMIT = -12.0
+"""Log density below which a sticker is no evidence for any colour, strictly taken."""
+_TERMS = 5
+"""Parameters of light per face: three gains, two gradients."""
+
+
+@dataclass(frozen=True, eq=False)
+class Light:
+    """How the faces are lit, in log light.
+
+    ``faces`` float[6, 5]: three gains and the gradient to the right and down of each; ``falloff``
+    what all lose from the middle of the picture to its corners.
+    """
+
+    faces: Floats
+    falloff: float
+
+    @property
+    def cost(self) -> float:
+        """Negative log prior, up to a constant."""
+        faces = ((self.faces @ _light_precision()) * self.faces).sum()
+        return 0.5 * float(faces + (self.falloff / _FALLOFF_SD) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class CubeModel:
+    """``mean`` float[6, 3], ``covariance`` float[6, 3, 3] of the colours, and the light."""
+
+    mean: Floats
+    covariance: Floats
+    light: Light
+
+    @property
+    def separation(self) -> float:
+        """Standard deviations between the two colours that are closest."""
+        first, second = np.triu_indices(len(self.mean), 1)
+        apart = self.mean[first] - self.mean[second]
+        wide = (self.covariance[first] + self.covariance[second]) / 2
+        squared = (apart * np.linalg.solve(wide, apart[..., None])[..., 0]).sum(axis=1)
+        return float(np.sqrt(squared.min()))
+
+    def relabelled(self, order: NDArray[np.intp]) -> CubeModel:
+        """The same model with colour ``order[i]`` as number ``i``."""
+        return CubeModel(self.mean[order], self.covariance[order], self.light)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Cost of each colour on each sticker and how much of it is not an outlier, float[n, 6]."""
+
+    cost: Floats
+    inlier: Floats
+
+
+@cache
+def _priors() -> Floats:
+    """The constants above in the order of the kernel's ``ColourPriors``."""
+    numbers = (
+        _FALLOFF_SD**-2,
+        _STICKER_SD**2,
+        _DARK_SD,
+        _SHADE_SD**2,
+        _PRIOR_STICKERS,
+        np.log(_WIDE_SHARE),
+        _WIDER,
+        np.log(_GLARE_SHARE),
+        _GLARE,
+        np.log(_STRANGE_SHARE) + _STRANGE_DENSITY,
+        _STRICT_LIMIT,
+    )
+    return np.array(numbers, dtype=np.float64)
+
+
+@cache
+def _light_precision() -> Floats:
+    """Prior precision of one face's light terms, float[5, 5]."""
+    precision = np.zeros((_TERMS, _TERMS))
+    gains = _EXPOSURE_SD**2 * np.ones((3, 3)) + _TINT_SD**2 * np.eye(3)
+    precision[:3, :3] = np.linalg.inv(gains)
+    precision[3:, 3:] = np.eye(2) / _GRADIENT_SD**2
+    return precision
+
+
+class Observations:
+    """A scan's features with what the estimation needs of them."""
+
+    def __init__(self, features: LightFeatures, size: int) -> None:
+        self.features = features
+        self.size = size
+        # Effect of the falloff on the features of each sticker.
+        fading = features.sensitivity * -features.remoteness[:, None]
+        self._native = _native.ScanEstimator(
+            _priors(),
+            _light_precision(),
+            features.values,
+            features.sensitivity,
+            fading,
+            features.clipped.view(np.uint8),
+            features.weight,
+            np.tile(cell_places(size), (6, 1)),
+            features.floor,
+        )
+
+    def start(self, mean: Floats) -> CubeModel:
+        """A first model from six colours: no differences of light, wide covariances."""
+        return CubeModel(mean, 2.0 * self._expected(mean), Light(np.zeros((6, _TERMS)), 0.0))
+
+    def evidence(self, model: CubeModel) -> Evidence:
+        """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen."""
+        return self._evidence(model, strict=False)
+
+    def strict_evidence(self, model: CubeModel) -> Evidence:
+        """The same when what lies far from a colour says nothing about it."""
+        return self._evidence(model, strict=True)
+
+    def _evidence(self, model: CubeModel, strict: bool) -> Evidence:
+        cost, inlier = np.empty((2, len(self.features.values), 6))
+        light = model.light
+        self._native.evidence(
+            model.mean, model.covariance, light.faces, light.falloff, strict, cost, inlier
+        )
+        return Evidence(cost, inlier)
+
+    def update(self, model: CubeModel, share: Floats) -> CubeModel:
+        """The model that fits best when ``share`` float[n, 6] of each sticker has each colour."""
+        mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
+        light = model.light
+        falloff = self._native.update(
+            model.mean,
+            model.covariance,
+            light.faces,
+            light.falloff,
+            share,
+            mean,
+            covariance,
+            faces,
+        )
+        return CubeModel(mean, covariance, Light(faces, falloff))
+
+    def fitted(self, model: CubeModel, letters: NDArray[np.intp], rounds: int) -> CubeModel:
+        """The model re-estimated with the colours taken as known.
+
+        It starts from the colours' medians, which a bad sticker cannot hold far from the others.
+        """
+        known = np.eye(6)[letters]
+        unlit = self.features.values - self._shift(model.light)
+        unlit = np.where(self.features.weight[:, None] > 0, unlit, model.mean[letters])
+        by_letter = unlit[np.argsort(letters, kind="stable")].reshape(6, -1, 3)
+        model = replace(model, mean=np.median(by_letter, axis=1))
+        for _ in range(rounds):
+            model = self.update(model, known * self.evidence(model).inlier)
+        return model
+
+    def total_cost(self, model: CubeModel, letters: NDArray[np.intp]) -> float:
+        """Penalised negative log likelihood of the scan when ``letters`` are its colours."""
+        cost = self.evidence(model).cost
+        ratio = np.linalg.solve(model.covariance, self._expected(model.mean))
+        stretch = np.trace(ratio, axis1=1, axis2=2) - 3 - np.log(np.linalg.det(ratio))
+        prior = model.light.cost + 0.5 * _PRIOR_STICKERS * stretch.sum()
+        return float(cost[np.arange(len(letters)), letters].sum() + prior)
+
+    def brighter(self, model: CubeModel, letters: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which stickers are no darker in any channel than their letters' colours would be there:
+        a reflection may lie on them, bool[n].
+        """
+        own = self._residual(model, letters)
+        return np.asarray(((own > -_SHADE_SD) | self.features.clipped).all(axis=1))
+
+    def deviation(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
+        """Squared distance of the stickers from their letters' colours in standard deviations of
+        the three channels, float[n].
+        """
+        own = self._residual(model, letters)
+        scaled = np.linalg.solve(model.covariance[letters], own[..., None])[..., 0]
+        return np.asarray((own * scaled).sum(axis=1))
+
+    def _residual(self, model: CubeModel, letters: NDArray[np.intp]) -> Floats:
+        """What is left of the features without light and colour, float[n, 3]."""
+        return np.asarray(self.features.values - self._shift(model.light) - model.mean[letters])
+
+    def _shift(self, light: Light) -> Floats:
+        """What the light does to the stickers' features, float[n, 3]."""
+        shift = np.empty_like(self.features.values)
+        self._native.shift(light.faces, light.falloff, shift)
+        return shift
+
+    def _expected(self, mean: Floats) -> Floats:
+        """Covariances expected around ``mean``: noise, dark noise, uneven shade; float[6, 3, 3]."""
+        covariance = np.empty((6, 3, 3))
+        self._native.expected(np.ascontiguousarray(mean), covariance)
+        return covariance

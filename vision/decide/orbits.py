@@ -1,0 +1,143 @@
+"""Where pieces can stand on an NxNxN cube: slots, pieces and the letters they may show.
+
+An orbit is a set of slots whose pieces only ever change places among themselves: corners, middle
+edges, wings, the centres of one kind, and the fixed centres of odd cubes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube import facelets as geometry
+from solver.cube.legality import CORNERS, EDGES
+from solver.cube.pieces import spin
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Orbit:
+    """Slots that share pieces.
+
+    ``facelets`` int[slots, stickers]; ``patterns`` int[patterns, stickers] are the letters (0..5 of
+    URFDLB) a slot may show, pattern ``piece * turns + turn``; every piece exists ``copies`` times.
+    ``kind`` is ``corner``, ``edge``, ``wing``, ``centre`` or ``fixed`` (slot i shows letter i).
+    """
+
+    kind: str
+    facelets: Ints
+    patterns: Ints
+    turns: int
+    copies: int
+
+    @property
+    def pieces(self) -> int:
+        """How many different pieces there are."""
+        return len(self.patterns) // self.turns
+
+    def costs(self, sticker_cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cost float[slots, pieces, turns] of every piece in every slot.
+
+        ``sticker_cost`` float[stickers of the cube, 6] is the cost of each letter on each sticker.
+        """
+        flat = sticker_cost.ravel()
+        first, *others = self._shown
+        total: NDArray[np.float64] = flat.take(first)
+        for sticker in others:
+            total += flat.take(sticker)
+        costs: NDArray[np.float64] = total.reshape(len(self.facelets), self.pieces, self.turns)
+        return costs
+
+    @cached_property
+    def _shown(self) -> Ints:
+        """Where in the costs of all stickers a pattern in a slot finds its letters',
+        int[stickers, slots, patterns].
+        """
+        shown: Ints = self.facelets.T[:, :, None] * 6 + self.patterns.T[:, None, :]
+        return shown
+
+    @cached_property
+    def letters(self) -> NDArray[np.float64]:
+        """1 for the letter each pattern shows on each sticker, float64[patterns, stickers * 6]."""
+        return np.eye(6)[self.patterns].reshape(len(self.patterns), -1)
+
+
+def _turned(names: tuple[str, ...]) -> Ints:
+    words = [spin(name, turn) for name in names for turn in range(len(name))]
+    return _letters(words)
+
+
+def _letters(words: list[str]) -> Ints:
+    return np.array([[geometry.FACES.index(letter) for letter in word] for word in words])
+
+
+def _piece_orbit(kind: str, names: tuple[str, ...], size: int) -> Orbit:
+    slots = np.array([geometry.slot_facelets(name, size) for name in names], dtype=np.intp)
+    return Orbit(kind, slots, _turned(names), len(names[0]), 1)
+
+
+def _wing_pairs() -> list[str]:
+    """The 24 ordered pairs of neighbouring faces."""
+    return [a + b for a, b in permutations(geometry.FACES, 2) if geometry.OPPOSITE[a] != b]
+
+
+def _wing_orbit(offset: int, size: int) -> Orbit:
+    """Wings ``offset`` half steps from the middle of their edge.
+
+    The two stickers are named in the order that makes face, face and offset along the edge
+    right-handed: rotations keep that order, so a wing shows its two letters one way only.
+    """
+    slots = []
+    for pair in _wing_pairs():
+        first, second = (geometry.vector(face) for face in pair)
+        along = np.cross(first, second) * offset
+        spots = np.array([(size - 1) * (first + second) + along + n for n in (first, second)])
+        slots.append(geometry.indices_at(spots, size))
+    return Orbit("wing", np.array(slots, dtype=np.intp), _letters(_wing_pairs()), 1, 1)
+
+
+def _centre_orbit(row: int, column: int, size: int) -> Orbit:
+    """The 24 centre stickers that quarter turns bring to (row, column) half steps off a centre."""
+    middle = size - 1
+    slots = []
+    for face in range(6):
+        down, right = row, column
+        for _ in range(4):
+            cell = (middle + down) // 2 * size + (middle + right) // 2
+            slots.append([face * size * size + cell])
+            down, right = right, -down
+    return Orbit("centre", np.array(slots, dtype=np.intp), np.arange(6)[:, None], 1, 4)
+
+
+def _fixed_orbit(size: int) -> Orbit:
+    middle = (size * size) // 2
+    slots = np.arange(6)[:, None] * size * size + middle
+    return Orbit("fixed", slots, np.arange(6)[:, None], 1, 1)
+
+
+@cache
+def orbits(size: int) -> tuple[Orbit, ...]:
+    """All orbits of a cube of ``size``; together they cover every sticker once."""
+    inner = list(range(size - 3, 0, -2))
+    found = [_piece_orbit("corner", CORNERS, size)]
+    if size % 2:
+        found.append(_piece_orbit("edge", EDGES, size))
+        found.append(_fixed_orbit(size))
+    found += [_wing_orbit(offset, size) for offset in inner]
+    # One representative per orbit under quarter turns: down > 0, right >= 0 reaches all but itself.
+    rights = inner + ([0] if size % 2 else [])
+    spots = [(down, side * right) for down in inner for right in rights for side in (1, -1)]
+    wanted = dict.fromkeys(_first_of_four(spot) for spot in spots)
+    return tuple(found + [_centre_orbit(row, column, size) for row, column in wanted])
+
+
+def _first_of_four(spot: tuple[int, int]) -> tuple[int, int]:
+    """The same representative for all four places quarter turns bring a centre to."""
+    row, column = spot
+    around = [(row, column), (column, -row), (-row, -column), (-column, row)]
+    return max(around)

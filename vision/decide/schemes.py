@@ -1,0 +1,138 @@
+"""Which colour is on which face: schemes, and naming colours where no centre names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.cube.orientation import all_orientations
+from vision.decide.assignment import matching
+from vision.measure.colour_space import USUAL, LightFeatures
+from vision.measure.sticker_colours import FACES
+
+NAMES = "WRGYOB"
+"""The usual colours white, red, green, yellow, orange, blue, as they are numbered in ``USUAL``."""
+
+SOLD = ("WRGYOB", "WRGBOY")
+"""Colours of the faces URFDLB on cubes that are sold: the usual scheme and the Japanese one."""
+
+_UNLIKE = 1.06
+"""Root mean square distance, in log light, from which colours are not the usual ones."""
+
+_HUE_SD = 0.35
+"""How much further apart or closer than usual two colours of a cube are, per channel in log light:
+they share the light, so less than colours of one name on different cubes differ."""
+
+_UNSOLD = 8.0
+"""Most that the usual colours in an order that nobody sells speak against it, in log odds."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@cache
+def rotations() -> Ints:
+    """The 24 ways letters change when a cube is held differently, int[24, 6]."""
+    held = [[FACES.index(o.face_at(site)) for site in FACES] for o in all_orientations()]
+    return np.array(held, dtype=np.intp)
+
+
+@cache
+def schemes() -> Ints:
+    """The 30 ways to put six colours on a cube, up to holding it, int[30, 6]; the first is 0..5.
+
+    Entry ``[s, letter]`` is the colour that scheme ``s`` has on the face of that letter.
+    """
+    seen: set[tuple[int, ...]] = set()
+    found = []
+    for order in permutations(range(6)):
+        if order not in seen:
+            found.append(order)
+            seen.update(tuple(row) for row in np.array(order)[rotations()].tolist())
+    return np.array(found, dtype=np.intp)
+
+
+@cache
+def all_namings() -> Ints:
+    """All ways to give six colours letters, int[720, 6]; the first is 0..5."""
+    return np.array(list(permutations(range(6))), dtype=np.intp)
+
+
+def recognised(mean: Floats, features: LightFeatures) -> Ints | None:
+    """Which usual colour (index in ``USUAL``) each of six colours is, int[6]; None if they differ.
+
+    ``mean`` float[6, 3] are features; a tint of the light is allowed for.
+    """
+    usual = features.of_light(USUAL)
+    tint = mean.mean(axis=0) - usual.mean(axis=0)
+    for _ in range(3):
+        distance = ((mean[:, None] - usual[None] - tint) ** 2).sum(axis=2)
+        rows, names = matching(distance)
+        tint = (mean - usual[names]).mean(axis=0)
+    unlike = float(np.sqrt(distance[rows, names].mean()))
+    return names.astype(np.intp) if unlike < _UNLIKE else None
+
+
+def known_orders(
+    mean: Floats, features: LightFeatures, scheme: str | None = None
+) -> list[Ints] | None:
+    """The schemes the six colours can stand in, int[6] each: the colour of every letter.
+
+    For the usual colours those that are sold (or ``scheme``, six letters of :data:`NAMES` for the
+    faces URFDLB); None when the colours are not the usual ones.
+    """
+    names = recognised(mean, features)
+    if names is None:
+        return None
+    colour = np.argsort(names)
+    wanted = SOLD if scheme is None else (scheme,)
+    return [colour[[NAMES.index(name) for name in one]] for one in wanted]
+
+
+def scheme_costs(
+    mean: Floats, features: LightFeatures, scheme: str | None = None
+) -> Callable[[Ints], Floats]:
+    """Log odds against the six colours standing so on a cube's faces.
+
+    The answer is a function of int[n, 6], the colour on each face, to float[n]: 0 for what fits the
+    schemes that are sold (or ``scheme``) best; 0 for all where the colours are not the usual ones.
+    """
+    if recognised(mean, features) is None:
+        return lambda colours: np.zeros(len(colours))
+    wanted = SOLD if scheme is None else (scheme,)
+    usual = features.of_light(USUAL)
+    sold = np.array([[NAMES.index(name) for name in one] for one in wanted], dtype=np.intp)
+    # Squared distances less what all orders share: a tint, and how long the features are.
+    unlike = -2 * (mean - mean.mean(axis=0)) @ (usual - usual.mean(axis=0)).T
+    least = unlike[matching(unlike)].sum()
+    held = sold[:, rotations()].reshape(-1, 6)
+
+    def against(colours: Ints) -> Floats:
+        distance = unlike[colours[:, None], held].sum(axis=2).min(axis=1)
+        return np.asarray(np.minimum((distance - least) / (2 * _HUE_SD**2), _UNSOLD))
+
+    return against
+
+
+def is_held(letters_of: Ints, orders: list[Ints]) -> bool:
+    """Whether a naming (the colour of every letter) is one of ``orders``, held in any way."""
+    held = {tuple(row) for order in orders for row in order[rotations()].tolist()}
+    return tuple(letters_of.tolist()) in held
+
+
+def usual_naming(mean: Floats, features: LightFeatures) -> Ints:
+    """The way to hold the cube that brings its colours closest to the usual ones, int[6].
+
+    ``mean`` float[6, 3] are the features of the colours now called 0..5; the answer names, for
+    every letter, the colour it should stand for. A tint of the light is allowed for.
+    """
+    usual = features.of_light(USUAL)
+    difference = mean[rotations()] - usual
+    tint = difference.mean(axis=1, keepdims=True)
+    distance = ((difference - tint) ** 2).sum(axis=(1, 2)) + 0.5 * (tint**2).sum(axis=(1, 2))
+    best: Ints = rotations()[int(distance.argmin())]
+    return best

@@ -1,0 +1,307 @@
+"""One picture that shows how a cube was read, for a person to check at a glance.
+
+Along the top the photographs with the grids found; below the cube unfolded, every sticker as it was
+measured inside the colour it was decided to be; beside it the colours as points, one cluster each.
+Doubtful stickers are ringed everywhere. Colours have the letters that people call them by: W white,
+Y yellow, R red, O orange, G green, B blue. Those of a cube with other colours have the letters of
+the faces whose centres they are on, and the picture says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.decide.schemes import NAMES, recognised
+from vision.explain.drawing import DETAIL, Canvas, Colour, text_width, wrapped
+from vision.measure.colour_space import LightFeatures
+from vision.measure.sticker_colours import FACES, StickerColours, linear_to_srgb
+
+if TYPE_CHECKING:
+    from vision.decide.reader import CubeReading, Unreadable
+    from vision.locate.six_faces import CubeLooks
+
+_WIDTH = 1560
+_MARGIN = 36
+_GAP = 16
+_BACKGROUND = (24, 26, 31)
+_PANEL = (34, 37, 44)
+_BODY = (13, 14, 17)
+_FAINT = (70, 75, 86)
+_QUIET = (150, 156, 168)
+_BRIGHT = (236, 239, 244)
+_GOOD = (126, 211, 138)
+_UNSURE = (247, 201, 86)
+_BAD = (248, 113, 113)
+_DOUBT = (255, 64, 200)
+_PHOTO = ((_WIDTH - 2 * _MARGIN - 5 * _GAP) / 6, 180.0)
+_PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D": (2, 1)}
+"""Row and column of the faces in the unfolded cube."""
+
+PHOTO_ROOM = (round(_PHOTO[0] * DETAIL), round(_PHOTO[1] * DETAIL))
+"""Width and height in pixels beyond which a photograph is drawn no better."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What the panels draw: colours to show float[n, 3] 0..1, letters or None, doubtful flags.
+
+    All in the order of the facelets; ``order`` int[n] tells where in the scan each was seen.
+    ``names`` are the letters of the colours by the letters of the facelets; empty where they are
+    not the usual colours.
+    """
+
+    size: int
+    order: NDArray[np.intp]
+    light: NDArray[np.float64]
+    facelets: str | None
+    doubtful: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
+    names: Mapping[str, str]
+
+    def measured(self, sticker: int) -> Colour:
+        return _colour(self.light[sticker])
+
+    def decided(self, letter: str) -> Colour:
+        """The typical colour of a letter on this cube."""
+        mine = np.array([own == letter for own in self.facelets or ""], dtype=np.bool_)
+        usable = mine & self.seen
+        return _colour(np.median(self.light[usable], axis=0)) if usable.any() else _FAINT
+
+
+def explain(
+    colours: StickerColours,
+    outcome: CubeReading | Unreadable,
+    looks: CubeLooks | None = None,
+) -> NDArray[np.uint8]:
+    """The picture of a reading or refusal, uint8[height, 1560, 3] in RGB.
+
+    ``colours`` is what was read; ``looks`` adds the photographs and the grids found in them.
+    """
+    shown = _shown(colours, outcome)
+    # One after the other: together they take 19 MB while they are drawn.
+    return np.vstack([_upper_part(shown, outcome, looks), _lower_part(shown)])
+
+
+def _upper_part(
+    shown: _Shown, outcome: CubeReading | Unreadable, looks: CubeLooks | None
+) -> NDArray[np.uint8]:
+    top, photo_height = 148, 232
+    height = top if looks is None else top + photo_height
+    canvas = Canvas(_WIDTH, height, _BACKGROUND)
+    _draw_verdict(canvas, shown.size, outcome)
+    if looks is not None:
+        _draw_photographs(canvas, top, looks, shown)
+    return canvas.picture()
+
+
+def _lower_part(shown: _Shown) -> NDArray[np.uint8]:
+    canvas = Canvas(_WIDTH, 620, _BACKGROUND)
+    _draw_net(canvas, _MARGIN, 0.0, shown)
+    _draw_clusters(canvas, 890.0, 0.0, shown)
+    return canvas.picture()
+
+
+def _shown(colours: StickerColours, outcome: CubeReading | Unreadable) -> _Shown:
+    light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
+    seen = colours.valid
+    bright = np.quantile(light[seen].max(axis=1), 0.95) if seen.any() else 1.0
+    doubtful = np.zeros(len(light), dtype=np.bool_)
+    for name in outcome.doubtful:
+        doubtful[FACES.index(name[0]) * colours.size**2 + int(name[1:]) - 1] = True
+    order = np.array(getattr(outcome, "order", ()) or range(len(light)), dtype=np.intp)
+    light = light[order] * (0.9 / max(bright, 1e-6))
+    facelets = getattr(outcome, "facelets", None)
+    names = colour_names(colours, order, facelets) if facelets else {}
+    return _Shown(colours.size, order, light, facelets, doubtful, seen[order], names)
+
+
+def colour_names(colours: StickerColours, order: NDArray[np.intp], facelets: str) -> dict[str, str]:
+    """What a person calls the colour of each letter; nothing where one is not a usual colour."""
+    features = LightFeatures.of(colours)
+    letters = np.array(list(facelets))
+    seen = colours.valid[order]
+    mine = [features.values[order][(letters == face) & seen] for face in FACES]
+    if not all(len(values) for values in mine):
+        return {}
+    usual = recognised(np.array([np.median(values, axis=0) for values in mine]), features)
+    return {} if usual is None else dict(zip(FACES, (NAMES[i] for i in usual), strict=True))
+
+
+def _colour(light: NDArray[np.float64]) -> Colour:
+    red, green, blue = linear_to_srgb(light).tolist()
+    return red, green, blue
+
+
+def _draw_verdict(canvas: Canvas, size: int, outcome: CubeReading | Unreadable) -> None:
+    """Two or three lines: what was read, how sure, what is wrong, where to look again."""
+    word, colour, details = _verdict(outcome)
+    x = _MARGIN + canvas.text((_MARGIN, 58), f"{size}x{size}x{size}", _BRIGHT, 24, bold=True) + 18
+    width = text_width(word, 13, bold=True) + 28
+    canvas.box((x, 34), (width, 28), colour, radius=14)
+    canvas.text((x + 14, 54.5), word, _BODY, 13, bold=True)
+    lines = wrapped("  |  ".join(details), 12, _WIDTH - 2 * _MARGIN)[:3]
+    for number, line in enumerate(lines):
+        canvas.text((_MARGIN, 88 + 22 * number), line, _QUIET, 12)
+
+
+def _verdict(outcome: CubeReading | Unreadable) -> tuple[str, Colour, list[str]]:
+    doubtful = ", ".join(outcome.doubtful[:12]) + (" ..." if len(outcome.doubtful) > 12 else "")
+    details = [f"doubtful: {doubtful}"] if outcome.doubtful else []
+    if outcome.look_again:
+        details.append(f"look again at {outcome.look_again}")
+    if isinstance(outcome, Exception):
+        return "unreadable", _BAD, [str(outcome), *details]
+    details = [f"margin {outcome.margin:.1f}", *outcome.corrections, *details]
+    if len(outcome.facelets) <= 54:
+        details.insert(1, outcome.facelets)
+    return ("confident", _GOOD, details) if outcome.confident else ("unsure", _UNSURE, details)
+
+
+def _draw_photographs(canvas: Canvas, top: float, looks: CubeLooks, shown: _Shown) -> None:
+    room = _PHOTO
+    for number, face in enumerate(FACES):
+        x = _MARGIN + number * (room[0] + _GAP)
+        image = looks.frames[face].image
+        grid = looks.grids[face]
+        scale = min(room[0] / image.shape[1], room[1] / image.shape[0])
+        size = (image.shape[1] * scale, image.shape[0] * scale)
+        at = (x + (room[0] - size[0]) / 2, top + 24 + (room[1] - size[1]) / 2)
+        canvas.text((x, top + 12), face, _BRIGHT, 13, bold=True)
+        canvas.text((x + 24, top + 12), f"fit {grid.fit:.2f}", _QUIET, 10)
+        canvas.paste(at, size, image)
+        quads = grid.quads * scale + np.array(at)
+        mine = slice(number * len(quads), (number + 1) * len(quads))
+        doubtful = np.isin(np.arange(len(shown.order))[mine], shown.order[shown.doubtful])
+        for quad in quads[~doubtful]:
+            canvas.outline(quad, _BODY, 2.5)
+            canvas.outline(quad, _BRIGHT, 1.0)
+        for quad in quads[doubtful]:
+            canvas.outline(quad, _DOUBT, 3.0)
+
+
+def _draw_net(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
+    face = 190.0
+    step = face + 10
+    for number, letter in enumerate(FACES):
+        row, column = _PLACES[letter]
+        at = (left + column * step, top + row * step)
+        canvas.box(at, (face, face), _BODY, radius=12)
+        _draw_face(canvas, at, face, number, shown)
+    canvas.text((left + 2 * step + 8, top + 24), "outside: decided", _QUIET, 11)
+    canvas.text((left + 2 * step + 8, top + 44), "inside: measured", _QUIET, 11)
+    if shown.facelets:
+        legend = "letters: colours" if shown.names else "letters: the face of the centre"
+        canvas.text((left + 2 * step + 8, top + 64), legend, _QUIET, 11)
+    if shown.doubtful.any():
+        canvas.text((left + 2 * step + 8, top + 84), "ringed: doubtful", _DOUBT, 11)
+
+
+def _draw_face(
+    canvas: Canvas, at: tuple[float, float], side: float, number: int, shown: _Shown
+) -> None:
+    size = shown.size
+    pitch = (side - 12) / size
+    gap = max(2.0, pitch * 0.06)
+    for cell in range(size * size):
+        row, column = divmod(cell, size)
+        sticker = number * size * size + cell
+        place = (at[0] + 6 + column * pitch + gap / 2, at[1] + 6 + row * pitch + gap / 2)
+        _draw_sticker(canvas, place, pitch - gap, sticker, shown)
+
+
+def _draw_sticker(
+    canvas: Canvas, at: tuple[float, float], side: float, sticker: int, shown: _Shown
+) -> None:
+    letter = shown.facelets[sticker] if shown.facelets else ""
+    outer = shown.decided(letter) if letter else shown.measured(sticker)
+    canvas.box(at, (side, side), outer, radius=side * 0.16)
+    inset = side * 0.2
+    inner = (at[0] + inset, at[1] + inset)
+    if shown.seen[sticker]:
+        canvas.box(inner, (side * 0.6, side * 0.6), shown.measured(sticker), radius=side * 0.1)
+    if letter:
+        letter = shown.names.get(letter, letter)
+        high = side * 0.2
+        width = text_width(letter, high, bold=True)
+        base = (at[0] + (side - width) / 2, at[1] + (side + high) / 2)
+        canvas.text(base, letter, _on(shown.measured(sticker)), high, bold=True)
+    if shown.doubtful[sticker]:
+        canvas.frame(at, (side, side), _DOUBT, max(2.0, side * 0.07), radius=side * 0.16)
+
+
+def _on(colour: Colour) -> Colour:
+    """Black or white, whichever is readable on ``colour``."""
+    red, green, blue = colour
+    return _BODY if 0.3 * red + 0.59 * green + 0.11 * blue > 110 else _BRIGHT
+
+
+def _draw_clusters(canvas: Canvas, left: float, top: float, shown: _Shown) -> None:
+    """Every sticker by its hue, whatever its brightness."""
+    width, height = _WIDTH - _MARGIN - left, 590.0
+    canvas.box((left, top), (width, height), _PANEL, radius=12)
+    canvas.text((left + 22, top + 32), "colours", _BRIGHT, 13, bold=True)
+    words = "right: more red, up: more blue, whatever the brightness"
+    canvas.text((left + 110, top + 32), words, _QUIET, 11)
+    points = _chroma(shown.light[shown.seen])
+    inside = (left + 64, top + 104, width - 128, height - 172)
+    placed = _fitted(points, inside)
+    _draw_axes(canvas, left, top, width, height)
+    middles = _draw_links(canvas, placed, shown)
+    for place, sticker in zip(placed, np.flatnonzero(shown.seen).tolist(), strict=True):
+        ring = _DOUBT if shown.doubtful[sticker] else _BODY
+        canvas.dot((place[0], place[1]), 8.5 if shown.doubtful[sticker] else 7.5, ring)
+        canvas.dot((place[0], place[1]), 6.0, shown.measured(sticker))
+    for letter, middle in middles.items():
+        _draw_tag(canvas, shown.names.get(letter, letter), middle, shown.decided(letter))
+
+
+def _draw_axes(canvas: Canvas, left: float, top: float, width: float, height: float) -> None:
+    base = top + height - 30
+    canvas.line((left + 24, base), (left + width - 24, base), _FAINT, 1)
+    canvas.line((left + 24, base), (left + 24, top + 56), _FAINT, 1)
+
+
+def _draw_links(
+    canvas: Canvas, placed: NDArray[np.float64], shown: _Shown
+) -> dict[str, tuple[float, float]]:
+    """Lines from the middle of every cluster to its stickers; the middles by letter."""
+    letters = np.array(list(shown.facelets or ""))[shown.seen] if shown.facelets else placed[:0, 0]
+    middles = {}
+    for letter in np.unique(letters).tolist():
+        mine = placed[letters == letter]
+        x, y = np.median(mine, axis=0).tolist()
+        for place in mine:
+            canvas.line((x, y), (place[0], place[1]), shown.decided(letter), 1.5)
+        middles[str(letter)] = (x, y)
+    return middles
+
+
+def _draw_tag(canvas: Canvas, letter: str, middle: tuple[float, float], colour: Colour) -> None:
+    at = (middle[0] - 12, middle[1] - 42)
+    canvas.box((at[0] - 2, at[1] - 2), (28, 28), _PANEL, radius=8)
+    canvas.box(at, (24, 24), colour, radius=6)
+    wide = text_width(letter, 12, bold=True)
+    canvas.text((at[0] + (24 - wide) / 2, at[1] + 18), letter, _on(colour), 12, bold=True)
+
+
+def _chroma(light: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log ratios of red and blue to green, float[n, 2], with a floor against noise."""
+    logs = np.log2(light + 0.015)
+    return np.stack([logs[:, 0] - logs[:, 1], logs[:, 2] - logs[:, 1]], axis=1)
+
+
+def _fitted(
+    points: NDArray[np.float64], inside: tuple[float, float, float, float]
+) -> NDArray[np.float64]:
+    """Points moved into a rectangle (left, top, width, height), y upwards."""
+    if not len(points):
+        return points
+    low, high = points.min(axis=0), points.max(axis=0)
+    unit = (points - low) / np.maximum(high - low, 1e-6)
+    left, top, width, height = inside
+    return np.stack([left + unit[:, 0] * width, top + (1 - unit[:, 1]) * height], axis=1)

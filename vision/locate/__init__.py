@@ -1,0 +1,1 @@
+"""Finding the cube's face in a picture."""

@@ -1,0 +1,154 @@
+"""What a photograph says for and against a grid: lines between cells, cells of one colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.locate.lattice import project
+
+Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+CELL = 16
+"""Side of a cell in the rectified picture, in pixels."""
+
+MARGIN = 2
+"""Cells looked at around the nodes given: what is beyond a face tells where it ends."""
+
+_DARK = 8.0
+"""Added to brightness before ratios are taken, so that noise in the dark is no contrast."""
+
+_DIP = 0.22
+"""A line this much darker than both its sides is certain."""
+
+_STEP = (0.05, 0.15)
+"""Colour step between cells, as a share of brightness: none, certain."""
+
+_UNEVEN = (0.07, 0.25)
+"""Deviation inside a cell as a share of brightness: even, not a sticker."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Marks 0..1 for R x C cells; cell (0, 0) is node ``first`` (column, row).
+
+    ``even`` float64[R, C]: of one colour. ``upright`` float64[R, C + 1] and ``level``
+    float64[R + 1, C]: a line or a colour step at the border left of, above the cell (the last:
+    right of, below the last cell). ``inside`` bool[R, C]: within the picture.
+    """
+
+    first: tuple[int, int]
+    even: Floats
+    upright: Floats
+    level: Floats
+    inside: NDArray[np.bool_]
+
+    def stickers(self) -> Floats:
+        """How much each cell looks like a sticker on its own: even, with four borders."""
+        borders = np.minimum(
+            np.minimum(self.upright[:, :-1], self.upright[:, 1:]),
+            np.minimum(self.level[:-1], self.level[1:]),
+        )
+        return np.asarray(self.even * borders * self.inside)
+
+
+def gather(
+    image: Picture, homography: Floats, low: tuple[int, int], high: tuple[int, int]
+) -> Evidence:
+    """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
+
+    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``.
+    """
+    first = (low[0] - MARGIN, low[1] - MARGIN)
+    columns = high[0] - low[0] + 1 + 2 * MARGIN
+    rows = high[1] - low[1] + 1 + 2 * MARGIN
+    planes = _rectified(image, homography, first, columns, rows)
+    across = _bands(planes, rows)
+    along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
+    return Evidence(
+        first,
+        _evenness(across, _bands(np.square(planes), rows), columns),
+        _borders(across, columns),
+        _borders(along, rows).T,
+        _inside(image, homography, first, columns, rows),
+    )
+
+
+def _rectified(
+    image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
+) -> NDArray[np.float32]:
+    """The grid seen straight on with half a cell around it, by channels: float32[3, H, W]."""
+    width, height = (columns + 1) * CELL, (rows + 1) * CELL
+    # Pixel centres of the flat picture to nodes; a node is the centre of its cell.
+    to_nodes = np.array(
+        [
+            [1 / CELL, 0, first[0] - 1.0 + 0.5 / CELL],
+            [0, 1 / CELL, first[1] - 1.0 + 0.5 / CELL],
+            [0, 0, 1],
+        ]
+    )
+    flat = cv2.warpPerspective(
+        image,
+        homography @ to_nodes,
+        (width, height),
+        flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return np.ascontiguousarray(np.asarray(flat).transpose(2, 0, 1), dtype=np.float32)
+
+
+def _bands(planes: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
+    """Means along two bands in the middle of every row of cells, float32[3, 2 * rows, W]."""
+    body = planes[:, CELL // 2 : -CELL // 2].reshape(3, rows, 4, CELL // 4, -1)
+    return np.asarray(body[:, :, 1:3].mean(axis=3).reshape(3, 2 * rows, -1))
+
+
+def _borders(bands: NDArray[np.float32], count: int) -> Floats:
+    """Marks float64[rows, count + 1] of the borders along rows with ``count`` cells.
+
+    ``bands`` float32[3, 2 * rows, pixels] are the colours along the two bands of each row.
+    """
+    half = CELL // 2
+    reach, near, far = round(0.19 * CELL), round(0.25 * CELL), round(0.47 * CELL)
+    # Borders are in the middle of stretches as long as a cell.
+    around = bands.reshape(3, -1, count + 1, CELL)
+    before = around[..., half - far : half - near].mean(axis=3)
+    after = around[..., half + near : half + far].mean(axis=3)
+    line = around[..., half - reach : half + reach].max(axis=0).min(axis=2) + _DARK
+    bright_before, bright_after = before.max(axis=0) + _DARK, after.max(axis=0) + _DARK
+    dip = 1.0 - line / np.minimum(bright_before, bright_after)
+    step = np.abs(before - after).max(axis=0) / np.maximum(bright_before, bright_after)
+    mark = np.clip(np.maximum(dip / _DIP, (step - _STEP[0]) / (_STEP[1] - _STEP[0])), 0.0, 1.0)
+    # A border runs the whole length of a cell; what only crosses it is in one of the bands.
+    return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
+
+
+def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns: int) -> Floats:
+    """Marks float64[rows, columns] from the bands of the colours and of their squares."""
+    mean, square = (_middles(values, columns) for values in (bands, squares))
+    # Levels are below 256: squares in single precision are exact enough for a deviation.
+    deviation = np.sqrt(np.maximum(square - np.square(mean), 0.0)).max(axis=0)
+    brightness = mean.max(axis=0) + _DARK
+    uneven = (deviation / brightness - _UNEVEN[0]) / (_UNEVEN[1] - _UNEVEN[0])
+    return np.asarray(1.0 - np.clip(uneven, 0.0, 1.0), dtype=np.float64)
+
+
+def _middles(bands: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
+    """Means over the middle halves of the cells, float32[3, rows, columns]."""
+    body = bands[..., CELL // 2 : -CELL // 2].reshape(3, -1, 2, columns, CELL)
+    return np.asarray(body[..., CELL // 4 : -CELL // 4].mean(axis=(2, 4)))
+
+
+def _inside(
+    image: Picture, homography: Floats, first: tuple[int, int], columns: int, rows: int
+) -> NDArray[np.bool_]:
+    grid = np.stack(
+        np.meshgrid(first[0] + np.arange(columns), first[1] + np.arange(rows)), axis=-1
+    ).astype(np.float64)
+    places = project(homography, grid)
+    height, width = image.shape[:2]
+    return np.asarray(((places >= 0) & (places < (width, height))).all(axis=-1))

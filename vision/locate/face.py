@@ -1,0 +1,215 @@
+"""Finding the face of a cube in a photograph: where it is, how many layers, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solver.errors import CubistError
+from vision.locate.evidence import Evidence, gather
+from vision.locate.lattice import find_lattices, inverse_of, project
+from vision.locate.patches import EDGE_LEVELS, Blobs, edge_strength, find_blobs
+from vision.locate.windows import Window, find_windows, window_at
+
+Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+SIZES = (2, 3, 4, 5, 6, 7)
+
+_WORK_SIDE = 640
+"""Longer side of the picture that is searched; larger photographs are shrunk first."""
+
+_SURE = 0.75
+_WORST = 0.3
+_WORST_HINTED = 0.15
+"""Fits below these are no faces; where a face is expected less is enough."""
+
+_HOLDS = 0.5
+_SAME_PLACE = 0.2
+"""Two grids that hold and whose corners differ by less than this, in stickers, are one face."""
+
+
+class NoFace(CubistError):
+    """No face of a cube was found in a picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class FaceGrid:
+    """A face found: ``size`` layers; ``homography`` float64[3, 3] from face coordinates (column
+    and row, 0..size, the face's corners at the ends) to pixels; ``fit`` 0..1; ``seen`` the share
+    of stickers found one by one, the others are inferred from the grid.
+    """
+
+    size: int
+    homography: Floats
+    fit: float
+    seen: float
+
+    @classmethod
+    def of_corners(cls, corners: ArrayLike, size: int, fit: float = 1.0) -> FaceGrid:
+        """A face whose four corners are known: pixels, clockwise from the top left."""
+        n = float(size)
+        face = np.array([[0, 0], [n, 0], [n, n], [0, n]], dtype=np.float32)
+        pixels = np.asarray(corners, dtype=np.float32)
+        homography = np.asarray(cv2.getPerspectiveTransform(face, pixels), dtype=np.float64)
+        return cls(size, homography, fit, 1.0)
+
+    @property
+    def quads(self) -> NDArray[np.float32]:
+        """Corners of the cells float32[N*N, 4, 2], row by row; from the top left clockwise."""
+        axis = np.arange(self.size, dtype=np.float64)
+        cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
+        corners = cells + np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        return project(self.homography, corners).astype(np.float32)
+
+    @property
+    def corners(self) -> Floats:
+        """The face's corners float64[4, 2]: top left, top right, bottom right, bottom left."""
+        n = float(self.size)
+        return project(self.homography, np.array([[0.0, 0.0], [n, 0.0], [n, n], [0.0, n]]))
+
+    @property
+    def centres(self) -> Floats:
+        """Centres of the cells float64[N*N, 2], row by row."""
+        axis = np.arange(self.size) + 0.5
+        cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+        return project(self.homography, cells)
+
+    @property
+    def pitch(self) -> float:
+        """Mean side of a cell in pixels."""
+        sides = np.linalg.norm(self.corners - np.roll(self.corners, 1, axis=0), axis=1)
+        return float(sides.mean()) / self.size
+
+    def scaled(self, factor: float) -> FaceGrid:
+        """The same face in a picture ``factor`` times as large."""
+        # Pixel centres are at whole numbers: their origin moves by half a pixel.
+        shift = 0.5 * (factor - 1.0)
+        scale = np.array([[factor, 0, shift], [0, factor, shift], [0, 0, 1.0]])
+        return FaceGrid(self.size, scale @ self.homography, self.fit, self.seen)
+
+
+def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
+    """The likeliest face in a picture uint8[H, W, 3]; raises :class:`NoFace`."""
+    grids = locate_grids(image, sizes)
+    if not grids:
+        raise NoFace(
+            "no face of a cube found in the picture: have the whole face in view, in focus, "
+            "without a hand over it"
+        )
+    return grids[0]
+
+
+def locate_grids(image: Picture, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
+    """Faces that may be in the picture, at most one for each size and place, likeliest first."""
+    work, factor = _shrunk(image)
+    edges = edge_strength(work)
+    every: Blobs | None = None
+    grids: list[FaceGrid] = []
+    for level in EDGE_LEVELS:
+        blobs = find_blobs(edges, level).distinct()
+        grids += _grids_of(work, blobs, sizes)
+        if _is_settled(grids):
+            break
+        every = blobs if every is None else every.joined(blobs)
+    else:
+        assert every is not None
+        grids += _grids_of(work, every.distinct(), sizes)
+    return [grid.scaled(factor) for grid in _without_parts(grids)]
+
+
+def _is_settled(grids: list[FaceGrid]) -> bool:
+    """True if one grid is sure, or if the best two were found alike at different edge levels."""
+    best = sorted(grids, key=lambda grid: -grid.fit)[:2]
+    if best and best[0].fit >= _SURE:
+        return True
+    if len(best) < 2 or best[1].fit < _HOLDS or best[0].size != best[1].size:
+        return False
+    return bool(np.abs(best[0].corners - best[1].corners).max() < _SAME_PLACE * best[0].pitch)
+
+
+def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
+    """The face near where a hint from another picture of the same camera and size has it.
+
+    For faces of which too little can be seen to find them alone; None if it is not there.
+    """
+    work, factor = _shrunk(image)
+    edges = edge_strength(work)
+    placed = _node_homography(hint.scaled(1.0 / factor))
+    windows = [
+        window
+        for level in EDGE_LEVELS
+        if (window := window_at(work, find_blobs(edges, level).distinct(), placed, hint.size))
+    ]
+    best = max(windows, key=lambda window: window.mark, default=None)
+    if best is None or best.mark < _WORST_HINTED:
+        return None
+    return _face_grid(best).scaled(factor)
+
+
+def cell_evidence(image: Picture, grid: FaceGrid) -> Evidence:
+    """What a picture says for and against each cell of a grid."""
+    work, factor = _shrunk(image)
+    last = (grid.size - 1, grid.size - 1)
+    return gather(work, _node_homography(grid.scaled(1.0 / factor)), (0, 0), last)
+
+
+def patches_in_rows(image: Picture) -> int:
+    """How many sticker-like patches stand together in rows and columns, whatever they are of."""
+    work, _ = _shrunk(image)
+    lattices = find_lattices(find_blobs(edge_strength(work), EDGE_LEVELS[0]).distinct())
+    return max((len(lattice.blobs) for lattice in lattices), default=0)
+
+
+def _node_homography(grid: FaceGrid) -> Floats:
+    """From nodes, which are the centres of cells, to pixels."""
+    return np.asarray(grid.homography @ np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]]))
+
+
+def _without_parts(grids: list[FaceGrid]) -> list[FaceGrid]:
+    """The grids, likeliest first, less those that are only a part of a larger one that holds."""
+    return [
+        grid
+        for grid in sorted(grids, key=lambda grid: -grid.fit)
+        if not any(_is_part(grid, other) for other in grids)
+    ]
+
+
+def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
+    """True if all cells of a grid are cells of a larger one that is at least half as good."""
+    if whole.size <= grid.size or whole.fit < _HOLDS * grid.fit:
+        return False
+    places = project(inverse_of(whole.homography), grid.centres)
+    misses = np.abs(places - np.floor(places) - 0.5).max()
+    return bool(misses < 0.25 and (places > 0).all() and (places < whole.size).all())
+
+
+def _shrunk(image: Picture) -> tuple[Picture, float]:
+    """The picture at working size, and how many times larger the original is."""
+    factor = max(image.shape[:2]) / _WORK_SIDE
+    if factor <= 1.0:
+        return image, 1.0
+    height, width = (max(round(side / factor), 1) for side in image.shape[:2])
+    small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(small, dtype=np.uint8), factor
+
+
+def _grids_of(work: Picture, blobs: Blobs, sizes: Collection[int]) -> list[FaceGrid]:
+    """Faces among the patches, looked for where most patches stand in rows, until one is sure."""
+    grids: list[FaceGrid] = []
+    for lattice in find_lattices(blobs):
+        windows = find_windows(work, blobs, lattice, sizes)
+        grids += [_face_grid(window) for window in windows if window.mark >= _WORST]
+        if windows and windows[0].mark >= _SURE:
+            break
+    return grids
+
+
+def _face_grid(window: Window) -> FaceGrid:
+    column, row = window.start
+    to_nodes = np.array([[1, 0, column - 0.5], [0, 1, row - 0.5], [0, 0, 1.0]])
+    return FaceGrid(window.size, window.lattice.homography @ to_nodes, window.mark, window.seen)

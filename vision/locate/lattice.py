@@ -1,0 +1,223 @@
+"""Square lattices in a set of patches: which of them stand in rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.locate.patches import Blobs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_PITCH = (0.92, 2.1)
+"""Distance of neighbouring stickers in units of the patch side."""
+
+_SAME_SIZE = 2.2
+"""Largest ratio of areas within one face: perspective, blur, a logo."""
+
+_ON_NODE = 0.2
+"""A patch belongs to a node if it is nearer than this, in pitches."""
+
+_REACH = 6
+"""Nodes to look for on either side of the seed: seven layers at most."""
+
+_UPRIGHT = 0.25
+"""Cosine of the angle between the two steps of a frame, at most, as the patch's shape has it."""
+
+_EQUAL = 0.35
+"""Logarithm of the ratio of their squared lengths, at most."""
+
+_NEIGHBOURS = 10
+_SEEDS = 400
+_KEPT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Patches on integer nodes: ``nodes`` int64[k, 2] (column, row), ``blobs`` their numbers,
+    ``homography`` float64[3, 3] from node coordinates to pixels, ``residual`` the mean distance
+    from patch to node in pitches.
+    """
+
+    nodes: Ints
+    blobs: Ints
+    homography: Floats
+    residual: float
+
+
+def project(homography: Floats, points: Floats) -> Floats:
+    """Points float64[..., 2] through a homography."""
+    x, y = points[..., 0], points[..., 1]
+    (a, b, c), (d, e, f), (g, h, i) = homography
+    w = g * x + h * y + i
+    w = np.where(np.abs(w) < 1e-9, 1e-9, w)
+    return np.stack([(a * x + b * y + c) / w, (d * x + e * y + f) / w], axis=-1)
+
+
+def inverse_of(homography: Floats) -> Floats:
+    """The homography that leads back."""
+    return np.asarray(np.linalg.inv(homography), dtype=np.float64)
+
+
+def spans_plane(nodes: Ints) -> bool:
+    """Whether nodes int64[k, 2] do not all stand in one line: only then a frame follows."""
+    steps = nodes - nodes[:1]
+    (xx, xy), (_, yy) = (steps.T @ steps).tolist()
+    return bool(xx * yy > xy * xy)
+
+
+def fit_homography(sources: Floats, targets: Floats) -> Floats:
+    """Least squares homography (direct linear transform on normalised points, Hartley 1997);
+    an affine map for fewer than six points, which leave the perspective undetermined.
+    """
+    if len(sources) < 6:
+        return _fit_affine(sources, targets)
+    normal_source, normal_target = _normaliser(sources), _normaliser(targets)
+    p, q = project(normal_source, sources), project(normal_target, targets)
+    count = len(p)
+    rows = np.zeros((2 * count, 9))
+    rows[0::2, 0:2], rows[0::2, 2] = p, 1.0
+    rows[1::2, 3:5], rows[1::2, 5] = p, 1.0
+    for axis in (0, 1):
+        rows[axis::2, 6:8] = -q[:, axis, None] * p
+        rows[axis::2, 8] = -q[:, axis]
+    _, vectors = np.linalg.eigh(rows.T @ rows)
+    matrix = vectors[:, 0].reshape(3, 3)
+    whole = np.linalg.solve(normal_target, matrix @ normal_source)
+    return np.asarray(whole / (whole[2, 2] or 1.0))
+
+
+def _fit_affine(sources: Floats, targets: Floats) -> Floats:
+    design = np.column_stack([sources, np.ones(len(sources))])
+    solution, *_ = np.linalg.lstsq(design, targets, rcond=None)
+    return np.vstack([solution.T, [0.0, 0.0, 1.0]])
+
+
+def _normaliser(points: Floats) -> Floats:
+    centre = points.mean(axis=0)
+    scale = np.sqrt(2.0) / max(float(np.sqrt(((points - centre) ** 2).sum(axis=1).mean())), 1e-9)
+    return np.array([[scale, 0, -scale * centre[0]], [0, scale, -scale * centre[1]], [0, 0, 1.0]])
+
+
+def find_lattices(blobs: Blobs) -> list[Lattice]:
+    """Lattices of at least three patches, the most populated first, no two alike."""
+    if len(blobs) < 3:
+        return []
+    anchors, frames = _seeds(blobs)
+    if not len(anchors):
+        return []
+    counts = _support(blobs, anchors, frames)
+    lattices: list[Lattice] = []
+    taken = np.zeros(len(blobs), dtype=np.int64)
+    for seed in np.argsort(-counts, kind="stable"):
+        if taken[anchors[seed]] >= counts[seed]:
+            continue
+        lattice = _grown(blobs, int(anchors[seed]), frames[seed])
+        if lattice is None:
+            continue
+        lattices.append(lattice)
+        taken[lattice.blobs] = np.maximum(taken[lattice.blobs], len(lattice.blobs))
+        if len(lattices) == _KEPT:
+            break
+    return sorted(lattices, key=lambda lattice: -len(lattice.blobs))
+
+
+def _seeds(blobs: Blobs) -> tuple[Ints, Floats]:
+    """Patches with a neighbour on either axis: patch numbers int64[s], frames float64[s, 2, 2]
+    whose columns are the two steps. Distances are measured by the patch's own shape, so that a
+    tilted face looks square.
+    """
+    steps = blobs.centres[None, :] - blobs.centres[:, None]
+    inverse = np.asarray(np.linalg.inv(blobs.shapes), dtype=np.float64)
+    x, y = steps[..., 0], steps[..., 1]
+    xx, xy, yy = (inverse[:, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
+    metric = (xx * x * x + 2.0 * xy * x * y + yy * y * y) / 12.0
+    ratio = blobs.areas[None, :] / blobs.areas[:, None]
+    near = (metric > _PITCH[0] ** 2) & (metric < _PITCH[1] ** 2)
+    near &= (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
+    count = min(_NEIGHBOURS, len(blobs) - 1)
+    order = np.argsort(np.where(near, metric, np.inf), axis=1, kind="stable")[:, :count]
+    taken = np.take_along_axis(near, order, axis=1)
+    anchors, frames = _frames(np.take_along_axis(steps, order[..., None], axis=1), taken, inverse)
+    largest = np.argsort(-blobs.areas[anchors], kind="stable")[:_SEEDS]
+    return anchors[largest], frames[largest]
+
+
+def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[Ints, Floats]:
+    """Pairs of steps that stand upright on each other and are equally long, as columns.
+
+    ``steps`` float64[n, k, 2] lead to the neighbours of each patch, ``taken`` says which count.
+    Returns the patches and their frames. Signs are turned so that the first step points right and
+    the second down: a frame is a face as it stands in the picture, whichever corner the patch is.
+    """
+    metric = steps @ inverse @ steps.transpose(0, 2, 1) / 12.0
+    lengths = np.maximum(np.diagonal(metric, axis1=1, axis2=2), 1e-12)
+    product = lengths[:, :, None] * lengths[:, None, :]
+    upright = np.square(metric) < _UPRIGHT**2 * product
+    equal = np.abs(np.log(lengths[:, :, None] / lengths[:, None, :])) < _EQUAL
+    level = np.abs(steps[..., 0]) - np.abs(steps[..., 1])
+    chosen = upright & equal & (level[:, :, None] > level[:, None, :])
+    anchors, first, second = np.nonzero(chosen & taken[:, :, None] & taken[:, None, :])
+    right, down = steps[anchors, first], steps[anchors, second]
+    right = right * np.where(right[:, :1] < 0, -1.0, 1.0)
+    across = right[:, 0] * down[:, 1] - right[:, 1] * down[:, 0]
+    down = down * np.where(across < 0, -1.0, 1.0)[:, None]
+    return anchors, np.stack([right, down], axis=-1)
+
+
+def _support(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
+    """How many patches stand near nodes of each frame, within two steps of its anchor."""
+    offsets = blobs.centres[None, :] - blobs.centres[anchors][:, None]
+    to_nodes = np.asarray(np.linalg.inv(frames), dtype=np.float64)
+    on_node = np.ones(offsets.shape[:2], dtype=bool)
+    for axis in (0, 1):
+        row = to_nodes[:, axis, :, None]
+        places = row[:, 0] * offsets[..., 0] + row[:, 1] * offsets[..., 1]
+        nodes = np.round(places)
+        on_node &= (np.abs(places - nodes) < _ON_NODE) & (np.abs(nodes) <= 2)
+    ratio = blobs.areas[None, :] / blobs.areas[anchors][:, None]
+    similar = (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
+    return np.asarray((on_node & similar).sum(axis=1))
+
+
+def _grown(blobs: Blobs, anchor: int, frame: Floats) -> Lattice | None:
+    """The lattice that a frame starts: matched ever farther out, fitted again at every ring."""
+    homography = np.eye(3)
+    homography[:2, :2], homography[:2, 2] = frame, blobs.centres[anchor]
+    ratio = blobs.areas / blobs.areas[anchor]
+    similar = np.flatnonzero((ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE))
+    nodes = chosen = np.empty(0, dtype=np.int64)
+    before = 0
+    for reach in (1, 1, 2, 3, _REACH, _REACH):
+        nodes, chosen = _matched(blobs, similar, homography, reach)
+        if len(chosen) < 3:
+            return None
+        if reach == _REACH and len(chosen) == before:
+            break
+        before = len(chosen)
+        if not spans_plane(nodes):
+            return None
+        homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
+    return Lattice(nodes, chosen, homography, _residual(blobs, nodes, chosen, homography))
+
+
+def _matched(blobs: Blobs, candidates: Ints, homography: Floats, reach: int) -> tuple[Ints, Ints]:
+    """The nearest patch for every node within reach of the origin that has one."""
+    inverse = inverse_of(homography)
+    places = project(inverse, blobs.centres[candidates])
+    nodes = np.round(places)
+    misses = np.abs(places - nodes).max(axis=1)
+    good = (misses < _ON_NODE) & (np.abs(nodes).max(axis=1) <= reach)
+    nodes, misses, chosen = nodes[good].astype(np.int64), misses[good], candidates[good]
+    order = np.argsort(misses, kind="stable")
+    _, first = np.unique(nodes[order] @ np.array([64, 1]), return_index=True)
+    best = order[first]
+    return nodes[best], chosen[best]
+
+
+def _residual(blobs: Blobs, nodes: Ints, chosen: Ints, homography: Floats) -> float:
+    places = project(inverse_of(homography), blobs.centres[chosen])
+    return float(np.abs(places - nodes).max(axis=1).mean())

@@ -1,0 +1,151 @@
+"""Looks at a whole cube in free photographs: one size for all six faces, then the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.cameras.photographs import face_files, load_photo
+from vision.frame import Frame
+from vision.locate.face import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
+from vision.locate.view_check import OddView, face_in_view
+from vision.measure.sticker_colours import FACES, StickerColours
+from vision.measure.stickers import measure_face
+
+Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+_STEADY = 0.4
+"""Pitches by which the corners of a face move between the pictures of a fixed camera, at most."""
+
+_WITNESSES = 3
+"""So many other pictures tell where the face is."""
+
+_POOR = 0.5
+"""Median fit of six faces below which it is asked whether they are faces of such a cube."""
+
+_MISSED = 0.05
+"""What a face counts, and fits, on which no grid of the size was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class CubeLooks:
+    """Six photographs, the grid found in each, and the colours measured, by face letter."""
+
+    frames: Mapping[str, Frame]
+    grids: Mapping[str, FaceGrid]
+    colours: StickerColours
+
+
+def look_at_folder(folder: Path, size: int | None = None) -> CubeLooks:
+    """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
+
+    Raises :class:`vision.cameras.photographs.BadPhoto` and :class:`vision.locate.face.NoFace`.
+    """
+    files = face_files(folder)
+    frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
+    return look_at_frames(frames, size)
+
+
+def look_at_frames(frames: Mapping[str, Frame], size: int | None = None) -> CubeLooks:
+    """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`."""
+    sizes = SIZES if size is None else (size,)
+    grids = locate_cube({f: frames[f].image for f in FACES}, sizes)
+    looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
+    return CubeLooks(frames, grids, StickerColours.of_faces(looks))
+
+
+def locate_cube(
+    pictures: Mapping[str, Picture], sizes: Collection[int] = SIZES
+) -> dict[str, FaceGrid]:
+    """One grid per picture, all of the size that explains the pictures best together.
+
+    Raises :class:`vision.locate.face.NoFace` naming the pictures without a face of that size, as
+    :class:`vision.locate.view_check.OddView` where it can be told what they show instead.
+    """
+    found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
+    size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
+    alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
+    grids = {name: candidates[0] for name, candidates in alike.items() if candidates}
+    for name, image in pictures.items():
+        hints = [g for n, g in grids.items() if n != name and pictures[n].shape == image.shape]
+        if name not in grids or _is_odd(grids[name], hints):
+            better = _confirmed(image, hints, alike[name])
+            grids |= {name: better} if better is not None else {}
+    missing = [name for name in pictures if name not in grids]
+    for name in missing:
+        seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
+        place = _steady_place(seen)
+        face = _in_view(name, pictures[name], size, place)
+        grids |= {name: face} if place is not None else {}
+    if len(grids) < len(pictures):
+        raise NoFace(_complaint([name for name in missing if name not in grids], size))
+    if not missing and _is_doubtful(grids):
+        for name, image in pictures.items():
+            _in_view(name, image, size)
+    return grids
+
+
+def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
+    """Where all of three or more pictures of one camera have the face; None if they differ."""
+    if len(others) < _WITNESSES:
+        return None
+    usual = np.median([other.corners for other in others], axis=0)
+    if max(_shift(other, usual) for other in others) >= _STEADY:
+        return None
+    return FaceGrid.of_corners(usual, others[0].size, fit=_MISSED)
+
+
+def _shift(grid: FaceGrid, usual: Floats) -> float:
+    """How far a face is from its usual corners, in pitches."""
+    return float(np.abs(grid.corners - usual).max()) / grid.pitch
+
+
+def _is_doubtful(grids: Mapping[str, FaceGrid]) -> bool:
+    """True if most faces fit so badly that another cube may be there than the one looked for."""
+    return float(np.median([grid.fit for grid in grids.values()])) < _POOR
+
+
+def _in_view(name: str, image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
+    """The face in a picture; raises :class:`OddView` that tells what else is there."""
+    try:
+        return face_in_view(image, size, place)
+    except OddView as odd:
+        text = f"picture {name}: {odd}"
+        raise OddView(odd.trouble, text, odd.stickers, odd.size) from odd
+
+
+def _is_odd(grid: FaceGrid, others: Sequence[FaceGrid]) -> bool:
+    """True if all other pictures of one camera have the face in one place, and this has not."""
+    usual = _steady_place(others)
+    return usual is not None and _shift(grid, usual.corners) > _STEADY
+
+
+def _confirmed(
+    image: Picture, hints: Sequence[FaceGrid], candidates: Sequence[FaceGrid]
+) -> FaceGrid | None:
+    """The face where other pictures have it: most cameras stand still between pictures."""
+    grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]
+    grids += [grid for grid in candidates if not _is_odd(grid, hints)]
+    return max(grids, key=lambda grid: grid.fit, default=None)
+
+
+def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
+    """Logarithm of how well a size explains all pictures."""
+    fits = [
+        max((grid.fit for grid in grids if grid.size == size), default=_MISSED)
+        for grids in found.values()
+    ]
+    return float(np.log(fits).sum())
+
+
+def _complaint(missing: Sequence[str], size: int) -> str:
+    names = ", ".join(missing)
+    return (
+        f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "
+        "have the whole face in view, in focus, evenly lit"
+    )

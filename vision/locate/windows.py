@@ -1,0 +1,260 @@
+"""Which window of a lattice is the face: N x N cells that look like stickers, and none beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from vision.locate.evidence import MARGIN, Evidence, gather
+from vision.locate.lattice import Lattice, fit_homography, inverse_of, project, spans_plane
+from vision.locate.patches import Blobs
+
+Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+_RUNNERS_UP = 0.35
+"""Windows with less than this share of the best mark on their lattice are not looked at again."""
+
+_LEAST_SHARE = 0.25
+"""Windows with less than this share of a lattice's patches leave too much unexplained."""
+
+_HOLDS = 0.5
+"""Mark from which on a window leaves none to those that are parts of it."""
+
+_REGULAR = 0.05
+"""Mean distance from patch to node, in pitches, at which a window loses two thirds of its mark."""
+
+
+_NEAR_NODE = 0.15
+_SAME_AREA = 0.65
+"""A patch beside a window is of the same grid if it is nearer to a node than the first, in pitches,
+and its area differs from the usual by no more than the second."""
+
+_PATCH_BEYOND = 0.9
+"""How far such a patch speaks for a sticker, whatever the borders look like."""
+
+_NEAR = 0.3
+"""A patch nearer to a node than this, in pitches, may be the sticker a hint speaks of."""
+
+_SEEN = 0.3
+"""Share of a window's cells that must have a patch: so much cannot be inferred."""
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """``size`` x ``size`` cells from node ``start`` (column, row) of ``lattice``.
+
+    ``mark`` 0..1 tells how good a face it makes, ``seen`` the share of cells with a patch.
+    """
+
+    lattice: Lattice
+    size: int
+    start: tuple[int, int]
+    mark: float
+    seen: float
+
+
+def find_windows(
+    image: Picture, blobs: Blobs, lattice: Lattice, sizes: Collection[int]
+) -> list[Window]:
+    """The likeliest window of each size on a lattice, after a closer look, best first."""
+    board = _Board.of(image, lattice, *_extent(lattice))
+    rough = [window for size in sizes if (window := _best_of_size(board, size)) is not None]
+    rough.sort(key=lambda window: -window.mark)
+    close: list[Window] = []
+    for window in rough:
+        if window.mark < _RUNNERS_UP * rough[0].mark or window.mark == 0.0:
+            break
+        if not any(_is_part(window, other) for other in close):
+            close.append(_refitted(image, blobs, window))
+    return sorted(close, key=lambda window: -window.mark)
+
+
+def _is_part(window: Window, whole: Window) -> bool:
+    """True if a window lies within a larger one that holds: no better than that, whatever it is."""
+    offset = np.subtract(window.start, whole.start)
+    return bool(
+        whole.mark >= _HOLDS
+        and window.size < whole.size
+        and (offset >= 0).all()
+        and (offset + window.size <= whole.size).all()
+    )
+
+
+def window_at(image: Picture, blobs: Blobs, homography: Floats, size: int) -> Window | None:
+    """The window near a place where a face was in another picture of the same camera.
+
+    ``homography`` leads from nodes (0..size - 1) to pixels; it is shifted to the patches that are
+    near its nodes and of the size of its cells. None if there are too few.
+    """
+    places = project(inverse_of(homography), blobs.centres)
+    nodes = np.round(places)
+    near = (np.abs(places - nodes) < _NEAR).all(axis=1) & (nodes >= 0).all(axis=1)
+    near &= (nodes < size).all(axis=1) & _fits_cell(blobs.areas, homography, size)
+    if not near.any():
+        return None
+    numbers, found = np.flatnonzero(near), nodes[near].astype(np.int64)
+    shift = np.median(blobs.centres[numbers] - project(homography, nodes[near]), axis=0)
+    moved = np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1.0]]) @ homography
+    lattice = Lattice(found, numbers, moved, 0.0)
+    board = _Board.of(image, lattice, (0, 0), (size - 1, size - 1))
+    return board.window(size, (0, 0), least_seen=0.0)
+
+
+def _fits_cell(areas: Floats, homography: Floats, size: int) -> NDArray[np.bool_]:
+    corners = np.array([[-0.5, -0.5], [size - 0.5, -0.5], [size - 0.5, size - 0.5]])
+    a, b, c = project(homography, corners)
+    cell = abs((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])) / size**2
+    return np.asarray((areas > 0.25 * cell) & (areas < 1.2 * cell))
+
+
+def _extent(lattice: Lattice) -> tuple[tuple[int, int], tuple[int, int]]:
+    low, high = lattice.nodes.min(axis=0), lattice.nodes.max(axis=0)
+    return (int(low[0]), int(low[1])), (int(high[0]), int(high[1]))
+
+
+def _best_of_size(board: _Board, size: int) -> Window | None:
+    """The likeliest window of a size on a lattice that may be bent by patches beside the face:
+    what is beyond is not believed yet, but a window that leaves many patches out is not the one.
+    """
+    columns, rows = _starts(board.lattice, size)
+    if not columns or not rows:
+        return None
+    marks, seen = board.marks(size, columns, rows)
+    share = seen * size**2 / len(board.lattice.nodes)
+    marks = np.where(share >= _LEAST_SHARE, marks * share, 0.0)
+    row, column = np.unravel_index(marks.argmax(), marks.shape)
+    if marks[row, column] == 0.0:
+        return None
+    start = (columns[column], rows[row])
+    return Window(board.lattice, size, start, float(marks[row, column]), float(seen[row, column]))
+
+
+def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
+    """Columns and rows of the first nodes of the windows that hold all that was found, or as much
+    of it as they can.
+    """
+    ranges: list[range] = []
+    for low, high in zip(*_extent(lattice), strict=True):
+        first, last = sorted((low, high + 1 - size))
+        # Cells farther out than the margin were not looked at.
+        ranges.append(range(max(first, low - MARGIN), min(last, high + MARGIN + 1 - size) + 1))
+    columns, rows = ranges
+    return columns, rows
+
+
+def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
+    """The window fitted to the patches inside it alone, and looked at again through that."""
+    lattice = window.lattice
+    offsets = lattice.nodes - np.array(window.start)
+    inside = ((offsets >= 0) & (offsets < window.size)).all(axis=1)
+    if not spans_plane(lattice.nodes[inside]):
+        return replace(window, mark=0.0)
+    nodes, chosen = lattice.nodes[inside], lattice.blobs[inside]
+    homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
+    to_nodes = inverse_of(homography)
+    misses = np.abs(project(to_nodes, blobs.centres[lattice.blobs]) - lattice.nodes).max(axis=1)
+    ratio = blobs.areas[lattice.blobs] / np.median(blobs.areas[chosen])
+    # What stands beside the face, on another face of the cube, say, fits its grid no more.
+    fits = inside | ((misses < _NEAR_NODE) & (ratio > _SAME_AREA) & (ratio < 1 / _SAME_AREA))
+    fitted = Lattice(
+        lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
+    )
+    last = (window.start[0] + window.size - 1, window.start[1] + window.size - 1)
+    board = _Board.of(image, fitted, window.start, last)
+    return board.window(window.size, window.start) or replace(window, mark=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Board:
+    """A lattice with what the picture says about its cells: ``patches`` float64[R, C] is 1 where
+    a patch was found, ``stickers`` how much a cell looks like one.
+    """
+
+    lattice: Lattice
+    evidence: Evidence
+    patches: Floats
+    stickers: Floats
+    regular: float
+
+    @classmethod
+    def of(
+        cls, image: Picture, lattice: Lattice, low: tuple[int, int], high: tuple[int, int]
+    ) -> _Board:
+        evidence = gather(image, lattice.homography, low, high)
+        rows, columns = evidence.even.shape
+        patches = np.zeros((rows, columns))
+        places = lattice.nodes - np.array(evidence.first)
+        looked_at = ((places >= 0) & (places < (columns, rows))).all(axis=1)
+        patches[places[looked_at, 1], places[looked_at, 0]] = 1.0
+        regular = math.exp(-((lattice.residual / _REGULAR) ** 2))
+        return cls(lattice, evidence, patches, evidence.stickers(), regular)
+
+    def window(
+        self, size: int, start: tuple[int, int], *, least_seen: float = _SEEN
+    ) -> Window | None:
+        """The window with its mark, what is beyond it included; None where there is none."""
+        columns, rows = (range(first, first + 1) for first in start)
+        marks, seen = self.marks(size, columns, rows, least_seen)
+        if marks[0, 0] == 0.0:
+            return None
+        c, r = start[0] - self.evidence.first[0], start[1] - self.evidence.first[1]
+        mark = float(marks[0, 0]) * (1.0 - self._beyond(r, c, size))
+        return Window(self.lattice, size, start, mark, float(seen[0, 0]))
+
+    def marks(
+        self, size: int, columns: range, rows: range, least_seen: float = _SEEN
+    ) -> tuple[Floats, Floats]:
+        """Of all windows that start in these columns and rows: the mark, the product of all that
+        makes a face, and the share of cells with a patch; float64[rows, columns] each. The mark is
+        0 off the picture and where too few patches are.
+        """
+        c, r = columns[0] - self.evidence.first[0], rows[0] - self.evidence.first[1]
+        part = (slice(r, r + len(rows) + size - 1), slice(c, c + len(columns) + size - 1))
+        cells = (size, size)
+        seen: Floats = sliding_window_view(self.patches[part], cells).mean(axis=(2, 3))
+        inside = sliding_window_view(self.evidence.inside[part], cells).all(axis=(2, 3))
+        marks = self._shapes(part, size) * self.regular * (0.5 + 0.5 * seen)
+        marks *= 0.2 + 0.8 * self._rims(part, size)
+        return np.where(inside & (seen >= least_seen), marks, 0.0), seen
+
+    def _shapes(self, part: tuple[slice, slice], size: int) -> Floats:
+        """How much the cells look like stickers: of one colour each, with borders all around."""
+        down, across = part
+        upright = self.evidence.upright[down, across.start : across.stop + 1]
+        upright = sliding_window_view(upright, (size, size + 1)).sum(axis=2)
+        level = self.evidence.level[down.start : down.stop + 1, across]
+        level = sliding_window_view(level, (size + 1, size)).sum(axis=3)
+        borders = upright + level
+        outer = (borders[..., 0] + borders[..., -1]) / (4 * size)
+        inner = borders[..., 1:-1].sum(axis=2) / (2 * size * (size - 1))
+        # Glare, a logo or a shadow's edge may lie on some of the stickers.
+        even = sliding_window_view(self.evidence.even[part], (size, size))
+        even = np.sort(even.reshape(*even.shape[:2], -1), axis=2)
+        filled: Floats = even[..., size * size // 5 :].mean(axis=2)
+        return np.asarray(filled * inner * (0.5 + 0.5 * outer))
+
+    def _rims(self, part: tuple[slice, slice], size: int) -> Floats:
+        """How much the emptiest of the four outermost rows looks like stickers: a face one row
+        larger than the true one has a row with none.
+        """
+        marks = np.maximum(self.patches[part], self.stickers[part])
+        cells = sliding_window_view(marks, (size, size))
+        outermost = cells.sum(axis=3)[..., [0, -1]], cells.sum(axis=2)[..., [0, -1]]
+        return np.asarray(np.minimum(*outermost).min(axis=2) / size)
+
+    def _beyond(self, r: int, c: int, size: int) -> float:
+        """How much the face seems to go on past one of its sides."""
+        cells = np.maximum(self.stickers, _PATCH_BEYOND * self.patches)
+        rows, columns = cells.shape
+        across, down = slice(c, c + size), slice(r, r + size)
+        sides = [cells[row, across] for row in (r - 1, r + size) if 0 <= row < rows]
+        sides += [cells[down, col] for col in (c - 1, c + size) if 0 <= col < columns]
+        # Things beside a face may look like one or two stickers, but not like all of a row.
+        marks = [0.75 * float(side.sum()) / size + 0.25 * float(side.min()) for side in sides]
+        return max(marks, default=0.0)

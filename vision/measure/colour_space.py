@@ -1,0 +1,116 @@
+"""The space in which sticker colours are compared, and what cubes usually look like.
+
+Light multiplies, so colours are compared as logarithms of linear light: a brighter or warmer look
+at a face is then a shift of all its stickers. A floor under each channel keeps the noise of dark
+channels from being blown up; towards the floor brightness moves the value less than one for one,
+which ``sensitivity`` records. Where a channel is clipped the value is only a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.measure.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
+
+Floats = NDArray[np.float64]
+
+_FLOOR = 0.02
+"""Floor under a channel as a share of the scan's bright level: stray light, black level, noise."""
+
+_FLOOR_LINEAR = 5e-4
+"""The same in absolute linear light: about one step of an 8 bit picture near black."""
+
+
+@dataclass(frozen=True, eq=False)
+class LightFeatures:
+    """Stickers as log light: ``values`` float[n, 3], ``sensitivity`` float[n, 3] in 0..1.
+
+    ``values = log((light + floor) / level)``; ``sensitivity`` is how much of a change of log light
+    arrives in ``values``; ``clipped`` bool[n, 3] where the light was at least that. ``floor`` is
+    relative to ``level``, the scan's bright level in linear light. ``weight`` float[n] is 0 where
+    nothing was measured. ``remoteness`` float[n] tells how much farther from the middle of the
+    picture a sticker is than a plane over its face would have it, as the square of the distance in
+    half diagonals: light that falls off towards the borders follows it, and no gradient does.
+    """
+
+    values: Floats
+    sensitivity: Floats
+    clipped: NDArray[np.bool_]
+    weight: Floats
+    floor: float
+    level: float
+    remoteness: Floats
+
+    @classmethod
+    def of(cls, colours: StickerColours) -> LightFeatures:
+        """The features of a scan; at least one sticker must be valid."""
+        light = np.maximum(colours.linear_rgb.astype(np.float64), 0.0)
+        level = float(np.quantile(light[colours.valid].max(axis=1), 0.9))
+        level = max(level, _FLOOR_LINEAR)
+        floor = _FLOOR * level + _FLOOR_LINEAR
+        clipped = colours.saturated[:, None] & (light >= SATURATED)
+        values = np.log((light + floor) / level)
+        weight = colours.valid.astype(np.float64)
+        sensitivity = light / (light + floor)
+        remoteness = np.concatenate([_remoteness(colours.face(face)) for face in FACES])
+        return cls(values, sensitivity, clipped, weight, floor / level, level, remoteness)
+
+    def of_light(self, linear_rgb: NDArray[np.floating]) -> Floats:
+        """Features of other colours, given as linear light relative to ``level``."""
+        return np.asarray(np.log(np.maximum(linear_rgb, 0.0) + self.floor), dtype=np.float64)
+
+
+@cache
+def cell_places(size: int) -> Floats:
+    """Places of a face's stickers, -1..1 across and down, float[size * size, 2]."""
+    steps = (2 * np.arange(size) - (size - 1)) / size
+    return np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+
+
+_USUAL_REACH = 0.45
+"""Half the side of a face in half diagonals of the picture, where it is not known."""
+
+
+def _remoteness(face: FaceColours) -> Floats:
+    """See :class:`LightFeatures`, for one face."""
+    size = round(len(face.linear_rgb) ** 0.5)
+    places = cell_places(size)
+    positions = _USUAL_REACH * places if face.positions is None else face.positions
+    distance = np.square(positions, dtype=np.float64).sum(axis=1)
+    return np.asarray(distance - _plane(size) @ distance)
+
+
+@cache
+def _plane(size: int) -> Floats:
+    """The projection of values on the stickers of a face to the plane nearest to them."""
+    places = np.column_stack([np.ones(size * size), cell_places(size)])
+    return np.asarray(places @ np.linalg.pinv(places))
+
+
+USUAL = np.array(
+    [
+        [0.85, 0.87, 0.90],  # white
+        [0.42, 0.025, 0.03],  # red
+        [0.03, 0.36, 0.14],  # green
+        [0.80, 0.75, 0.10],  # yellow
+        [0.82, 0.20, 0.04],  # orange
+        [0.02, 0.09, 0.42],  # blue
+    ]
+)
+"""Linear light of the usual stickers under white light, on the faces URFDLB of the usual scheme."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColourReferences:
+    """Stored colours of one cube: ``linear_rgb`` float[6, 3] for the letters URFDLB.
+
+    Only their ratios matter: how bright and of which tint the light is now is estimated anew.
+    ``trust`` is how many stickers' worth of evidence they count as.
+    """
+
+    linear_rgb: Floats
+    trust: float = 4.0

@@ -1,0 +1,154 @@
+"""Measuring stickers: one robust colour in linear light for each quadrilateral of a picture."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solver.errors import CubistError
+from vision.frame import Frame
+from vision.measure.sticker_colours import SATURATED, FaceColours, srgb_to_linear
+
+Floats = NDArray[np.float32]
+
+SAMPLES = 10
+"""Points along each side of a sticker; 100 in all."""
+
+_INSET = 0.14
+"""Share of the quadrilateral left out on every side: black border, rounded corners, neighbours."""
+
+_NOISE = (7.0, 2.6)
+"""Two samples show one colour if their sRGB values are closer than the first, or than the second
+times the noise found between neighbouring samples."""
+
+_ENOUGH = 0.2
+"""Share of the samples that must agree on a colour."""
+
+_CLIPPED_SHARE = 0.3
+
+
+class BadQuads(CubistError, ValueError):
+    """Quadrilaterals that do not describe the stickers of a face."""
+
+
+def face_quads(corners: ArrayLike, size: int) -> Floats:
+    """Quadrilaterals float32[N*N, 4, 2] of the stickers of a face, row by row.
+
+    ``corners`` float[4, 2] are the face's corners in pixels: top left, top right, bottom right,
+    bottom left of the face as Kociemba draws it. The face is taken to be flat and square.
+    """
+    target = np.asarray(corners, dtype=np.float32)
+    if target.shape != (4, 2) or not np.isfinite(target).all():
+        raise BadQuads(f"a face has 4 corners of x and y, not an array of {target.shape}")
+    if cv2.contourArea(target) < 1.0 or not cv2.isContourConvex(target):
+        raise BadQuads("the corners of a face must go round a convex quadrilateral, in order")
+    source = np.array([[0, 0], [size, 0], [size, size], [0, size]], dtype=np.float32)
+    homography = cv2.getPerspectiveTransform(source, target)
+    axis = np.arange(size, dtype=np.float32)
+    cells = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 1, 2)
+    points = cells + np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float32)
+    placed = cv2.perspectiveTransform(points.reshape(1, -1, 2), homography)
+    return np.asarray(placed, dtype=np.float32).reshape(-1, 4, 2)
+
+
+def measure_face(
+    frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
+) -> FaceColours:
+    """The colours of a face's stickers.
+
+    ``quads`` is float[N*N, 4, 2], a quadrilateral in pixels for every sticker, or the face's four
+    corners float[4, 2] together with ``size``; corners go clockwise from the top left, stickers
+    row by row, both as Kociemba draws the face. ``fit`` is passed on. Inside each quadrilateral
+    the colour that most samples share is taken, so that glare, a logo, dirt and the border count
+    for nothing as long as they cover less than the sticker shows.
+    Raises :class:`BadQuads`.
+    """
+    places = _stickers_of(quads, size)
+    samples, inside = _sampled(frame.image, places)
+    chosen = _agreeing(samples) & inside
+    count = chosen.sum(axis=1)
+    linear = srgb_to_linear(samples)
+    weight = chosen[:, :, None] / np.maximum(count, 1)[:, None, None]
+    mean = (linear * weight).sum(axis=1)
+    spread = np.sqrt(((linear - mean[:, None]) ** 2 * weight).sum(axis=1))
+    clipped = ((linear >= SATURATED).any(axis=2) & chosen).sum(axis=1)
+    return FaceColours(
+        mean.astype(np.float32),
+        spread.astype(np.float32),
+        clipped > _CLIPPED_SHARE * np.maximum(count, 1),
+        count >= _ENOUGH * SAMPLES**2,
+        frame.camera,
+        frame.time_us,
+        fit,
+        _positions(frame.image, places),
+    )
+
+
+def _stickers_of(quads: ArrayLike, size: int | None) -> Floats:
+    places = np.asarray(quads, dtype=np.float32)
+    if places.shape == (4, 2):
+        if size is None:
+            raise BadQuads("four corners need the number of layers with them")
+        return face_quads(places, size)
+    count = len(places) if places.ndim == 3 else 0
+    layers = round(count**0.5)
+    if places.shape != (count, 4, 2) or layers**2 != count or not count:
+        raise BadQuads(f"stickers need N*N quadrilaterals of 4 corners, not {places.shape}")
+    if size is not None and layers != size:
+        raise BadQuads(f"{count} quadrilaterals are not a face of {size} x {size}")
+    if not np.isfinite(places).all():
+        raise BadQuads("corners must be finite numbers")
+    return places
+
+
+def _sampled(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """sRGB float32[N*N, S, 3] at S points of each sticker, and which lie within the picture."""
+    steps = np.linspace(_INSET, 1 - _INSET, SAMPLES, dtype=np.float32)
+    u, v = (axis.ravel()[:, None] for axis in np.meshgrid(steps, steps))
+    top_left, top_right, bottom_right, bottom_left = (places[:, i, None] for i in range(4))
+    # Within one sticker perspective bends nothing that matters: bilinear will do.
+    points = (top_left * (1 - u) + top_right * u) * (1 - v) + (
+        bottom_left * (1 - u) + bottom_right * u
+    ) * v
+    height, width = image.shape[:2]
+    limit = np.array([width - 1, height - 1], dtype=np.float32)
+    inside = np.asarray(((points >= 0) & (points <= limit)).all(axis=2))
+    # remap addresses pictures of up to 32767 pixels a side; photos.py lets none larger in.
+    samples = cv2.remap(
+        image, points[..., 0], points[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
+    return np.asarray(samples, dtype=np.float32), inside
+
+
+def _agreeing(samples: Floats) -> NDArray[np.bool_]:
+    """The samples bool[N*N, S] of each sticker that show the colour most of them share."""
+    squares = np.einsum("ksc,ksc->ks", samples, samples)
+    radius = _radius(samples)[:, None]
+    # Alike where a² + b² - 2ab < radius², in as few passes over all pairs as can be.
+    nearness = 2 * samples @ samples.transpose(0, 2, 1)
+    nearness -= squares[:, None, :]
+    alike = nearness > (squares - radius**2)[:, :, None]
+    votes = alike.sum(axis=2, dtype=np.uint8)
+    # The middle of the crowd, not its first member: the mean of those around the best sample.
+    best = votes.argmax(axis=1)
+    crowd = np.take_along_axis(alike, best[:, None, None], axis=1)[:, 0]
+    middle = (samples * crowd[:, :, None]).sum(axis=1) / crowd.sum(axis=1)[:, None]
+    distance = np.linalg.norm(samples - middle[:, None], axis=2)
+    return np.asarray(distance < 1.5 * radius)
+
+
+def _radius(samples: Floats) -> Floats:
+    """How far apart two samples of one colour may be, for every sticker float32[N*N]."""
+    grid = samples.reshape(len(samples), SAMPLES, SAMPLES, 3)
+    steps = np.linalg.norm(np.diff(grid, axis=2), axis=3).reshape(len(samples), -1)
+    noise = np.median(steps, axis=1)
+    return np.asarray(np.maximum(_NOISE[0], _NOISE[1] * noise), dtype=np.float32)
+
+
+def _positions(image: NDArray[np.uint8], places: Floats) -> Floats:
+    """Centres of the stickers from the picture's centre, in half diagonals."""
+    height, width = image.shape[:2]
+    centre = np.array([width - 1, height - 1], dtype=np.float32) / 2
+    half_diagonal = np.float32(np.hypot(width, height) / 2)
+    return np.asarray((places.mean(axis=1) - centre) / half_diagonal, dtype=np.float32)
