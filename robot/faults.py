@@ -177,3 +177,25 @@ class Stopped(RobotFault):
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(Fault.STOPPED, detail)
+
+
+class MotionFault(CubistError, RuntimeError):
+    """The robot or its link failed; ``code`` is one of :data:`FAULTS`.
+
+    What is not said of this one - ``cause``, ``remedy``, and whether it is ``recoverable``, that is
+    whether homing and starting over may help - is as the table has it.
+    """
+
+    def __init__(
+        self, code: str, cause: str = "", remedy: str = "", *, recoverable: bool | None = None
+    ) -> None:
+        row = FAULTS[code]
+        self.code = code
+        self.cause = cause or described(row)
+        self.remedy = remedy or row.remedy
+        self.recoverable = row.recoverable if recoverable is None else recoverable
+        super().__init__(advised(self.cause, self.remedy))
+
+
+class Refused(CubistError, RuntimeError):
+    """A request that the daemon's present state does not allow."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robot.daemon.models import ColoursSeen, TimedOperation, Timings
+from robot.calibration.results import ColoursSeen, TimedOperation, Timings
 from robot.machine.interfaces import Hands, Look, NotReadable, Robot
 from robot.machine.scanner import as_values
 from robot.mechanism.graph import Deed

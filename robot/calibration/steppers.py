@@ -13,12 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from robot.calibration.results import (
+    Play,
+    SpeedRequest,
+    SpeedTried,
+    StepsRequest,
+    StepsTried,
+    TurnTried,
+)
 from robot.calibration.stillness import Stillness
-from robot.daemon.models import Play, SpeedRequest, SpeedTried, StepsRequest, StepsTried, TurnTried
+from robot.faults import MotionFault
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import PARTS_OF_TRAVEL
-from robot.machine.interfaces import BadOrder, MotionFault, Robot
+from robot.machine.interfaces import BadOrder, Robot
 from robot.mechanism.durations import stepper_limits
 from robot.motion import MotionError, StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.daemon.models import Travel
+from robot.calibration.results import Travel
 from robot.machine.interfaces import BadOrder, Robot
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from robot.cli.calibrate.positions import maintenance
 from robot.cli.output import Listing, emit, json_option, note, refuse_two_outputs
+from robot.cli.positions import maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text

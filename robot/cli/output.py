@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -243,3 +243,9 @@ def complain(message: str) -> None:
 def note(message: str) -> None:
     """Say something in passing, on standard error."""
     click.echo(message, err=True)
+
+
+def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:
+    """Linear light as a terminal shows it: sRGB, 0..255."""
+    red, green, blue = (round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in linear_rgb)
+    return red, green, blue

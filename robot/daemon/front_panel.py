@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Sequence
 from robot.daemon.job_control import Conductor
 from robot.daemon.models import Event, StartRequest
 from robot.daemon.states import WORKING, State
-from robot.faults import FAULTS, described
-from robot.machine.interfaces import MotionFault
+from robot.faults import FAULTS, MotionFault, described
 from robot.outcomes import Outcome
 from robot.panel.button import Press
 from robot.panel.gpio import Gpio, PanelFault

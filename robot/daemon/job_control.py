@@ -14,11 +14,11 @@ from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.memory import give_back
 from robot.daemon.models import Event, JobStatus, Preparation, StartRequest, Status
-from robot.daemon.states import WORKING, Refused, State, check_transition
+from robot.daemon.states import WORKING, State, check_transition
 from robot.daemon.systemd import complaint, ending
-from robot.faults import FAULTS, outcome_of
+from robot.faults import FAULTS, MotionFault, Refused, outcome_of
 from robot.link.statistics import complaints
-from robot.machine.interfaces import Mind, MotionFault, Robot, RunStopped, fault_record
+from robot.machine.interfaces import Mind, Robot, RunStopped, fault_record
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError

@@ -10,15 +10,8 @@ from typing import Any
 from robot.daemon.job import Job
 from robot.daemon.perform import note, perform
 from robot.daemon.states import State
-from robot.machine.interfaces import (
-    Look,
-    MotionFault,
-    MotionPlan,
-    NotReadable,
-    Reading,
-    Robot,
-    fault_record,
-)
+from robot.faults import MotionFault
+from robot.machine.interfaces import Look, MotionPlan, NotReadable, Reading, Robot, fault_record
 from robot.outcomes import Outcome
 from solver.errors import CubistError
 

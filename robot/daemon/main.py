@@ -60,7 +60,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     release = version("cubist")
     values = CalibrationStore(options.state_dir)
     values.clear_leftovers()
-    make = partial(make_robot, options=options)
+    make = partial(make_robot, port=options.port, twin=options.twin)
     calibrated = apply(profile, values.load(profile.name))
     robot = await asyncio.to_thread(make, calibrated)
     conductor = Conductor(robot, RunStore(options.state_dir / "runs"), version=release)
@@ -96,7 +96,7 @@ async def _open_panel(
     """Watch the panel, if the robot has one that works: without it, the CLI still does."""
     pins = panel_pins(profile.panel)
     try:
-        gpio = await asyncio.to_thread(make_gpio, options)
+        gpio = await asyncio.to_thread(make_gpio, options.twin)
         panel = FrontPanel(conductor, gpio, pins, profile.panel.inspection_s)
         stack.push_async_callback(panel.close)
         panel.open()

@@ -8,14 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from robot.calibration.measures import measured_colours, measured_timing
-from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
-from robot.calibration.store import Calibration, CalibrationStore, apply
-from robot.calibration.travel import measured_travel
-from robot.daemon.job_control import Conductor
-from robot.daemon.models import (
+from robot.calibration.results import (
     ColoursSeen,
-    Moved,
-    MoveRequest,
     Play,
     SpeedRequest,
     SpeedTried,
@@ -28,7 +22,13 @@ from robot.daemon.models import (
     TurnRequest,
     TurnTried,
 )
-from robot.daemon.states import Refused, State
+from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
+from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.travel import measured_travel
+from robot.daemon.job_control import Conductor
+from robot.daemon.models import Moved, MoveRequest
+from robot.daemon.states import State
+from robot.faults import Refused
 from robot.machine.first_contact import (
     Confirmations,
     require_begin,

@@ -8,37 +8,39 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from robot.calibration.results import (
+    ColoursRequest,
+    ColoursSeen,
+    Play,
+    SpeedRequest,
+    SpeedTried,
+    StepperRequest,
+    StepsRequest,
+    StepsTried,
+    Timings,
+    Travel,
+    TravelRequest,
+    TurnRequest,
+    TurnTried,
+)
 from robot.calibration.store import Calibration
 from robot.daemon.job_control import Conductor
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
     CalibrationRequest,
-    ColoursRequest,
-    ColoursSeen,
     Event,
     HomeRequest,
     Moved,
     MoveRequest,
     Nothing,
     Picture,
-    Play,
     RunList,
     ShutdownRequest,
-    SpeedRequest,
-    SpeedTried,
     Started,
     StartRequest,
     Status,
-    StepperRequest,
-    StepsRequest,
-    StepsTried,
     Stopped,
     StopRequest,
-    Timings,
-    Travel,
-    TravelRequest,
-    TurnRequest,
-    TurnTried,
 )
 from robot.records.runs import RunRecord
 

@@ -27,9 +27,8 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
 from robot.daemon.routes import ROUTES, Call, Parameter, Route
-from robot.daemon.states import Refused
 from robot.daemon.systemd import complaint
-from robot.faults import FAULTS, fault_code
+from robot.faults import FAULTS, Refused, fault_code
 from robot.machine.interfaces import BadOrder
 from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from solver.errors import CubistError
+from robot.faults import Refused
 
 
 class State(StrEnum):
@@ -36,10 +36,6 @@ ALLOWED: dict[State, frozenset[State]] = {
     State.FAULT: frozenset({State.HOMING, State.IDLE, State.MAINTENANCE}),
     State.MAINTENANCE: _RESTING,
 }
-
-
-class Refused(CubistError, RuntimeError):
-    """A request that the daemon's present state does not allow."""
 
 
 def check_transition(old: State, new: State) -> None:

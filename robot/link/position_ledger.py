@@ -8,9 +8,9 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from robot.faults import MotionFault
 from robot.link.actuators import ActuatorSetup, ServoSetup
 from robot.link.protocol import TICKS_PER_US, Positions
-from robot.machine.interfaces import MotionFault
 from robot.motion.schedule import Schedule
 
 PROGRESS_AGE_US = 100_000

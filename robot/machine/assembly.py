@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot.daemon.options import Options
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.interfaces import Policy, Robot
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, LinkHands
@@ -17,7 +16,7 @@ from robot.settings.base import Level
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from solver.errors import CubistError
-from vision.cameras.base import open_camera
+from vision.cameras.registry import open_camera
 from vision.frame import Camera
 
 
@@ -25,9 +24,12 @@ class NoRobot(CubistError, ValueError):
     """The profile describes a robot of which a part cannot be reached from here."""
 
 
-def make_robot(profile: RobotProfile, options: Options) -> Robot:
-    """Everything a job works with; nothing is connected yet but the cameras."""
-    cameras = {settings.name: _camera(settings, options) for settings in profile.cameras}
+def make_robot(profile: RobotProfile, port: str | None = None, twin: str | None = None) -> Robot:
+    """Everything a job works with; nothing is connected yet but the cameras.
+
+    ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
+    """
+    cameras = {settings.name: _camera(settings, twin) for settings in profile.cameras}
     mechanism = build_mechanism(profile)
     policy = Policy(
         scan_retries=profile.policy.scan_retries,
@@ -38,16 +40,16 @@ def make_robot(profile: RobotProfile, options: Options) -> Robot:
     )
     return Robot(
         name=profile.name,
-        hands=LinkHands(profile, options.port, _silence_hold_ms(options)),
+        hands=LinkHands(profile, port, _silence_hold_ms(twin)),
         eyes=Sight(profile, cameras),
         mind=Thought(profile, mechanism),
         policy=policy,
     )
 
 
-def make_gpio(options: Options) -> Gpio:
-    """The pins; raises ``PanelFault``."""
-    return TwinGpio(options.twin) if options.twin else RpiGpio()
+def make_gpio(twin: str | None = None) -> Gpio:
+    """The pins, or those of the simulated robot at a socket; raises ``PanelFault``."""
+    return TwinGpio(twin) if twin else RpiGpio()
 
 
 def panel_pins(settings: PanelSettings) -> PanelPins:
@@ -76,14 +78,14 @@ def _output(pin: int | None, active: Level) -> Output | None:
     return None if pin is None else Output(pin, active == "high")
 
 
-def _silence_hold_ms(options: Options) -> int:
+def _silence_hold_ms(twin: str | None) -> int:
     """A simulated robot breaks nothing in two seconds, and its computer may be busy that long."""
-    return LONGEST_SILENCE_HOLD_MS if options.twin else SILENCE_HOLD_MS
+    return LONGEST_SILENCE_HOLD_MS if twin else SILENCE_HOLD_MS
 
 
-def _camera(settings: CameraSettings, options: Options) -> Camera:
-    if options.twin:
-        return TwinCamera(options.twin, settings.name, settings.name)
+def _camera(settings: CameraSettings, twin: str | None) -> Camera:
+    if twin:
+        return TwinCamera(twin, settings.name, settings.name)
     if settings.kind == "simulated":
         raise NoRobot(
             f"camera {settings.name} is simulated: say `kind: picamera2` or `kind: usb` in the "

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robot.daemon.states import Refused
+from robot.faults import Refused
 from robot.settings import RobotProfile
 from robot.settings.actuators import Actuator, Servo, Stepper
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from robot.faults import FAULTS, advised, described, fault_code
+from robot.faults import FAULTS, fault_code
 from robot.motion.schedule import Schedule
 from robot.records.runs import FaultRecord, LinkRecord
 from robot.settings.profile import RobotProfile
@@ -217,24 +217,6 @@ class BadOrder(CubistError, ValueError):
 
 class RunStopped(Exception):
     """A job, or the motion it was performing, was ended by ``stop``: not an error."""
-
-
-class MotionFault(CubistError, RuntimeError):
-    """The robot or its link failed; ``code`` is one of :data:`robot.faults.FAULTS`.
-
-    What is not said of this one - ``cause``, ``remedy``, and whether it is ``recoverable``, that is
-    whether homing and starting over may help - is as the table has it.
-    """
-
-    def __init__(
-        self, code: str, cause: str = "", remedy: str = "", *, recoverable: bool | None = None
-    ) -> None:
-        row = FAULTS[code]
-        self.code = code
-        self.cause = cause or described(row)
-        self.remedy = remedy or row.remedy
-        self.recoverable = row.recoverable if recoverable is None else recoverable
-        super().__init__(advised(self.cause, self.remedy))
 
 
 def fault_record(error: CubistError) -> FaultRecord:

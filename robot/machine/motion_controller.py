@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, described
+from robot.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault, Stopped, described
 from robot.link import (
     ActuatorSetup,
     Capabilities,
@@ -25,7 +25,7 @@ from robot.link.statistics import Traffic
 from robot.machine.board_configuration import actuator_setups, homing_order
 from robot.machine.firmware_build import matches
 from robot.machine.homing import Home, homing_steps
-from robot.machine.interfaces import BadOrder, MotionFault, RunStopped
+from robot.machine.interfaces import BadOrder, RunStopped
 from robot.motion import servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.records.runs import LinkRecord

@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.machine.interfaces import BadOrder, Look, MotionFault, NotReadable, ViewPoint
+from robot.faults import MotionFault
+from robot.machine.interfaces import BadOrder, Look, NotReadable, ViewPoint
 from robot.planner import Look as PlannedLook
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from robot.faults import FAULTS
+from robot.faults import FAULTS, MotionFault
 from robot.machine.interfaces import (
     BadOrder,
     Hear,
     Look,
-    MotionFault,
     MotionPlan,
     NotReadable,
     Parts,

@@ -14,7 +14,8 @@ import pytest
 
 from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon, RequestRefused
-from robot.machine.interfaces import MotionFault, NotReadable
+from robot.faults import MotionFault
+from robot.machine.interfaces import NotReadable
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0

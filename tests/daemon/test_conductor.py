@@ -13,8 +13,9 @@ import pytest
 from robot.cli.status import tell_status
 from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
-from robot.daemon.states import Refused, State
-from robot.machine.interfaces import MotionFault, NotReadable, Policy
+from robot.daemon.states import State
+from robot.faults import MotionFault, Refused
+from robot.machine.interfaces import NotReadable, Policy
 from robot.records.runs import LinkRecord, RunRecord
 from solver.solution import Progress
 

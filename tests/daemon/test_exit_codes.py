@@ -14,8 +14,8 @@ import pytest
 from robot.cli.demo import exit_code as demo_code
 from robot.cli.main import cubist, run
 from robot.client import ControlClient
-from robot.faults import FAULTS, FaultRow, outcome_of
-from robot.machine.interfaces import MotionFault, NotReadable
+from robot.faults import FAULTS, FaultRow, MotionFault, outcome_of
+from robot.machine.interfaces import NotReadable
 from robot.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile

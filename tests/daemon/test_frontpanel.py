@@ -12,7 +12,8 @@ import pytest
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
-from robot.daemon.states import Refused, State
+from robot.daemon.states import State
+from robot.faults import Refused
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, Pull
 from robot.panel.inspection import Inspection

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault
+from robot.faults import Fault, LinkFault, MotionFault, RobotFault
 from robot.link import Capabilities, Execution, ServoSetup
 from robot.link.position_ledger import Course
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
@@ -14,7 +14,7 @@ from robot.link.session import Statistics
 from robot.link.statistics import Traffic
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.interfaces import BadOrder, MotionFault
+from robot.machine.interfaces import BadOrder
 from robot.machine.motion_controller import LinkHands, find_board, jog_profile, motion_fault
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from robot.daemon.lock import AlreadyRunning, owned
-from robot.daemon.states import ALLOWED, WORKING, Refused, State, check_transition
+from robot.daemon.states import ALLOWED, WORKING, State, check_transition
 from robot.daemon.systemd import Notifier
+from robot.faults import Refused
 
 HOLDER = """
 import sys, time

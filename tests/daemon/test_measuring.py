@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from robot.calibration.measures import measured_colours, measured_timing
+from robot.calibration.results import SpeedRequest
 from robot.calibration.steppers import tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
-from robot.daemon.models import SpeedRequest
-from robot.machine.interfaces import Look, MotionFault, NotReadable
+from robot.faults import MotionFault
+from robot.machine.interfaces import Look, NotReadable
 from robot.machine.scanner import as_values, encoded, stored_colours
 from robot.machine.solve_planner import Thought
 from robot.motion.schedule import Schedule

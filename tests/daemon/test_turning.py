@@ -12,7 +12,8 @@ import pytest
 from robot.daemon.job_control import Conductor
 from robot.daemon.models import StartRequest
 from robot.daemon.states import State
-from robot.machine.interfaces import MotionFault, MotionPlan, Parts, Policy
+from robot.faults import MotionFault
+from robot.machine.interfaces import MotionPlan, Parts, Policy
 from robot.machine.solve_planner import NICENESS, Thought, motion_plan
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites

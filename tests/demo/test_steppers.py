@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from robot.calibration.results import SpeedRequest, SpeedTried, StepsRequest
 from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
-from robot.daemon.models import SpeedRequest, SpeedTried, StepsRequest
 from robot.machine.interfaces import BadOrder, Robot
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.virtual.rehearsal import Rehearsal

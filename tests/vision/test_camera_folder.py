@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from fake_cameras import scene
 
-from vision.cameras.base import CameraFault, CameraTrouble, FolderCamera, open_camera
+from vision.cameras.base import CameraFault, CameraTrouble
+from vision.cameras.folder import FolderCamera
 from vision.cameras.picamera2 import Picamera2Camera
+from vision.cameras.registry import open_camera
 from vision.cameras.usb import UsbCamera
 
 

@@ -241,3 +241,8 @@ def _close(a: Any, b: Any) -> bool:
     if a is None:
         return False
     return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=_SAME, atol=0.02))
+
+
+def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> PiCamera:
+    """The Raspberry Pi's camera of this number."""
+    return Picamera2Camera(int(device), resolution, name)

@@ -179,3 +179,8 @@ class UsbCamera:
 
 def _rgb(image: cv2.typing.MatLike) -> NDArray[np.uint8]:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> UsbCamera:
+    """The camera at an index or a device file."""
+    return UsbCamera(device, resolution, name)

@@ -10,9 +10,9 @@ from urllib.parse import quote
 import click
 
 from robot.cli.calibrate.interactive import interactively
-from robot.cli.calibrate.positions import maintenance
 from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note, printing_beside, refuse_two_outputs
+from robot.cli.positions import maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 
@@ -86,7 +86,7 @@ class LookedAt:
 
     def advice(self) -> dict[str, list[str]]:
         """What to improve, by the site of the face."""
-        from robot.cli.calibrate.view_advice import view_advice
+        from robot.cli.view_advice import view_advice
 
         return {
             view.site: view_advice(self.image, self._corners(view), self._size)
@@ -95,8 +95,8 @@ class LookedAt:
 
     def drawn(self, width: int) -> str:
         """The picture with the frames of all faces, for a terminal."""
-        from robot.cli.calibrate.view_advice import with_quads
         from robot.cli.terminal_picture import half_blocks
+        from robot.cli.view_advice import with_quads
 
         image = self.image
         for view in self._settings.views:
@@ -105,7 +105,7 @@ class LookedAt:
 
     def place(self, site: str, save: bool) -> dict[str, Any]:
         """Find the face at a site; its corners, and whether they were kept."""
-        from robot.cli.calibrate.view_advice import found_quad
+        from robot.cli.view_advice import found_quad
 
         views = {view.site: view for view in self._settings.views}
         if site not in views:

@@ -7,10 +7,10 @@ import click
 from robot.cli.calibrate.camera import camera
 from robot.cli.calibrate.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.calibrate.measures import colours, gripper, timing, travel
-from robot.cli.calibrate.positions import maintenance
 from robot.cli.calibrate.steppers import stepper
 from robot.cli.calibrate.wizard import wizard
 from robot.cli.output import Listing, emit, json_option, note
+from robot.cli.positions import maintenance
 from robot.outcomes import ExitCode
 
 

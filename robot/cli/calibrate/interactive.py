@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robot.cli.calibrate.positions import present, set_position, tell
 from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
+from robot.cli.positions import present, set_position, tell
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from robot.cli.calibrate.interactive import Placing, interactively, position_options, set_or_ask
-from robot.cli.calibrate.positions import TABLES, NoSuchActuator, keep, maintenance
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import emit, json_option, note, shown_colour
+from robot.cli.positions import TABLES, NoSuchActuator, keep, maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
-
-FACES = "URFDLB"
+from solver.cube.facelets import FACES
 
 
 @click.command()
@@ -119,12 +117,6 @@ def tell_colours(seen: dict[str, Any], as_json: bool) -> None:
         click.secho(f" {face} ", bg=shown_colour(rgb), fg="black", nl=False)
     click.echo()
     note("kept" if seen["saved"] else "not saved")
-
-
-def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:
-    """Linear light as a terminal shows it: sRGB, 0..255."""
-    red, green, blue = (round(255 * min(1.0, max(0.0, light)) ** (1 / 2.2)) for light in linear_rgb)
-    return red, green, blue
 
 
 def tell_travel(seen: dict[str, Any], as_json: bool) -> None:

@@ -8,9 +8,9 @@ import click
 
 from robot.calibration.ramp import FIELDS, Ramp, stepper_of
 from robot.cli.calibrate.interactive import Placing, interactively, position_options, set_or_ask
-from robot.cli.calibrate.positions import keep, maintenance
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import Listing, emit, json_option, note
+from robot.cli.positions import keep, maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from robot.settings import RobotProfile

@@ -13,8 +13,8 @@ from robot.calibration.ramp import stepper_of, steppers_of
 from robot.cli.calibrate.camera import LookedAt
 from robot.cli.calibrate.interactive import require_terminal, show_screens
 from robot.cli.calibrate.measures import measure_colours, measure_timing, tell_colours, tell_timing
-from robot.cli.calibrate.positions import TABLES, keep, maintenance, present, tell, walk_to
 from robot.cli.output import emit, json_option, note
+from robot.cli.positions import TABLES, keep, maintenance, present, tell, walk_to
 from robot.client import ControlClient, NoDaemon
 from robot.machine.first_contact import direction_key, largest_step
 from robot.outcomes import ExitCode

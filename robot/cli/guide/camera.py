@@ -12,10 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from robot.cli.calibrate.view_advice import found_quad, view_advice, with_quads
 from robot.cli.guide.picture import Picture
 from robot.cli.guide.screens import StepScreen
 from robot.cli.terminal_picture import Image
+from robot.cli.view_advice import found_quad, view_advice, with_quads
 from robot.settings.profile import CameraSettings, View
 from solver.errors import CubistError
 from vision.locate.view_check import OddView

@@ -11,8 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from robot.cli.calibrate.measures import FACES, shown_colour
 from robot.cli.guide.screens import StepScreen
+from robot.cli.output import shown_colour
+from solver.cube.facelets import FACES
 
 
 class HomeScreen(StepScreen):

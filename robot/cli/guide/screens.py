@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,11 +12,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Header, Static
 
-from robot.cli.guide.session import CalibrationSession
+from robot.cli.guide.session import CalibrationSession, HasSession
 from solver.errors import CubistError
-
-if TYPE_CHECKING:
-    from robot.cli.guide.app import CalibrationApp
 
 T = TypeVar("T")
 
@@ -41,7 +38,7 @@ class StepScreen(Screen[bool]):
     @property
     def session(self) -> CalibrationSession:
         """The robot."""
-        return cast("CalibrationApp", self.app).session
+        return cast(HasSession, self.app).session
 
     def compose(self) -> ComposeResult:
         """Instructions, the step's own widgets, the line for messages."""

@@ -6,11 +6,11 @@ import base64
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from robot.calibration.store import Calibration, apply
-from robot.cli.calibrate.positions import TABLES, maintenance, move_to
+from robot.cli.positions import TABLES, maintenance, move_to
 from robot.cli.terminal_picture import Image, decode
 from robot.client import ControlClient
 from robot.settings import RobotProfile
@@ -34,6 +34,14 @@ class Position:
     low: int | None = None
     high: int | None = None
     confirmed: bool = True
+
+
+class HasSession(Protocol):
+    """The app, as its screens know it."""
+
+    @property
+    def session(self) -> CalibrationSession:
+        """The robot that is calibrated."""
 
 
 class CalibrationSession:
