@@ -13,6 +13,7 @@
 
 /* One unit of translation for all the interrupt does: what is inlined saves no registers on a
  * call. */
+#include "events.c"
 #include "servo.c"
 #include "stepper.c"
 #include "timer.c"
@@ -62,7 +63,7 @@ void __vector_any_event(void)
     bool alone;
     for (;;) {
         board_event_served = event;
-        uint16_t next = event + timer_event();
+        uint16_t next = event + events_serve();
         alone = one_motor_alone();
         if (TCNT1 + (alone ? SHORT_WAY_OUT : WAY_OUT) < next) {
             OCR1A = next - 1;

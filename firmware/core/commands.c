@@ -4,6 +4,7 @@
 
 #include "actuators.h"
 #include "board.h"
+#include "faults.h"
 #include "frame.h"
 #include "homing.h"
 #include "player.h"
@@ -239,7 +240,7 @@ bool commands_handle(uint8_t type, const uint8_t *payload, uint8_t length)
         fault = allowed ? carry_out(type, payload, length) : (uint8_t)FAULT_BAD_STATE;
     }
     if (fault) {
-        fault_raise(fault, fault == FAULT_BAD_CONFIG ? actuator_count : type);
+        player_fail(fault, fault == FAULT_BAD_CONFIG ? actuator_count : type);
     }
     return true;
 }

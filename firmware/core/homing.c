@@ -7,7 +7,7 @@
 #include "homing.h"
 
 #include "actuators.h"
-#include "safety.h"
+#include "player.h"
 #include "timer.h"
 
 /* Time for a driver to hold its motor, and for contacts to settle, before each motion. */
@@ -24,7 +24,7 @@ static bool positive(const struct actuator *actuator)
 static void fail(uint8_t index, uint8_t fault)
 {
     actuator_halt(&actuators[index], timer_now());
-    fault_raise(fault, index);
+    player_fail(fault, index);
 }
 
 /* One motion of at most `steps`; `seek` towards the end stop until it answers, else away from it

@@ -8,8 +8,8 @@
 #include "player.h"
 
 #include "actuators.h"
+#include "faults.h"
 #include "queue.h"
-#include "safety.h"
 #include "timer.h"
 
 #define TICKS_PER_MS (1000ul * PROTOCOL_TICKS_PER_US)
@@ -55,6 +55,12 @@ void player_drop(void)
     player.dropping = player.running;
 }
 
+void player_fail(uint8_t fault, uint8_t detail)
+{
+    fault_latch(fault, detail);
+    player_drop();
+}
+
 void player_end(void)
 {
     player.running = false;
@@ -74,7 +80,7 @@ static void miss(uint8_t index, uint32_t now)
             actuator_halt(&actuators[i], now);
         }
     }
-    fault_raise(FAULT_NOT_IN_PLACE, index);
+    player_fail(FAULT_NOT_IN_PLACE, index);
 }
 
 /* About every millisecond; sensors are no quicker. */
@@ -128,7 +134,7 @@ static uint32_t start_of(const struct turn *turn)
 
 static bool refuse(uint8_t fault, uint8_t actuator)
 {
-    fault_raise(fault, actuator);
+    player_fail(fault, actuator);
     return false;
 }
 

@@ -32,6 +32,9 @@ void player_hold(void);
 /* Holds, and then forgets the rest of the plan. */
 void player_drop(void);
 
+/* Latches a fault, lets turns in progress finish and drops the rest of the plan. */
+void player_fail(uint8_t fault, uint8_t detail);
+
 /* Ends the plan now; the motion itself is ended by the caller. */
 void player_end(void);
 

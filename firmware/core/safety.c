@@ -2,44 +2,18 @@
 
 #include "actuators.h"
 #include "board.h"
+#include "faults.h"
 #include "homing.h"
 #include "player.h"
 #include "protocol.h"
 #include "timer.h"
 
-static uint8_t fault;
-static uint8_t detail;
 static volatile uint8_t stopped; /* cause of a safety_stop() not yet dealt with */
 static bool watching;
 static uint32_t heard_ms;
 static uint16_t hold_after_ms = PROTOCOL_SILENCE_HOLD_MS;
 static uint16_t safe_after_ms = PROTOCOL_SILENCE_SAFE_MS;
 static uint8_t times_held;
-
-void fault_raise(uint8_t code, uint8_t about)
-{
-    if (!fault) {
-        fault = code;
-        detail = about;
-    }
-    player_drop();
-}
-
-uint8_t fault_code(void)
-{
-    return fault;
-}
-
-uint8_t fault_detail(void)
-{
-    return detail;
-}
-
-void fault_clear(void)
-{
-    fault = FAULT_NONE;
-    detail = 0;
-}
 
 void safety_stop(uint8_t cause)
 {
@@ -104,7 +78,7 @@ static void watch_host(void)
     if (silent_ms > safe_after_ms) {
         watching = false;
         if (actuator_count) {
-            fault_raise(FAULT_HOST_LOST, 0);
+            player_fail(FAULT_HOST_LOST, 0);
             make_safe();
         }
     }
@@ -114,7 +88,7 @@ void safety_poll(void)
 {
     if (stopped) {
         fault_clear();
-        fault_raise(stopped, 0);
+        player_fail(stopped, 0);
         stopped = FAULT_NONE;
         make_safe();
         for (uint8_t i = 0; i < actuator_count; i++) {

@@ -1,16 +1,9 @@
-/* Faults, the silence of the host, the emergency stop. */
+/* The silence of the host, the emergency stop. */
 #ifndef CUBIST_SAFETY_H
 #define CUBIST_SAFETY_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Latches a fault (the first one stays), lets turns in progress finish and drops the rest of the
- * plan. */
-void fault_raise(uint8_t fault, uint8_t detail);
-uint8_t fault_code(void);
-uint8_t fault_detail(void);
-void fault_clear(void);
 
 /* Ends all step pulses now; the fault and the rest follow in the main loop. Safe in any
  * interrupt: the receive interrupt calls it for an emergency stop, the timer interrupt when it

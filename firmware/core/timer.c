@@ -1,14 +1,6 @@
-/*
- * Everything that must happen at a tick - steps, servo edges - is counted down in `wait` fields. An
- * event subtracts the time that has passed since the last one, serves what reached zero and returns
- * the smallest wait left. The board restarts its counter at every event (CTC), so times add up
- * exactly however late the interrupt was served.
- */
 #include "timer.h"
 
 #include "board.h"
-#include "servo.h"
-#include "stepper.h"
 
 /* A request closer than this to the present might be missed by the counter. */
 #define REQUEST_MARGIN 30
@@ -16,13 +8,15 @@
 static volatile uint16_t event_low; /* time of the last event */
 static uint16_t planned = TIMER_IDLE;
 
-uint16_t timer_event(void)
+uint16_t timer_begin_event(void)
 {
     event_low += planned;
-    uint16_t next = servo_event(planned, TIMER_IDLE);
-    next = stepper_event(planned, next);
-    planned = next;
-    return next;
+    return planned;
+}
+
+void timer_plan(uint16_t wait)
+{
+    planned = wait;
 }
 
 uint16_t timer_last_event(void)

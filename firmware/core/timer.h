@@ -9,9 +9,11 @@
 /* Longest time between two events, in ticks: keeps the clock alive and the main loop informed. */
 #define TIMER_IDLE 2000
 
-/* Called by the board at the moment planned; returns the ticks until it wants to be called
- * again. */
-uint16_t timer_event(void);
+/* For events.c: the moment planned has come; returns the ticks since the last event. */
+uint16_t timer_begin_event(void);
+
+/* For events.c: the next event is to be `wait` ticks after this one. */
+void timer_plan(uint16_t wait);
 
 /* Ticks since boot, for the main loop; wraps after 35 minutes, so compare with time_reached(). */
 uint32_t timer_now(void);

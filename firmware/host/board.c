@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "clock.h"
+#include "events.h"
 #include "pins.h"
 #include "simulation.h"
 #include "timer.h"
@@ -16,6 +17,8 @@
 static uint64_t last_event;
 static uint64_t next_event = TIMER_IDLE;
 static uint64_t recorded;
+static uint32_t id; /* of this start */
+static uint8_t reset_cause;
 static bool levels[PINS];
 static uint64_t falls_at[PINS]; /* step pulses under way */
 static uint64_t next_fall = NO_PULSE;
@@ -54,8 +57,10 @@ static void end_pulses(uint64_t until)
     }
 }
 
-void simulation_start(void)
+void simulation_start(uint32_t boot_id, uint8_t cause)
 {
+    id = boot_id;
+    reset_cause = cause;
     for (unsigned pin = 0; pin < PINS; pin++) {
         falls_at[pin] = NO_PULSE;
     }
@@ -83,7 +88,7 @@ void simulation_event(void)
         recorded = last_event;
         pins_record(last_event, PIN_NONE, false, PIN_TIME);
     }
-    next_event = last_event + timer_event();
+    next_event = last_event + events_serve();
 }
 
 bool board_has_pin(uint8_t number)
@@ -147,10 +152,6 @@ uint32_t board_link_ms(void)
 
 uint32_t board_boot_id(void)
 {
-    static uint32_t id;
-    if (id == 0) {
-        id = simulation_boot_id();
-    }
     while (id == 0) {
         if (getrandom(&id, sizeof id, 0) != sizeof id) {
             id = 0;
@@ -161,7 +162,7 @@ uint32_t board_boot_id(void)
 
 uint8_t board_reset_cause(void)
 {
-    return simulation_reset_cause();
+    return reset_cause;
 }
 
 void board_uart_kick(void)

@@ -46,7 +46,8 @@ bool machine_option(int letter, const char *value)
 
 bool machine_start(void)
 {
-    simulation_start();
+    uint32_t boot_id = process_options.granted ? resets + 1 : 0;
+    simulation_start(boot_id, hung ? RESET_CAUSE_WATCHDOG : RESET_CAUSE_POWER_ON);
     return true;
 }
 
@@ -68,11 +69,6 @@ uint64_t machine_since_reset(void)
 uint64_t machine_next(void)
 {
     return simulation_next_event();
-}
-
-uint32_t simulation_boot_id(void)
-{
-    return process_options.granted ? resets + 1 : 0;
 }
 
 static void take_what_is_sent(void)
@@ -151,11 +147,6 @@ void machine_watchdog(void)
     if (hangs && reached - hangs_since >= WATCHDOG_TICKS) {
         machine_reset();
     }
-}
-
-uint8_t simulation_reset_cause(void)
-{
-    return hung ? RESET_CAUSE_WATCHDOG : RESET_CAUSE_POWER_ON;
 }
 
 unsigned machine_room(void)

@@ -5,6 +5,7 @@
 
 #include "board.h"
 #include "commands.h"
+#include "events.h"
 #include "firmware.h"
 #include "link.h"
 #include "timer.h"
@@ -174,7 +175,7 @@ void bench_run_ms(uint32_t ms)
     uint64_t until = now + (uint64_t)ms * TICKS_A_MS;
     while (next_event <= until) {
         now = next_event;
-        next_event = now + timer_event();
+        next_event = now + events_serve();
         CHECK(next_event > now);
         poll_firmware();
     }
