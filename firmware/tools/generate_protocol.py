@@ -14,7 +14,7 @@ FIRMWARE = Path(__file__).resolve().parent.parent
 HEADER = FIRMWARE / "core" / "protocol.h"
 MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
 FAULT_TABLE = FIRMWARE.parent / "robot" / "fault_table.py"
-BOARD_TABLE = FIRMWARE.parent / "robot" / "board_table.py"
+BOARD_TABLE = FIRMWARE.parent / "robot" / "settings" / "board_table.py"
 NOTE = "Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit."
 C_TYPES = {
     "u8": "uint8_t",

@@ -85,10 +85,14 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache directory for the session's tables; tests of the cache use their own."""
+@pytest.fixture(scope="session")
+def tables_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_tables(tables_directory: Path) -> Iterator[Path]:
+    """One cache directory for the tables of this folder's tests; other folders keep the usual."""
     with pytest.MonkeyPatch.context() as patch:
-        directory = tmp_path_factory.mktemp("tables")
-        patch.setenv("CUBIST_CACHE_DIR", str(directory))
-        yield directory
+        patch.setenv("CUBIST_CACHE_DIR", str(tables_directory))
+        yield tables_directory

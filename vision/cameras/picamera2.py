@@ -243,6 +243,6 @@ def _close(a: Any, b: Any) -> bool:
     return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=_SAME, atol=0.02))
 
 
-def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> PiCamera:
+def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> Picamera2Camera:
     """The Raspberry Pi's camera of this number."""
     return Picamera2Camera(int(device), resolution, name)
