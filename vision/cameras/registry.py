@@ -30,7 +30,7 @@ def open_camera(kind: str, device: int | str, resolution: tuple[int, int], name:
     """A camera of a registered kind; raises ``CameraFault`` and ValueError for an unknown kind."""
     opener = _KINDS.get(kind)
     if opener is None:
-        raise ValueError(f"camera {name}: there is no kind of camera {kind!r}")
+        raise ValueError(f"camera {name}: no such kind of camera: {kind}")
     if isinstance(opener, str):
         opener = import_module(opener).open_camera
     return opener(device, resolution, name)
