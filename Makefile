@@ -13,6 +13,9 @@ demo: build ## the whole robot in simulation, from the start button to a solved 
 
 test: ready ## every test but the long campaigns
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+
+coverage: ready ## the lines that the tests leave out
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
 
 test-long: ready ## the long campaigns too
@@ -48,4 +51,4 @@ ready:
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: install uninstall deb help build demo test test-long lint bench mutants firmware ready clean
+.PHONY: install uninstall deb help build demo test coverage test-long lint bench mutants firmware ready clean

@@ -25,7 +25,6 @@ NEEDED_BYTES = 3 * 1024**3
 """Two versions of the program in memory, and what runs."""
 
 NEWCOMERS = CHECKOUT / "build" / "newcomers"
-RUNNING = pytest.StashKey[tuple[subprocess.Popen[bytes], Path]]()
 
 RunScenario = Callable[..., Mapping[str, str]]
 
@@ -85,30 +84,31 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cases = [item.callspec.params["case"] for item in session.items if _waits(item)]  # type: ignore[attr-defined]
     if not cases or session.config.option.collectonly or why_no_root():
         return
-    NEWCOMERS.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=NEWCOMERS))
+    if getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] != "gw0":
+        return  # one of the processes that share the tests is enough
+    folder = newcomers_folder(session.config)
+    shutil.rmtree(folder, ignore_errors=True)  # of a process of the same number, long ago
+    folder.mkdir(parents=True)
     # Last in the queue for the processor: other tests are about time.
-    command = ["nice", "-n", "19", "setpriv", "--pdeathsig", "TERM", sys.executable]
+    command = ["nice", "-n", "19", sys.executable, str(HERE / "newcomer.py"), str(folder)]
     with (folder / "output").open("wb") as output:
-        process = subprocess.Popen(
-            [*command, str(HERE / "newcomer.py"), str(folder), *cases],
+        subprocess.Popen(
+            [*command, str(process_of_all(session.config)), *cases],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
         )
-    session.config.stash[RUNNING] = process, folder
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Nothing of it outlives the tests."""
-    process, folder = config.stash.get(RUNNING, (None, None))
-    if process is None or folder is None:
-        return
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-    shutil.rmtree(folder)
+def process_of_all(config: pytest.Config) -> int:
+    """The process that begins and ends the tests; others may share them with it."""
+    return os.getppid() if hasattr(config, "workerinput") else os.getpid()
+
+
+def newcomers_folder(config: pytest.Config) -> Path:
+    """What is found out for this run of the tests."""
+    return NEWCOMERS / str(process_of_all(config))
 
 
 def why_no_root() -> str | None:
@@ -126,12 +126,12 @@ def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
     reason = why_no_root()
     if reason:
         pytest.skip(reason)
-    process, folder = pytestconfig.stash[RUNNING]
+    folder = newcomers_folder(pytestconfig)
 
     def facts(case: str) -> Mapping[str, str]:
         share = folder / case
         while not (share / "ended").exists():
-            if process.poll() is not None and not (share / "ended").exists():
+            if (folder / "over").exists() and not (share / "ended").exists():
                 pytest.fail((folder / "output").read_text(errors="replace"))
             time.sleep(0.5)
         if (share / "refused").exists():

@@ -1,20 +1,25 @@
-"""``newcomer.py FOLDER CASE...``: README's commands in clean Debian roots, as an ordinary user.
+"""``newcomer.py FOLDER PID CASE...``: README's commands in clean Debian roots, as a plain user.
 
 A case is ``RELEASE-FIRST``, with ``demo`` or ``test`` first. What came of it is in FOLDER/CASE:
-``facts`` (``NAME=VALUE`` lines), ``log``, or ``refused`` where no root can be made.
+``facts`` (``NAME=VALUE`` lines), ``log``, or ``refused`` where no root can be made, and ``ended``.
+FOLDER/over says that nothing more will come. Everything ends, and FOLDER goes, when process PID
+has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +129,25 @@ def _made(folder: Path) -> Path:
     return folder
 
 
+def end_with(process: int) -> None:
+    """Be terminated, with everything started from here, when a process has ended."""
+    ended = os.pidfd_open(process)
+
+    def wait() -> None:
+        select.select([ended], [], [])
+        os.killpg(0, signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the root is removed then, too
-    main(Path(sys.argv[1]), sys.argv[2:])
+    place, tests = Path(sys.argv[1]), int(sys.argv[2])
+    end_with(tests)
+    try:
+        main(place, sys.argv[3:])
+    finally:
+        (place / "over").touch()
+    with contextlib.suppress(SystemExit):
+        signal.pause()
+    shutil.rmtree(place)
