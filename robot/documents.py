@@ -7,13 +7,13 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
-class Document(BaseModel):
+class ApiDocument(BaseModel):
     """Base: unknown keys in a request are refused, not ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Request(Document):
+class ApiRequest(ApiDocument):
     """Base of what is asked: types as the description has them, nothing read into them."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -23,6 +23,8 @@ C_TYPES = {
     "i16": "int16_t",
     "i32": "int32_t",
 }
+PYTHON_NAMES = {"Kind": "ActuatorKind", "State": "BoardState"}
+"""Enumerations whose short name means something else in Python; in C their members carry it."""
 STRUCT_CODES = {"u8": "B", "u16": "H", "u32": "I", "i16": "h", "i32": "i"}
 
 
@@ -252,7 +254,8 @@ def module(protocol: dict[str, Any]) -> str:
     out.append(BASE)
     for name, members in protocol["enums"].items():
         base = "IntFlag" if name == "ActuatorFlag" else "IntEnum"
-        out += python_enum(name, members, base, f"{name} on the wire.")
+        python_name = PYTHON_NAMES.get(name, name)
+        out += python_enum(python_name, members, base, f"{python_name} on the wire.")
     for name, members in protocol["structs"].items():
         layout = "<" + "".join(STRUCT_CODES[kind] for kind, _ in members.values())
         out += [f'{screaming(name)} = Struct("{layout}")']

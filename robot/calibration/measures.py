@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot.calibration.results import ColoursSeen, TimedOperation, Timings
-from robot.machine.interfaces import Hands, Look, NotReadable, Robot
+from robot.machine.interfaces import FaceImage, Machine, MotionController, NotReadable
 from robot.machine.scanner import as_values
 from robot.mechanism.graph import Deed
 from robot.motion.schedule import Schedule
@@ -24,16 +24,16 @@ TOLERANCE = 0.01
 """Share by which an actuator may be slower than planned; a ceramic resonator is off by half."""
 
 
-def measured_colours(robot: Robot, facelets: str | None) -> ColoursSeen:
+def measured_colours(machine: Machine, facelets: str | None) -> ColoursSeen:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
     None: whatever cube is read, if that is beyond doubt. Raises ``MotionFault``, ``NotReadable``
     and ``CalibrationFailed``.
     """
-    robot.hands.home()
-    looks = list(_all_looks(robot))
+    machine.motion.home()
+    looks = list(_all_looks(machine))
     if facelets is None:
-        facelets = _certain_facelets(robot, looks)
+        facelets = _certain_facelets(machine, looks)
     faces: dict[str, list[FaceColours]] = defaultdict(list)
     for look in looks:
         faces[look.face].append(look.colours)
@@ -41,17 +41,17 @@ def measured_colours(robot: Robot, facelets: str | None) -> ColoursSeen:
     return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
 
 
-def _all_looks(robot: Robot) -> Iterator[Look]:
-    for number, view in enumerate(robot.mind.tour(None, None).views):
+def _all_looks(machine: Machine) -> Iterator[FaceImage]:
+    for number, view in enumerate(machine.planner.tour(None, None).views):
         if view.schedule is not None:
-            robot.hands.perform(view.schedule, lambda _: None)
+            machine.motion.perform(view.schedule, lambda _: None)
         if number == 0:
-            robot.eyes.settle()
-        yield robot.eyes.look(view)
+            machine.scanner.settle()
+        yield machine.scanner.look(view)
 
 
-def _certain_facelets(robot: Robot, looks: list[Look]) -> str:
-    reading = robot.mind.read(looks)
+def _certain_facelets(machine: Machine, looks: list[FaceImage]) -> str:
+    reading = machine.planner.read(looks)
     if not reading.confident:
         raise NotReadable(
             "the cube cannot be read beyond doubt with the colours as they are: put a solved cube "
@@ -71,14 +71,14 @@ class _Timed:
     measured_us: int
 
 
-def measured_timing(hands: Hands, profile: RobotProfile) -> Timings:
+def measured_timing(motion: MotionController, profile: RobotProfile) -> Timings:
     """Home, then turn each layer there and back, one operation at a time, by the firmware's clock.
 
     Raises ``MotionFault``.
     """
-    hands.home()
+    motion.home()
     timed = [
-        _perform(hands, plan) for plan in rehearsal(build_mechanism(profile)) if plan.transitions
+        _perform(motion, plan) for plan in rehearsal(build_mechanism(profile)) if plan.transitions
     ]
     by_name: dict[str, list[_Timed]] = defaultdict(list)
     for one in timed:
@@ -105,9 +105,9 @@ def _transitions(mechanism: Mechanism, state: State, composite: int) -> tuple[An
         return ()
 
 
-def _perform(hands: Hands, plan: Plan) -> _Timed:
+def _perform(motion: MotionController, plan: Plan) -> _Timed:
     schedule = plan.schedule()
-    measured_us = hands.perform(schedule, lambda _: None)
+    measured_us = motion.perform(schedule, lambda _: None)
     name = " + ".join(_words(deed) for step in plan.transitions for deed in step.deeds)
     return _Timed(name, _only_actuator(schedule), schedule.duration_us, measured_us)
 

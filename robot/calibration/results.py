@@ -6,23 +6,23 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from robot.documents import Document, Request, WholeNumber
+from robot.documents import ApiDocument, ApiRequest, WholeNumber
 
 
-class ColoursRequest(Request):
+class ColoursRequest(ApiRequest):
     """The cube in the robot as facelets; read by the colours as they are when not given."""
 
     facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
 
 
-class ColoursSeen(Document):
+class ColoursSeen(ApiDocument):
     """Colours of the cube in the robot, as calibrated values."""
 
     facelets: str
     values: dict[str, Any]
 
 
-class TimedOperation(Document):
+class TimedOperation(ApiDocument):
     """What an operation takes on average: as planned, and by the firmware's clock."""
 
     operation: str
@@ -31,21 +31,21 @@ class TimedOperation(Document):
     measured_us: int
 
 
-class Timings(Document):
+class Timings(ApiDocument):
     """Every operation, and calibrated values for actuators that take longer than planned."""
 
     operations: list[TimedOperation]
     values: dict[str, Any]
 
 
-class TravelRequest(Request):
+class TravelRequest(ApiRequest):
     """Which servo to watch, from one named position to another."""
 
     actuator: str = Field(min_length=1, max_length=64)
     between: Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
-class Travel(Document):
+class Travel(ApiDocument):
     """How long a servo took, known to ``within_us``; nothing where the camera cannot see it.
 
     ``values`` are calibrated values with the measured time, and what it is known to on top.
@@ -59,7 +59,7 @@ class Travel(Document):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
-class StepperRequest(Request):
+class StepperRequest(ApiRequest):
     """Which stepper."""
 
     actuator: str = Field(min_length=1, max_length=64)
@@ -71,7 +71,7 @@ class TurnRequest(StepperRequest):
     inverted: bool = False
 
 
-class TurnTried(Document):
+class TurnTried(ApiDocument):
     """It went so many steps (negative: backwards, for want of room), and back."""
 
     actuator: str
@@ -88,7 +88,7 @@ class StepsRequest(StepperRequest):
     turns: WholeNumber = Field(default=1, ge=1, le=20)
 
 
-class StepsTried(Document):
+class StepsTried(ApiDocument):
     """It went so many steps, and back; ``found_steps`` of a turn by the camera, if that can tell.
 
     ``values`` are calibrated values where they are not those of the profile.
@@ -109,7 +109,7 @@ class SpeedRequest(StepperRequest):
     held: bool = False
 
 
-class SpeedTried(Document):
+class SpeedTried(ApiDocument):
     """Whether steps were lost, and what tells it; None where only a person can.
 
     ``reached_steps_per_s`` is what the way was long enough for. Not ``square``: nothing but a
@@ -126,7 +126,7 @@ class SpeedTried(Document):
     square: bool
 
 
-class Play(Document):
+class Play(ApiDocument):
     """Steps back before the load follows, found ``within_steps``; None where nothing tells it."""
 
     actuator: str

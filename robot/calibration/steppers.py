@@ -26,7 +26,7 @@ from robot.faults import MotionFault
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import PARTS_OF_TRAVEL
-from robot.machine.interfaces import BadOrder, Robot
+from robot.machine.interfaces import InvalidRequest, Machine
 from robot.mechanism.durations import stepper_limits
 from robot.motion import MotionError, StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
@@ -60,7 +60,7 @@ GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
 class _Motor:
     """One stepper of a robot that is being tried."""
 
-    robot: Robot
+    machine: Machine
     settings: Stepper
     setup: StepperSetup
 
@@ -89,7 +89,7 @@ class _Motor:
     def still(self) -> Stillness | None:
         """The camera's view of it at the start; None where it does not see it move."""
         self.go(self.start)
-        still = Stillness(self.robot.eyes)
+        still = Stillness(self.machine.scanner)
         self.go(self.start + self.way(self.turn_steps // 16))
         sees = still.disturbed()
         self.go(self.start)
@@ -111,26 +111,26 @@ class _Motor:
 
     def go_straight(self, target: int) -> None:
         """Gently to a position, from wherever it is."""
-        self.robot.hands.jog(self.name, target)
+        self.machine.motion.jog(self.name, target)
 
     def rush(self, way: int, limits: StepperLimits) -> None:
         """From the start by so many steps, as fast as ``limits`` say."""
         move = stepper_move(self.name, self.start, way, limits)
         schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-        self.robot.hands.perform(schedule, lambda _: None)
+        self.machine.motion.perform(schedule, lambda _: None)
 
     def moved_from(self) -> bool | None:
         """Whether it is not at the start where it should be; None where nothing can tell."""
-        hands, homing = self.robot.hands, self.setup.homing
+        motion, homing = self.machine.motion, self.setup.homing
         if homing is None and self.setup.check is not None:
-            return not hands.sensed(self.name)
+            return not motion.is_sensor_active(self.name)
         if homing is None:
             return None if self.still is None else self.still.disturbed()
         margin = self.search_steps + self.settings.backlash_steps
         self.go(homing.edge_position - homing.direction * margin)
-        outside = hands.sensed(self.name)
+        outside = motion.is_sensor_active(self.name)
         self.go(homing.edge_position + homing.direction * margin)
-        inside = hands.sensed(self.name)
+        inside = motion.is_sensor_active(self.name)
         self.go(self.start)
         return outside or not inside
 
@@ -143,9 +143,9 @@ class _Motor:
 
     def put_back(self) -> bool:
         """Turn it, having lost steps, to the start again; whether that can be told."""
-        hands = self.robot.hands
+        motion = self.machine.motion
         if self.setup.homing is not None:
-            hands.home((self.name,))
+            motion.home((self.name,))
             return True
         if self.still is None or not self.settings.steps_per_turn:
             return False
@@ -155,8 +155,8 @@ class _Motor:
             step, around = max(1, step // FINER), step
             nearest = self._nearest(range(nearest - around, nearest + around, step))
         self.go(self.start + nearest)
-        hands.forget_places()
-        hands.home()
+        motion.assume_start_positions()
+        motion.home()
         return not self.still.disturbed()
 
     def _nearest(self, places: range) -> int:
@@ -169,7 +169,7 @@ class _Motor:
         return min(places, key=strangeness)
 
 
-def tried_turn(robot: Robot, profile: RobotProfile, name: str, inverted: bool) -> TurnTried:
+def tried_turn(machine: Machine, profile: RobotProfile, name: str, inverted: bool) -> TurnTried:
     """A quarter turn forwards and back with the direction input inverted or not; a part of its way
     for one that only goes to and fro.
 
@@ -179,7 +179,7 @@ def tried_turn(robot: Robot, profile: RobotProfile, name: str, inverted: bool) -
     blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
     settings = _stepper(profile, name)
     part = 4 if settings.steps_per_turn else PARTS_OF_TRAVEL
-    with _trying(robot, profile, name, blind, alone=True) as motor:
+    with _trying(machine, profile, name, blind, alone=True) as motor:
         way = motor.way(motor.turn_steps // part)
         motor.go(motor.start + way)
         motor.go(motor.start)
@@ -187,18 +187,18 @@ def tried_turn(robot: Robot, profile: RobotProfile, name: str, inverted: bool) -
     return TurnTried(actuator=name, steps=way, inverted=inverted, values=values)
 
 
-def tried_steps(robot: Robot, profile: RobotProfile, request: StepsRequest) -> StepsTried:
+def tried_steps(machine: Machine, profile: RobotProfile, request: StepsRequest) -> StepsTried:
     """So many whole turns and back; whether the camera says that they were whole.
 
     If not it looks for a turn among those that a wrong microstep switch makes. Raises
-    ``MotionFault``, and ``BadOrder`` for a motor that does not turn round.
+    ``MotionFault``, and ``InvalidRequest`` for a motor that does not turn round.
     """
     name = request.actuator
     kept = _stepper(profile, name).steps_per_turn
     if kept is None:
-        raise BadOrder(f"actuator: {name} only goes to and fro: set its positions instead")
+        raise InvalidRequest(f"actuator: {name} only goes to and fro: set its positions instead")
     otherwise = {"steps_per_turn": request.turn_steps or kept, "turn_check": None}
-    with _trying(robot, profile, name, otherwise) as motor:
+    with _trying(machine, profile, name, otherwise) as motor:
         turn = motor.turn_steps
         way = motor.way(request.turns * turn)
         motor.go(motor.start + way)
@@ -228,14 +228,15 @@ def _looks_whole(motor: _Motor, steps: int) -> bool:
     return not disturbed
 
 
-def tried_speed(robot: Robot, profile: RobotProfile, request: SpeedRequest) -> SpeedTried:
+def tried_speed(machine: Machine, profile: RobotProfile, request: SpeedRequest) -> SpeedTried:
     """As fast as asked for, far enough to be that fast, and gently back; whether steps were lost.
 
-    Raises ``MotionFault`` for what is no lost step, and ``BadOrder`` for what no motion can be.
+    Raises ``MotionFault`` for what is no lost step, and ``InvalidRequest`` for what no motion can
+    be.
     """
     name = request.actuator
     limits = _limits(_stepper(profile, name), request)
-    with _trying(robot, profile, name, {}, limits.max_speed) as motor:
+    with _trying(machine, profile, name, {}, limits.max_speed) as motor:
         if request.held:
             _hold_cube(motor, profile)
         way = motor.way(_steps_to_reach(limits, motor.turn_steps))
@@ -247,7 +248,7 @@ def tried_speed(robot: Robot, profile: RobotProfile, request: SpeedRequest) -> S
         except MotionFault as fault:
             if fault.code != "not-in-place":
                 raise
-            robot.hands.home()
+            machine.motion.home()
             lost = True
         square = not lost or motor.put_back()
     return SpeedTried(
@@ -262,12 +263,12 @@ def tried_speed(robot: Robot, profile: RobotProfile, request: SpeedRequest) -> S
     )
 
 
-def measured_play(robot: Robot, profile: RobotProfile, name: str) -> Play:
+def measured_play(machine: Machine, profile: RobotProfile, name: str) -> Play:
     """How many steps it goes back before what it drives follows, by its sensor or the camera.
 
     Raises ``MotionFault``.
     """
-    with _trying(robot, profile, name, {}) as motor:
+    with _trying(machine, profile, name, {}) as motor:
         by_sensor = motor.setup.homing is not None
         found = _play_at_the_edge(motor) if by_sensor else _play_in_the_picture(motor)
         within = motor.search_steps
@@ -280,16 +281,20 @@ def measured_play(robot: Robot, profile: RobotProfile, name: str) -> Play:
 
 def _play_at_the_edge(motor: _Motor) -> int | None:
     """The sensor's edge from one side and from the other; a switch's own hysteresis adds to it."""
-    homing, hands = motor.setup.homing, motor.robot.hands
+    homing, motion = motor.setup.homing, motor.machine.motion
     assert homing is not None
     step, reach = motor.search_steps, motor.turn_steps // 8
     start = homing.edge_position - homing.direction * reach
     inwards, outwards = homing.direction * step, -homing.direction * step
-    there = _steps_until(motor, start, inwards, lambda: hands.sensed(motor.name), 2 * reach)
+    there = _steps_until(
+        motor, start, inwards, lambda: motion.is_sensor_active(motor.name), 2 * reach
+    )
     if there is None:
         return None
     edge = start + homing.direction * there
-    back = _steps_until(motor, edge, outwards, lambda: not hands.sensed(motor.name), 2 * reach)
+    back = _steps_until(
+        motor, edge, outwards, lambda: not motion.is_sensor_active(motor.name), 2 * reach
+    )
     return None if back is None else max(0, back - step)
 
 
@@ -300,7 +305,7 @@ def _play_in_the_picture(motor: _Motor) -> int | None:
     reach = max(1, motor.turn_steps // 8)
     top = motor.start + min(reach, motor.setup.maximum_steps - motor.start)
     motor.go(top)
-    still = Stillness(motor.robot.eyes)
+    still = Stillness(motor.machine.scanner)
     found = _steps_until(motor, top, -motor.search_steps, still.disturbed, reach)
     return None if found is None else found - motor.search_steps
 
@@ -329,7 +334,7 @@ def _limits(settings: Stepper, request: SpeedRequest) -> StepperLimits:
             jerk=usual.jerk,
         )
     except MotionError as error:
-        raise BadOrder(f"{request.actuator}: {error}") from error
+        raise InvalidRequest(f"{request.actuator}: {error}") from error
 
 
 def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
@@ -345,13 +350,13 @@ def _hold_cube(motor: _Motor, profile: RobotProfile) -> None:
         servo = profile.actuators[arm.actuator]
         position = next((name for name, role in arm.positions.items() if role == "hold"), None)
         if isinstance(servo, Servo) and position is not None:
-            motor.robot.hands.jog(arm.actuator, servo.positions_us[position])
+            motor.machine.motion.jog(arm.actuator, servo.positions_us[position])
             return
 
 
 @contextmanager
 def _trying(
-    robot: Robot,
+    machine: Machine,
     profile: RobotProfile,
     name: str,
     otherwise: Mapping[str, object],
@@ -382,23 +387,23 @@ def _trying(
     setup = next(one for one in setups if isinstance(one, StepperSetup))
     try:
         if not alone:
-            robot.hands.home()
-        robot.hands.adopt(trial, {name: fastest} if fastest else {})
+            machine.motion.home()
+        machine.motion.reconfigure(trial, {name: fastest} if fastest else {})
         if alone:
-            robot.hands.wake(name, setup.start)
+            machine.motion.home_alone(name, setup.start)
         else:
-            robot.hands.home()
-        yield _Motor(robot, gentle, setup)
+            machine.motion.home()
+        yield _Motor(machine, gentle, setup)
         if not alone:
-            robot.hands.home()
+            machine.motion.home()
     finally:
-        robot.hands.adopt(profile, {})
+        machine.motion.reconfigure(profile, {})
 
 
 def _stepper(profile: RobotProfile, name: str) -> Stepper:
-    """Raises ``BadOrder`` for what is none."""
+    """Raises ``InvalidRequest`` for what is none."""
     found = profile.actuators.get(name)
     if isinstance(found, Stepper):
         return found
     known = ", ".join(key for key, one in profile.actuators.items() if isinstance(one, Stepper))
-    raise BadOrder(f"actuator: {name!r} is no stepper; there is {known or 'none'}")
+    raise InvalidRequest(f"actuator: {name!r} is no stepper; there is {known or 'none'}")

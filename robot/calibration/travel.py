@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.calibration.results import Travel
-from robot.machine.interfaces import BadOrder, Robot
+from robot.machine.interfaces import InvalidRequest, Machine
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.settings import RobotProfile
@@ -50,23 +50,25 @@ class Motion:
     within_us: int
 
 
-def measured_travel(robot: Robot, profile: RobotProfile, name: str, way: tuple[str, str]) -> Travel:
+def measured_travel(
+    machine: Machine, profile: RobotProfile, name: str, way: tuple[str, str]
+) -> Travel:
     """Home, go to the first position, then as fast as can be to the second, and watch.
 
-    Raises ``MotionFault``, and ``BadOrder`` for what is no servo or has no such positions.
+    Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
     servo, (start_us, end_us) = _positions(profile, name, way)
     transition = servo.transition_us(*way)
     if transition is None:
-        raise BadOrder(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
     planned_us = transition[0]
-    robot.hands.home()
-    robot.hands.jog(name, start_us)
+    machine.motion.home()
+    machine.motion.jog(name, start_us)
     watch_us = round(PATIENCE * planned_us)
     move = servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us)
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-    seen = motion_in(_watched(robot, schedule))
-    robot.hands.home()
+    seen = motion_in(_watched(machine, schedule))
+    machine.motion.home()
     if seen is None:
         return Travel(actuator=name, between=way, planned_us=planned_us)
     measured_us = seen.ended_us - seen.began_us
@@ -108,14 +110,14 @@ def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES)
     )
 
 
-def _watched(robot: Robot, schedule: Schedule) -> list[tuple[int, Grey]]:
+def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
     """Pictures of before, during and after a schedule."""
-    robot.eyes.settle()
-    pictures = [robot.eyes.glance() for _ in range(STILL_PICTURES)]
+    machine.scanner.settle()
+    pictures = [machine.scanner.glance() for _ in range(STILL_PICTURES)]
     with ThreadPoolExecutor(1) as pool:
-        moving = pool.submit(robot.hands.perform, schedule, lambda _: None)
+        moving = pool.submit(machine.motion.perform, schedule, lambda _: None)
         while not moving.done():
-            pictures.append(robot.eyes.glance())
+            pictures.append(machine.scanner.glance())
         moving.result()
     return pictures
 
@@ -126,11 +128,11 @@ def _positions(
     servo = profile.actuators.get(name)
     if not isinstance(servo, Servo):
         known = ", ".join(key for key, one in profile.actuators.items() if isinstance(one, Servo))
-        raise BadOrder(f"actuator: {name!r} is no servo; there is {known or 'none'}")
+        raise InvalidRequest(f"actuator: {name!r} is no servo; there is {known or 'none'}")
     for position in way:
         if position not in servo.positions_us:
             known = ", ".join(servo.positions_us)
-            raise BadOrder(f"between: {name} has no {position!r}; there is {known}")
+            raise InvalidRequest(f"between: {name} has no {position!r}; there is {known}")
     return servo, (servo.positions_us[way[0]], servo.positions_us[way[1]])
 
 

@@ -11,7 +11,7 @@ import click
 
 from robot.cli.output import emit, json_option
 from robot.client import ControlClient, NoDaemon
-from robot.machine.checkup import Finding, Machine, check_up, firmware, worst
+from robot.machine.checkup import Computer, Finding, check_up, firmware, worst
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
 from robot.settings import DEFAULT_PROFILE, load_profile
@@ -38,7 +38,7 @@ def doctor(profile: str | None, as_json: bool) -> int:
 
 def _examine(profile: str) -> Iterator[Finding]:
     settings = load_profile(profile)
-    findings = list(check_up(settings, state_directory(), Machine()))
+    findings = list(check_up(settings, state_directory(), Computer()))
     yield from findings
     try:
         yield _daemon(ControlClient().status())

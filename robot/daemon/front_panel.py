@@ -1,4 +1,4 @@
-"""What the panel's presses do to the conductor, and what its light and buzzer tell of it."""
+"""What the panel's presses do to the controller, and what its light and buzzer tell of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.models import Event, StartRequest
-from robot.daemon.states import WORKING, State
+from robot.daemon.states import WORKING, RobotState
 from robot.faults import FAULTS, MotionFault, described
 from robot.outcomes import Outcome
 from robot.panel.button import Press
@@ -22,15 +22,15 @@ log = logging.getLogger("cubistd.panel")
 
 
 class FrontPanel:
-    """Connects a :class:`Panel`, whose callbacks come on its own thread, to a conductor.
+    """Connects a :class:`Panel`, whose callbacks come on its own thread, to a controller.
 
     ``inspection_s``: seconds between lifting the hands off the pads and the start.
     """
 
     def __init__(
-        self, conductor: Conductor, gpio: Gpio, pins: PanelPins, inspection_s: float = 0.0
+        self, controller: JobController, gpio: Gpio, pins: PanelPins, inspection_s: float = 0.0
     ) -> None:
-        self._conductor = conductor
+        self._controller = controller
         self._has_estop = pins.estop is not None
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -56,7 +56,7 @@ class FrontPanel:
     def open(self) -> None:
         """Take the pins and start watching; raises :class:`PanelFault`."""
         self._panel.open()
-        self._panel.show(self._conductor.state)
+        self._panel.show(self._controller.state)
         self._panel.start()
         self._listener = asyncio.create_task(self._follow(), name="panel light")
 
@@ -84,7 +84,7 @@ class FrontPanel:
 
     async def hands(self, hands: Hands) -> None:
         """Hands on the pads: ready, then lifted, they start; laid down again, they call it off."""
-        if self._conductor.state in WORKING or self._conductor.state is State.MAINTENANCE:
+        if self._controller.state in WORKING or self._controller.state is RobotState.MAINTENANCE:
             return
         if hands is Hands.LAID:
             self._call_off("hands on the pads again")
@@ -97,16 +97,16 @@ class FrontPanel:
             self._inspection.begin()
 
     async def _start_solve(self) -> None:
-        work = self._conductor.start(StartRequest(kind="solve"))
+        work = self._controller.start(StartRequest(kind="solve"))
         if not await self._told_of_refusal("hands", work):
-            self._panel.show(self._conductor.state)
+            self._panel.show(self._controller.state)
 
     def _call_off(self, reason: str) -> bool:
         """End the inspection, if one is under way; whether it was."""
         if not self._inspection.cancel():
             return False
         log.info("inspection called off: %s", reason)
-        self._panel.show(self._conductor.state)
+        self._panel.show(self._controller.state)
         return True
 
     async def _told_of_refusal(self, what: str, work: Awaitable[object]) -> bool:
@@ -122,22 +122,22 @@ class FrontPanel:
     async def _act(self, press: Press) -> None:
         if self._call_off("the button was pressed") and press is Press.SHORT:
             return
-        busy = self._conductor.state in WORKING
+        busy = self._controller.state in WORKING
         if press is Press.VERY_LONG:
-            await self._conductor.shut_down(power_off=True)
+            await self._controller.shut_down(power_off=True)
         elif busy:
-            await self._conductor.stop()
+            await self._controller.stop()
         else:
             kind = "home" if press is Press.LONG else "solve"
-            await self._conductor.start(StartRequest.model_validate({"kind": kind}))
+            await self._controller.start(StartRequest.model_validate({"kind": kind}))
 
     async def estop(self, opened: bool) -> None:
         """The emergency stop was pressed (its circuit opened) or released."""
-        self._conductor.estop_open = opened
+        self._controller.estop_open = opened
         if opened:
             self._call_off("emergency stop")
             log.warning("emergency stop pressed, or its wire is broken")
-            await self._conductor.stop(emergency=True)
+            await self._controller.stop(emergency=True)
         else:
             log.info("emergency stop released")
 
@@ -145,21 +145,21 @@ class FrontPanel:
         """Buttons or pads that are pressed all the time; none, when all were let go."""
         if pins:
             self._call_off("a button is stuck")
-            self._conductor.report_panel(_fault("button-stuck", ", ".join(pins)))
+            self._controller.report_panel(_fault("button-stuck", ", ".join(pins)))
         else:
             log.info("no button is stuck any more")
-            self._conductor.report_panel(None)
-        self._panel.show(self._conductor.state)
+            self._controller.report_panel(None)
+        self._panel.show(self._controller.state)
 
     async def failed(self, fault: PanelFault) -> None:
         """A pin does not answer any more. An emergency stop that nobody watches counts as open."""
-        self._conductor.report_panel(_fault("panel-failed", str(fault)))
+        self._controller.report_panel(_fault("panel-failed", str(fault)))
         if self._has_estop:
             await self.estop(True)
 
     async def _follow(self) -> None:
         """Show every state and say how jobs end."""
-        with self._conductor.events.listening() as events:
+        with self._controller.events.listening() as events:
             async for event in events:
                 self._tell(event)
 

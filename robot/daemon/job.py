@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.link.statistics import complaints
 from robot.machine.interfaces import RunStopped
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
@@ -22,7 +22,7 @@ log = logging.getLogger("cubistd")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Report = Callable[[State, str], None]
+Report = Callable[[RobotState, str], None]
 
 TOLD_EVERY = 0.1
 """Part of a step after which its progress is told again."""
@@ -70,12 +70,12 @@ class Job:
         """Seconds since the start."""
         return self._clock() - self._started
 
-    def enter(self, state: State, step: str) -> None:
+    def enter(self, state: RobotState, step: str) -> None:
         """Say what is done next; raises ``RunStopped`` when the job is to stop."""
         self.check()
         self._note(state, step)
 
-    def _note(self, state: State, step: str) -> None:
+    def _note(self, state: RobotState, step: str) -> None:
         self.step, self.progress, self._told = step, None, 0.0
         self.remaining_s = None
         self.record.events.append(RunEvent(at_s=round(self.elapsed_s, 3), text=step))
@@ -89,12 +89,12 @@ class Job:
     def _hear(self, progress: Progress) -> None:
         if progress.done == 1.0:
             if self._interrupted is not None:
-                self._note(State.SOLVING, self._interrupted)
+                self._note(RobotState.SOLVING, self._interrupted)
             self._interrupted = None
             return
         if progress.text != self.step:
             self._interrupted = self._interrupted or self.step
-            self._note(State.SOLVING, progress.text)
+            self._note(RobotState.SOLVING, progress.text)
         self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ class Job:
         if self.cancel.is_set():
             raise RunStopped
 
-    async def do(
+    async def run_blocking(
         self, timing: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a blocking function in a thread; its seconds are added to ``timings_s[timing]``."""
@@ -114,7 +114,7 @@ class Job:
             timings = self.record.timings_s
             timings[timing] = round(timings.get(timing, 0.0) + self._clock() - begun, 6)
 
-    def note_traffic(self, now: LinkRecord) -> None:
+    def note_link_statistics(self, now: LinkRecord) -> None:
         """Put into the record how well the line worked since the start, and say what was wrong."""
         self.record.link = now - self._before
         self.record.warnings = list(complaints(self.record.link))

@@ -13,12 +13,12 @@ from robot.daemon import jobs
 from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.memory import give_back
-from robot.daemon.models import Event, JobStatus, Preparation, StartRequest, Status
-from robot.daemon.states import WORKING, State, check_transition
+from robot.daemon.models import Event, JobStatus, Preparation, RobotStatus, StartRequest
+from robot.daemon.states import WORKING, RobotState, check_transition
 from robot.daemon.systemd import complaint, ending
 from robot.faults import FAULTS, MotionFault, Refused, outcome_of
 from robot.link.statistics import complaints
-from robot.machine.interfaces import Mind, Robot, RunStopped, fault_record
+from robot.machine.interfaces import Machine, RunStopped, SolvePlanner, fault_record
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError
@@ -27,22 +27,27 @@ from solver.solution import Progress
 
 log = logging.getLogger("cubistd")
 
-Performer = Callable[[Job, Robot], Awaitable[Outcome]]
+Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """How long a job may take to end after a stop before the outputs are turned off."""
 
 
-class Conductor:
+class JobController:
     """Owns the robot. All methods are for the event loop's thread."""
 
     def __init__(
-        self, robot: Robot, store: RunStore, *, version: str, now: Callable[[], datetime] = utc_now
+        self,
+        machine: Machine,
+        store: RunStore,
+        *,
+        version: str,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self.robot = robot
+        self.machine = machine
         self.store = store
         self.events = EventBoard()
-        self.state = State.IDLE
+        self.state = RobotState.IDLE
         self.ended = asyncio.Event()
         self.power_off = False
         self.estop_open = False
@@ -65,7 +70,7 @@ class Conductor:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
         for run_id in await asyncio.to_thread(self.store.recover):
             log.warning("run %s was interrupted; its record is closed", run_id)
-            self.robot.hands.doubt_places()
+            self.machine.motion.distrust_positions()
         latest = await asyncio.to_thread(self.store.latest, 1)
         self._last = latest[0] if latest else None
         await self._connect()
@@ -82,7 +87,7 @@ class Conductor:
             loop.call_soon_threadsafe(self._set_preparation, progress)
 
         try:
-            await asyncio.to_thread(self.robot.mind.prepare, self._unwanted, hear)
+            await asyncio.to_thread(self.machine.planner.prepare, self._unwanted, hear)
         except CubistError as error:
             if not self._unwanted.is_set():
                 log.warning("the tables of the search are not ready: %s", error)
@@ -96,19 +101,19 @@ class Conductor:
             step=progress.text, progress=progress.done, remaining_s=progress.remaining_s
         )
 
-    def status(self) -> Status:
+    def status(self) -> RobotStatus:
         """What the robot is doing."""
-        return Status(
+        return RobotStatus(
             state=self.state,
             since=self._since,
-            robot=self.robot.name,
+            robot=self.machine.name,
             homed=self._homed,
             job=self._job_status(),
             preparation=self.preparation,
             fault=self._fault or self._panel_fault,
             last_run=self._last,
-            link=self.robot.hands.traffic(),
-            warnings=list(complaints(self.robot.hands.traffic())),
+            link=self.machine.motion.link_statistics(),
+            warnings=list(complaints(self.machine.motion.link_statistics())),
             records=str(self.store.directory),
             version=self._version,
             process=os.getpid(),
@@ -117,21 +122,21 @@ class Conductor:
     async def start(self, request: StartRequest) -> str:
         """Start a job; its run number.
 
-        Raises :class:`Refused` when another one is under way, and ``BadOrder`` for moves or a cube
-        that cannot be.
+        Raises :class:`Refused` when another one is under way, and ``InvalidRequest`` for moves or a
+        cube that cannot be.
         """
         if self.state in WORKING or self._job is not None or self._starting:
             raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
         self.check_estop()
-        if self.state is State.MAINTENANCE:
+        if self.state is RobotState.MAINTENANCE:
             raise Refused("the robot is being calibrated; end that first")
         self._starting = True
         try:
-            perform = await asyncio.to_thread(_performer, request, self.robot.mind)
+            perform = await asyncio.to_thread(_performer, request, self.machine.planner)
             job = Job(
                 await self._begin(request),
                 self._report,
-                self.robot.hands.traffic(),
+                self.machine.motion.link_statistics(),
                 progressed=self._progressed,
             )
         finally:
@@ -150,7 +155,7 @@ class Conductor:
             return emergency
         job.cancel.set()
         if not emergency:
-            await asyncio.to_thread(self.robot.hands.stop)
+            await asyncio.to_thread(self.machine.motion.stop)
         done, _ = await asyncio.wait({task}, timeout=STOP_LIMIT_S)
         if not done:
             log.error("the job did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
@@ -206,32 +211,36 @@ class Conductor:
         self._panel_fault = None if fault is None else fault_record(fault)
         if self._panel_fault is not None and fault is not None:
             log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
-        if self.state in {State.IDLE, State.FAULT} and self._job is None and self._fault is None:
+        if (
+            self.state in {RobotState.IDLE, RobotState.FAULT}
+            and self._job is None
+            and self._fault is None
+        ):
             self._rest("the panel is in order again")
 
     def enter_maintenance(self) -> None:
         """Let a person calibrate; raises :class:`Refused` while a job is under way."""
-        self._enter(State.MAINTENANCE, "maintenance")
+        self._enter(RobotState.MAINTENANCE, "maintenance")
 
     def leave_maintenance(self) -> None:
         """Back to work; what was calibrated moved things, so the robot is not homed any more."""
         self._homed = False
         self._rest("idle")
 
-    async def replace(self, robot: Robot) -> None:
+    async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only."""
         await self._let_go()
-        self.robot = robot
-        await asyncio.to_thread(robot.hands.open)
+        self.machine = machine
+        await asyncio.to_thread(machine.motion.open)
 
     async def _let_go(self) -> None:
-        await asyncio.to_thread(self.robot.hands.close)
-        await asyncio.to_thread(self.robot.eyes.close)
+        await asyncio.to_thread(self.machine.motion.close)
+        await asyncio.to_thread(self.machine.scanner.close)
 
     async def _begin(self, request: StartRequest) -> RunWriter:
         if self._fault is not None and (error := await self._connect()) is not None:
             raise error
-        job = (request.kind, self.robot.name, self._now())
+        job = (request.kind, self.machine.name, self._now())
         try:
             return await asyncio.to_thread(self.store.begin, *job)
         except StorageError as error:
@@ -241,7 +250,7 @@ class Conductor:
     async def _connect(self) -> CubistError | None:
         """Connect to the robot; why it is not there, which then is the present fault."""
         try:
-            await asyncio.to_thread(self.robot.hands.open)
+            await asyncio.to_thread(self.machine.motion.open)
         except CubistError as error:
             self._set_fault(error)
             return error
@@ -253,7 +262,7 @@ class Conductor:
         """Perform a job to its end, whatever that is, and leave a closed record."""
         fault: CubistError | None = None
         try:
-            outcome = await perform(job, self.robot)
+            outcome = await perform(job, self.machine)
         except RunStopped:
             outcome = Outcome.STOPPED
             job.record.reason = OUTCOMES[outcome].about
@@ -270,7 +279,7 @@ class Conductor:
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
-        job.note_traffic(self.robot.hands.traffic())
+        job.note_link_statistics(self.machine.motion.link_statistics())
         await asyncio.to_thread(self.store.prune)
         await job.finish()
         await asyncio.to_thread(give_back)
@@ -280,14 +289,14 @@ class Conductor:
         self._homed = fault is None and outcome is not Outcome.STOPPED
         if fault is not None:
             self._set_fault(fault)
-        elif self.state is not State.FAULT:
+        elif self.state is not RobotState.FAULT:
             self._rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
-        await asyncio.to_thread(self.robot.hands.emergency_stop)
+        await asyncio.to_thread(self.machine.motion.emergency_stop)
         self._homed = False
         self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
 
@@ -295,9 +304,9 @@ class Conductor:
         self._fault = fault_record(error)
         self._homed = False
         log.error("fault %s: %s", self._fault.code, complaint(error))
-        self._enter(State.FAULT, self._fault.cause)
+        self._enter(RobotState.FAULT, self._fault.cause)
 
-    def _report(self, state: State, step: str) -> None:
+    def _report(self, state: RobotState, step: str) -> None:
         """A job entered a state or a step."""
         log.info("run %s: %s", self._job.record.id if self._job else "-", step)
         if state is self.state:
@@ -307,22 +316,22 @@ class Conductor:
 
     def _progressed(self, fraction: float) -> None:
         """A job is so far with its step; told where that takes longer than anything else."""
-        if self.state is State.TURNING:
+        if self.state is RobotState.TURNING:
             self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
 
     def _rest(self, text: str) -> None:
         """Ready for the next job; or in need of help, where the panel is out of order."""
         if self._panel_fault is None:
-            self._enter(State.IDLE, text)
+            self._enter(RobotState.IDLE, text)
         else:
-            self._enter(State.FAULT, self._panel_fault.cause)
+            self._enter(RobotState.FAULT, self._panel_fault.cause)
 
-    def _enter(self, state: State, text: str) -> None:
+    def _enter(self, state: RobotState, text: str) -> None:
         check_transition(self.state, state)
         if state is self.state:
             return
         # The first thing a job does is to home; what comes after it knows where everything is.
-        self._homed |= self.state is State.HOMING and state in WORKING
+        self._homed |= self.state is RobotState.HOMING and state in WORKING
         self.state, self._since = state, self._now()
         self._publish("state", text)
 
@@ -345,14 +354,14 @@ class Conductor:
         )
 
 
-def _performer(request: StartRequest, mind: Mind) -> Performer:
-    """What the job does; raises ``BadOrder`` before anything moves."""
+def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:
+    """What the job does; raises ``InvalidRequest`` before anything moves."""
     if request.kind == "home":
         return jobs.home
     if request.kind == "scramble":
-        cube = mind.scrambled(request.moves)
-        return lambda job, robot: jobs.scramble(job, robot, cube)
+        cube = planner.scrambled(request.moves)
+        return lambda job, machine: jobs.scramble(job, machine, cube)
     if request.facelets is not None:
-        reading = mind.know(request.facelets)
-        return lambda job, robot: jobs.solve_known(job, robot, reading)
+        reading = planner.know(request.facelets)
+        return lambda job, machine: jobs.solve_known(job, machine, reading)
     return jobs.solve

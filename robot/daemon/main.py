@@ -14,15 +14,15 @@ from pathlib import Path
 
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.front_panel import FrontPanel
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.lock import AlreadyRunning, owned
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.memory import keep_small
 from robot.daemon.options import Options, parse
 from robot.daemon.server import make_app, serving
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.daemon.systemd import Notifier, configure_logging
-from robot.machine.assembly import make_gpio, make_robot, panel_pins
+from robot.machine.assembly import make_gpio, make_machine, panel_pins
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
@@ -60,36 +60,36 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     release = version("cubist")
     values = CalibrationStore(options.state_dir)
     values.clear_leftovers()
-    make = partial(make_robot, port=options.port, twin=options.twin)
+    make = partial(make_machine, port=options.port, twin=options.twin)
     calibrated = apply(profile, values.load(profile.name))
     robot = await asyncio.to_thread(make, calibrated)
-    conductor = Conductor(robot, RunStore(options.state_dir / "runs"), version=release)
+    controller = JobController(robot, RunStore(options.state_dir / "runs"), version=release)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, conductor.ended.set)
+        loop.add_signal_handler(number, controller.ended.set)
     async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(conductor.close)
-        await conductor.open()
-        conductor.prepare()
-        await _open_panel(stack, conductor, profile, options)
-        maintenance = Maintenance(conductor, profile, values, make)
-        app = make_app(conductor, maintenance, release)
+        stack.push_async_callback(controller.close)
+        await controller.open()
+        controller.prepare()
+        await _open_panel(stack, controller, profile, options)
+        maintenance = Maintenance(controller, profile, values, make)
+        app = make_app(controller, maintenance, release)
         await stack.enter_async_context(serving(app, options.socket_path))
-        keeper = asyncio.create_task(_keep_manager_informed(conductor, notifier))
+        keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
-        ready = "ready" if conductor.state is State.IDLE else "not ready yet"
+        ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
-        notifier.ready(_summary(conductor))
-        await conductor.ended.wait()
+        notifier.ready(_summary(controller))
+        await controller.ended.wait()
         notifier.stopping("stopping")
         log.info("ending: what moves comes to rest first")
-    if conductor.power_off:
+    if controller.power_off:
         _request_power_off(options)
 
 
 async def _open_panel(
     stack: contextlib.AsyncExitStack,
-    conductor: Conductor,
+    controller: JobController,
     profile: RobotProfile,
     options: Options,
 ) -> None:
@@ -97,22 +97,22 @@ async def _open_panel(
     pins = panel_pins(profile.panel)
     try:
         gpio = await asyncio.to_thread(make_gpio, options.twin)
-        panel = FrontPanel(conductor, gpio, pins, profile.panel.inspection_s)
+        panel = FrontPanel(controller, gpio, pins, profile.panel.inspection_s)
         stack.push_async_callback(panel.close)
         panel.open()
     except PanelFault as fault:
         log.warning("no panel: %s", fault)
         if pins.estop is not None:
             # Nobody watches the emergency stop, so nothing may move.
-            conductor.estop_open = True
+            controller.estop_open = True
 
 
-async def _keep_manager_informed(conductor: Conductor, notifier: Notifier) -> None:
+async def _keep_manager_informed(controller: JobController, notifier: Notifier) -> None:
     """Feed the watchdog while the loop turns and no job hangs; tell the manager each new state."""
     period = min(STATUS_EVERY_S, (notifier.watchdog_s or STATUS_EVERY_S * 3) / 3)
     told = ""
     while True:
-        summary = _summary(conductor)
+        summary = _summary(controller)
         if summary != told:
             notifier.status(summary)
             told = summary
@@ -125,8 +125,8 @@ def _request_power_off(options: Options) -> None:
     write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
 
 
-def _summary(conductor: Conductor) -> str:
-    status = conductor.status()
+def _summary(controller: JobController) -> str:
+    status = controller.status()
     if status.fault is not None:
         return f"{status.state}: {status.fault.cause}"
     under_way = status.job or status.preparation

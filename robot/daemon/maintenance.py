@@ -25,9 +25,9 @@ from robot.calibration.results import (
 from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.calibration.store import Calibration, CalibrationStore, apply
 from robot.calibration.travel import measured_travel
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.models import Moved, MoveRequest
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.faults import Refused
 from robot.machine.first_contact import (
     Confirmations,
@@ -35,41 +35,41 @@ from robot.machine.first_contact import (
     require_confirmed,
     require_direction,
 )
-from robot.machine.interfaces import BadOrder, Robot
+from robot.machine.interfaces import InvalidRequest, Machine
 from robot.machine.motion_controller import require_within
 from robot.settings import RobotProfile
 from robot.settings.actuators import Actuator, Servo, Stepper
 
 Tried = TypeVar("Tried")
-MakeRobot = Callable[[RobotProfile], Robot]
+MakeMachine = Callable[[RobotProfile], Machine]
 
 
 class Maintenance:
     """Single steps on the robot, for calibration; all methods but :meth:`values` need the mode.
 
-    ``make_robot`` puts the robot together anew from a calibrated profile, once the mode ends.
+    ``make_machine`` puts the robot together anew from a calibrated profile, once the mode ends.
     """
 
     def __init__(
         self,
-        conductor: Conductor,
+        controller: JobController,
         profile: RobotProfile,
         store: CalibrationStore,
-        make_robot: MakeRobot,
+        make_machine: MakeMachine,
     ) -> None:
-        self._conductor = conductor
+        self._controller = controller
         self._profile = profile
         self._store = store
-        self._make_robot = make_robot
+        self._make_machine = make_machine
         self._busy = asyncio.Lock()
         self._changed = False
         self._confirmations = Confirmations()
 
     def enter(self) -> None:
         """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
-        if self._conductor.state is State.MAINTENANCE:
+        if self._controller.state is RobotState.MAINTENANCE:
             raise Refused("another person is calibrating")
-        self._conductor.enter_maintenance()
+        self._controller.enter_maintenance()
 
     async def leave(self) -> None:
         """End, after the step under way; what was saved counts from now on."""
@@ -77,8 +77,10 @@ class Maintenance:
             if self._changed:
                 self._changed = False
                 calibrated = apply(self._profile, self._store.load(self._profile.name))
-                await self._conductor.replace(await asyncio.to_thread(self._make_robot, calibrated))
-            self._conductor.leave_maintenance()
+                await self._controller.replace(
+                    await asyncio.to_thread(self._make_machine, calibrated)
+                )
+            self._controller.leave_maintenance()
 
     async def home(self, *, as_profile: bool) -> None:
         """Bring all actuators to their start positions; only to confirmed ones, unless told."""
@@ -87,9 +89,9 @@ class Maintenance:
             calibration = await self.values()
             if not as_profile:
                 require_confirmed(self._profile, calibration.values)
-            hands = self._conductor.robot.hands
-            hands.adopt(apply(self._profile, calibration), {})
-            await asyncio.to_thread(hands.home)
+            motion = self._controller.machine.motion
+            motion.reconfigure(apply(self._profile, calibration), {})
+            await asyncio.to_thread(motion.home)
 
     async def move(self, request: MoveRequest) -> Moved:
         """Move one actuator slowly to a position; beyond what is confirmed in small steps."""
@@ -102,24 +104,24 @@ class Maintenance:
     def _moved(
         self, profile: RobotProfile, values: Mapping[str, Any], request: MoveRequest
     ) -> Moved:
-        name, target, hands = request.actuator, request.to, self._conductor.robot.hands
+        name, target, motion = request.actuator, request.to, self._controller.machine.motion
         actuator = profile.actuators.get(name)
         if actuator is None:
             known = ", ".join(profile.actuators)
-            raise BadOrder(f"actuator: there is no {name!r}; there is {known}")
+            raise InvalidRequest(f"actuator: there is no {name!r}; there is {known}")
         if isinstance(actuator, Servo) and target is not None:
             require_within(name, target, *actuator.limits_us, "us")
         within = self._confirmations.range(name, actuator, values)
         if isinstance(actuator, Stepper):
             require_direction(name, values)
-        place = hands.position(name)
+        place = motion.position(name)
         if place is None:
-            place = hands.wake(name, _first_place(name, actuator, within, request))
+            place = motion.home_alone(name, _first_place(name, actuator, within, request))
             self._confirmations.note(name, place)
         reached = self._confirmations.range(name, actuator, values) or (place, place)
         if target is not None:
             self._confirmations.require_step(name, actuator, reached, target)
-            place = hands.jog(name, target)
+            place = motion.jog(name, target)
             self._confirmations.note(name, place)
         low, high = self._confirmations.range(name, actuator, values) or (place, place)
         return Moved(actuator=name, position=place, low=low, high=high)
@@ -128,7 +130,7 @@ class Maintenance:
         """What a camera sees: a JPEG in base64."""
         async with self._busy:
             self._require()
-            taken = await asyncio.to_thread(self._conductor.robot.eyes.picture, camera)
+            taken = await asyncio.to_thread(self._controller.machine.scanner.picture, camera)
             return base64.b64encode(taken).decode()
 
     async def colours(self, facelets: str | None) -> ColoursSeen:
@@ -138,7 +140,7 @@ class Maintenance:
         """
         async with self._busy:
             self._require()
-            return await asyncio.to_thread(measured_colours, self._conductor.robot, facelets)
+            return await asyncio.to_thread(measured_colours, self._controller.machine, facelets)
 
     async def timing(self) -> Timings:
         """Perform every operation and time it; the cube ends as it was."""
@@ -170,7 +172,7 @@ class Maintenance:
         async with self._busy:
             self._require()
             profile = apply(self._profile, await self.values())
-            return await asyncio.to_thread(trial, self._conductor.robot, profile, *what)
+            return await asyncio.to_thread(trial, self._controller.machine, profile, *what)
 
     async def values(self) -> Calibration:
         """What is calibrated."""
@@ -198,8 +200,8 @@ class Maintenance:
             return await self.values()
 
     def _require(self) -> None:
-        self._conductor.check_estop()
-        if self._conductor.state is not State.MAINTENANCE:
+        self._controller.check_estop()
+        if self._controller.state is not RobotState.MAINTENANCE:
             raise Refused("the robot is not in maintenance mode (`cubist calibrate` enters it)")
 
 
@@ -215,5 +217,5 @@ def _first_place(
     return within[0] if wanted is None else max(within[0], min(within[1], wanted))
 
 
-def _timed(robot: Robot, profile: RobotProfile) -> Timings:
-    return measured_timing(robot.hands, profile)
+def _timed(machine: Machine, profile: RobotProfile) -> Timings:
+    return measured_timing(machine.motion, profile)

@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from robot.daemon.states import State
-from robot.documents import Document, Request, WholeNumber
+from robot.daemon.states import RobotState
+from robot.documents import ApiDocument, ApiRequest, WholeNumber
 from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
 
 
-class JobStatus(Document):
+class JobStatus(ApiDocument):
     """The job under way; ``step`` is what it does now, in words."""
 
     run: str
@@ -24,7 +24,7 @@ class JobStatus(Document):
     remaining_s: float | None = None
 
 
-class Preparation(Document):
+class Preparation(ApiDocument):
     """What the daemon makes ready for the first solve; ``step`` says what it is, in words."""
 
     step: str
@@ -32,10 +32,10 @@ class Preparation(Document):
     remaining_s: float | None = None
 
 
-class Status(Document):
+class RobotStatus(ApiDocument):
     """What the robot is doing and how it is; ``records`` is the folder of its run records."""
 
-    state: State
+    state: RobotState
     since: datetime
     robot: str
     homed: bool
@@ -50,7 +50,7 @@ class Status(Document):
     process: int
 
 
-class StartRequest(Request):
+class StartRequest(ApiRequest):
     """What to start.
 
     ``moves`` are for ``scramble``; without them they are random. ``facelets`` are for ``solve``
@@ -70,29 +70,29 @@ class StartRequest(Request):
         return self
 
 
-class Started(Document):
+class Started(ApiDocument):
     """A job was started; its record has this number."""
 
     run: str
 
 
-class StopRequest(Request):
+class StopRequest(ApiRequest):
     """How to stop: finish the motion under way and hold, or ``emergency``: outputs off now."""
 
     emergency: bool = False
 
 
-class Stopped(Document):
+class StopReply(ApiDocument):
     """Whether there was anything to stop."""
 
     stopped: bool
 
 
-class ShutdownRequest(Request):
+class ShutdownRequest(ApiRequest):
     """Nothing to say yet."""
 
 
-class MoveRequest(Request):
+class MoveRequest(ApiRequest):
     """Move one actuator: microseconds of pulse for a servo, steps for a stepper.
 
     Without ``to`` it stays where it is, or wakes up there.
@@ -108,13 +108,13 @@ class MoveRequest(Request):
     )
 
 
-class HomeRequest(Request):
+class HomeRequest(ApiRequest):
     """Home; ``as_profile``: also a robot whose positions and directions nobody has confirmed."""
 
     as_profile: bool = False
 
 
-class Moved(Document):
+class Moved(ApiDocument):
     """Where the actuator is now; ``low`` and ``high`` are how far it has been confirmed."""
 
     actuator: str
@@ -123,29 +123,29 @@ class Moved(Document):
     high: int
 
 
-class CalibrationRequest(Request):
+class CalibrationRequest(ApiRequest):
     """Values by dotted key of the profile; null goes back to the profile's own."""
 
     values: dict[str, Any] = Field(max_length=500)
 
 
-class Picture(Document):
+class CameraPicture(ApiDocument):
     """A camera's picture: JPEG in base64."""
 
     jpeg: str
 
 
-class Nothing(Document):
+class Nothing(ApiDocument):
     """Done; there is nothing to tell."""
 
 
-class RunList(Document):
+class RunList(ApiDocument):
     """Summaries of records, newest first."""
 
     runs: list[RunRecord]
 
 
-class Event(Document):
+class Event(ApiDocument):
     """One line of the event stream.
 
     ``state``: another state, with its first step; ``step``: the next step in the same state;
@@ -154,14 +154,14 @@ class Event(Document):
 
     event: Literal["state", "step", "progress", "finished"]
     time: datetime
-    state: State
+    state: RobotState
     run: str | None = None
     text: str = ""
     outcome: Outcome | None = None
     progress: float | None = Field(default=None, ge=0, le=1)
 
 
-class ErrorReply(Document):
+class ErrorReply(ApiDocument):
     """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
 
     ``fault`` is the stable name of the robot's fault, where one was in the way.

@@ -13,33 +13,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from robot.daemon.job import Job
-from robot.daemon.states import State
-from robot.machine.interfaces import MotionPlan, Parts, Robot
+from robot.daemon.states import RobotState
+from robot.machine.interfaces import Machine, MotionPlan, Parts
 from solver.cost import merged_moves
 
 ENOUGH = 0.85
 """Part of the head after which the search for a sooner rest ends."""
 
 
-async def perform(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None = None) -> Any:
+async def perform(job: Job, machine: Machine, plan: MotionPlan, cube: Any | None = None) -> Any:
     """Perform a plan; the mechanism's state at its end.
 
     ``cube`` is the cube before it: where it is given and the policy says so, the rest is improved
     on the way. The record, in which the plan is noted, tells what was performed.
     """
-    job.enter(State.TURNING, _turning(job))
+    job.enter(RobotState.TURNING, _turning(job))
     done: list[MotionPlan] = []
     executed_us = 0
-    parts = await _parts(job, robot, plan, cube)
+    parts = await _parts(job, machine, plan, cube)
     if parts is not None:
         progress = _progress(job, [parts.head, parts.tail], 0)
-        executed_us, plan = await _turn_and_think(job, robot, parts, progress)
+        executed_us, plan = await _turn_and_think(job, machine, parts, progress)
         done.append(parts.head)
         note(job, [*done, plan])
         if plan is not parts.tail:
-            job.enter(State.TURNING, f"{_turning(job)}, with a faster end")
+            job.enter(RobotState.TURNING, f"{_turning(job)}, with a faster end")
     progress = _progress(job, [*done, plan], len(done))
-    executed_us += await job.do("turn", robot.hands.perform, plan.schedule, progress)
+    executed_us += await job.run_blocking("turn", machine.motion.perform, plan.schedule, progress)
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
     job.record.executed_us = executed_us
     return plan.end
@@ -75,14 +75,14 @@ def _later(operation: Mapping[str, Any], by_us: int) -> dict[str, Any]:
     return {**operation, "start_us": operation["start_us"] + by_us}
 
 
-async def _parts(job: Job, robot: Robot, plan: MotionPlan, cube: Any | None) -> Parts | None:
-    if cube is None or not robot.policy.improve_while_turning:
+async def _parts(job: Job, machine: Machine, plan: MotionPlan, cube: Any | None) -> Parts | None:
+    if cube is None or not machine.policy.improve_while_turning:
         return None
-    return await job.do("split", robot.mind.split, cube, plan)
+    return await job.run_blocking("split", machine.planner.split, cube, plan)
 
 
 async def _turn_and_think(
-    job: Job, robot: Robot, parts: Parts, progress: Callable[[float], None]
+    job: Job, machine: Machine, parts: Parts, progress: Callable[[float], None]
 ) -> tuple[int, MotionPlan]:
     """Perform the head while a sooner tail is searched; microseconds it took, and the tail."""
     enough = threading.Event()
@@ -92,9 +92,11 @@ async def _turn_and_think(
         if fraction >= ENOUGH:
             enough.set()
 
-    thinking = asyncio.create_task(asyncio.to_thread(robot.mind.improved, parts, enough))
+    thinking = asyncio.create_task(asyncio.to_thread(machine.planner.improved, parts, enough))
     try:
-        took_us = await job.do("turn", robot.hands.perform, parts.head.schedule, advance)
+        took_us = await job.run_blocking(
+            "turn", machine.motion.perform, parts.head.schedule, advance
+        )
     finally:
         enough.set()
         await asyncio.wait({thinking})

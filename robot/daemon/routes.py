@@ -24,22 +24,22 @@ from robot.calibration.results import (
     TurnTried,
 )
 from robot.calibration.store import Calibration
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
     CalibrationRequest,
+    CameraPicture,
     Event,
     HomeRequest,
     Moved,
     MoveRequest,
     Nothing,
-    Picture,
+    RobotStatus,
     RunList,
     ShutdownRequest,
     Started,
     StartRequest,
-    Status,
-    Stopped,
+    StopReply,
     StopRequest,
 )
 from robot.records.runs import RunRecord
@@ -51,7 +51,7 @@ MAX_LISTED = 1000
 class Call:
     """What a handler gets: the daemon, the checked body, path and query parameters."""
 
-    conductor: Conductor
+    controller: JobController
     maintenance: Maintenance
     body: Any
     path: dict[str, str]
@@ -91,7 +91,7 @@ async def _maintenance_move(call: Call) -> BaseModel:
 
 
 async def _maintenance_picture(call: Call) -> BaseModel:
-    return Picture(jpeg=await call.maintenance.picture(call.query.get("camera")))
+    return CameraPicture(jpeg=await call.maintenance.picture(call.query.get("camera")))
 
 
 async def _maintenance_colours(call: Call) -> BaseModel:
@@ -135,35 +135,35 @@ async def _restore_calibration(call: Call) -> BaseModel:
 
 
 async def _status(call: Call) -> BaseModel:
-    return call.conductor.status()
+    return call.controller.status()
 
 
 async def _start(call: Call) -> BaseModel:
-    return Started(run=await call.conductor.start(call.body))
+    return Started(run=await call.controller.start(call.body))
 
 
 async def _stop(call: Call) -> BaseModel:
-    return Stopped(stopped=await call.conductor.stop(emergency=call.body.emergency))
+    return StopReply(stopped=await call.controller.stop(emergency=call.body.emergency))
 
 
 async def _home(call: Call) -> BaseModel:
-    return Started(run=await call.conductor.start(StartRequest(kind="home")))
+    return Started(run=await call.controller.start(StartRequest(kind="home")))
 
 
 async def _shutdown(call: Call) -> BaseModel:
-    return Stopped(stopped=await call.conductor.shut_down(power_off=True))
+    return StopReply(stopped=await call.controller.shut_down(power_off=True))
 
 
 async def _runs(call: Call) -> BaseModel:
-    return RunList(runs=await call.conductor.runs(int(call.query.get("count", "20"))))
+    return RunList(runs=await call.controller.runs(int(call.query.get("count", "20"))))
 
 
 async def _run(call: Call) -> BaseModel:
-    return await call.conductor.run_record(call.path["run"])
+    return await call.controller.run_record(call.path["run"])
 
 
 ROUTES = (
-    Route("GET", "/status", "What the robot is doing", Status, _status),
+    Route("GET", "/status", "What the robot is doing", RobotStatus, _status),
     Route("GET", "/events", "What happens from now on, one JSON object per line", Event),
     Route(
         "POST",
@@ -194,7 +194,7 @@ ROUTES = (
         "GET",
         "/maintenance/picture",
         "What a camera sees",
-        Picture,
+        CameraPicture,
         _maintenance_picture,
         parameters=(Parameter("camera", "query", {"type": "string", "maxLength": 64}),),
         errors=(409, 503),
@@ -280,12 +280,12 @@ ROUTES = (
         errors=(409, 507),
     ),
     Route("POST", "/start", "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
-    Route("POST", "/stop", "Stop the robot", Stopped, _stop, body=StopRequest),
+    Route("POST", "/stop", "Stop the robot", StopReply, _stop, body=StopRequest),
     Route(
         "POST",
         "/shutdown",
         "Stop, then switch the robot off",
-        Stopped,
+        StopReply,
         _shutdown,
         body=ShutdownRequest,
     ),

@@ -22,14 +22,14 @@ from aiohttp.web_protocol import RequestHandler
 from pydantic import BaseModel, ValidationError
 
 from robot.calibration.store import BadCalibration
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.openapi import document
 from robot.daemon.routes import ROUTES, Call, Parameter, Route
 from robot.daemon.systemd import complaint
 from robot.faults import FAULTS, Refused, fault_code
-from robot.machine.interfaces import BadOrder
+from robot.machine.interfaces import InvalidRequest
 from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened
 
@@ -55,11 +55,11 @@ _SILENT.disabled = True
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def make_app(conductor: Conductor, maintenance: Maintenance, version: str) -> web.Application:
+def make_app(controller: JobController, maintenance: Maintenance, version: str) -> web.Application:
     """The application: every route of the table, and ``/openapi.json``."""
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
-        app.router.add_route(route.method, route.path, _handler(conductor, maintenance, route))
+        app.router.add_route(route.method, route.path, _handler(controller, maintenance, route))
     description = document(version)
 
     async def describe(_: web.Request) -> web.StreamResponse:
@@ -160,17 +160,17 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _handler(conductor: Conductor, maintenance: Maintenance, route: Route) -> Handler:
+def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
     if route.handler is not None:
-        return _answering(conductor, maintenance, route)
-    return _events(conductor) if route.path == "/events" else _lease(maintenance)
+        return _answering(controller, maintenance, route)
+    return _events(controller) if route.path == "/events" else _lease(maintenance)
 
 
-def _answering(conductor: Conductor, maintenance: Maintenance, route: Route) -> Handler:
+def _answering(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         query = _checked_query(request, route)
         body = await _checked_body(request, route.body)
-        call = Call(conductor, maintenance, body, dict(request.match_info), query)
+        call = Call(controller, maintenance, body, dict(request.match_info), query)
         assert route.handler is not None
         # Who asked may leave; what was asked for is done to its end all the same.
         answer = await asyncio.shield(route.handler(call))
@@ -198,11 +198,11 @@ def _lease(maintenance: Maintenance) -> Handler:
     return handler
 
 
-def _events(conductor: Conductor) -> Handler:
+def _events(controller: JobController) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
         # Who has the answer's head misses nothing that happens from then on.
-        with conductor.events.listening() as events, contextlib.suppress(ConnectionError):
+        with controller.events.listening() as events, contextlib.suppress(ConnectionError):
             await response.prepare(request)
             async for event in events:
                 await response.write(event.model_dump_json().encode() + b"\n")
@@ -296,7 +296,7 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return (404 if isinstance(error.__cause__, FileNotFoundError) else 507), "storage"
     if isinstance(error, Refused):
         return 409, "refused"
-    bad = isinstance(error, _BadRequest | BadCalibration | BadOrder)
+    bad = isinstance(error, _BadRequest | BadCalibration | InvalidRequest)
     return (400, "bad-request") if bad else (503, "robot")
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from robot.faults import Refused
 
 
-class State(StrEnum):
+class RobotState(StrEnum):
     """What the robot is doing."""
 
     IDLE = "idle"
@@ -20,25 +20,38 @@ class State(StrEnum):
     MAINTENANCE = "maintenance"
 
 
-WORKING = frozenset({State.HOMING, State.SCANNING, State.SOLVING, State.TURNING, State.CHECKING})
+WORKING = frozenset(
+    {
+        RobotState.HOMING,
+        RobotState.SCANNING,
+        RobotState.SOLVING,
+        RobotState.TURNING,
+        RobotState.CHECKING,
+    }
+)
 """States in which a job is under way."""
 
-_RESTING = frozenset({State.IDLE, State.FAULT})
+_RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
 
-ALLOWED: dict[State, frozenset[State]] = {
-    State.IDLE: frozenset({State.HOMING, State.SCANNING, State.TURNING, State.MAINTENANCE})
+ALLOWED: dict[RobotState, frozenset[RobotState]] = {
+    RobotState.IDLE: frozenset(
+        {RobotState.HOMING, RobotState.SCANNING, RobotState.TURNING, RobotState.MAINTENANCE}
+    )
     | _RESTING,
-    State.HOMING: frozenset({State.SCANNING, State.SOLVING, State.TURNING}) | _RESTING,
-    State.SCANNING: frozenset({State.HOMING, State.SOLVING}) | _RESTING,
-    State.SOLVING: frozenset({State.SCANNING, State.HOMING, State.TURNING}) | _RESTING,
-    State.TURNING: frozenset({State.CHECKING, State.HOMING}) | _RESTING,
-    State.CHECKING: frozenset({State.HOMING, State.SCANNING, State.SOLVING}) | _RESTING,
-    State.FAULT: frozenset({State.HOMING, State.IDLE, State.MAINTENANCE}),
-    State.MAINTENANCE: _RESTING,
+    RobotState.HOMING: frozenset({RobotState.SCANNING, RobotState.SOLVING, RobotState.TURNING})
+    | _RESTING,
+    RobotState.SCANNING: frozenset({RobotState.HOMING, RobotState.SOLVING}) | _RESTING,
+    RobotState.SOLVING: frozenset({RobotState.SCANNING, RobotState.HOMING, RobotState.TURNING})
+    | _RESTING,
+    RobotState.TURNING: frozenset({RobotState.CHECKING, RobotState.HOMING}) | _RESTING,
+    RobotState.CHECKING: frozenset({RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING})
+    | _RESTING,
+    RobotState.FAULT: frozenset({RobotState.HOMING, RobotState.IDLE, RobotState.MAINTENANCE}),
+    RobotState.MAINTENANCE: _RESTING,
 }
 
 
-def check_transition(old: State, new: State) -> None:
+def check_transition(old: RobotState, new: RobotState) -> None:
     """Raise :class:`Refused` unless ``new`` may follow ``old``; the same state always may."""
     if new is not old and new not in ALLOWED[old]:
         raise Refused(f"{new} cannot follow {old}")

@@ -1,10 +1,16 @@
 """The serial link to the microcontroller: frames, window, credits, sessions."""
 
-from robot.link.actuators import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheck
+from robot.link.actuators import (
+    ActuatorSetup,
+    EndstopHoming,
+    ServoSetup,
+    StepperSetup,
+    TurnCheckSetup,
+)
 from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link, LinkThread
 from robot.link.position_ledger import Whereabouts
-from robot.link.session import Statistics
+from robot.link.session import SessionStatistics
 from robot.link.transport import SerialTransport, Transport
 
 __all__ = [
@@ -16,9 +22,9 @@ __all__ = [
     "LinkThread",
     "SerialTransport",
     "ServoSetup",
-    "Statistics",
+    "SessionStatistics",
     "StepperSetup",
     "Transport",
-    "TurnCheck",
+    "TurnCheckSetup",
     "Whereabouts",
 ]

@@ -14,10 +14,10 @@ from robot.link.protocol import (
     SILENCE_SAFE_MS,
     TICKS_PER_US,
     ActuatorFlag,
+    ActuatorKind,
     ConfigActuator,
     ConfigBegin,
     ConfigEnd,
-    Kind,
     Message,
 )
 from robot.motion import StepperLimits
@@ -44,7 +44,7 @@ class EndstopHoming:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnCheck:
+class TurnCheckSetup:
     """A look at a stepper's sensor after each turn: active exactly at ``at_steps`` and at every
     ``every_steps`` (1..65535) from there. Pin and level are those of homing, if there is any.
     """
@@ -85,7 +85,7 @@ class ServoSetup:
     def message(self) -> ConfigActuator:
         """As it is sent."""
         return ConfigActuator(
-            kind=Kind.SERVO,
+            kind=ActuatorKind.SERVO,
             flags=_flags(
                 {ActuatorFlag.MUST_HOME: self.must_home, ActuatorFlag.SAFE_OFF: self.safe_off}
             ),
@@ -129,7 +129,7 @@ class StepperSetup:
     backlash_steps: int = 0
     period_steps: int | None = None
     homing: EndstopHoming | None = None
-    check: TurnCheck | None = None
+    check: TurnCheckSetup | None = None
     invert_direction: bool = False
     enable_high: bool = False
     safe_off: bool = True
@@ -165,7 +165,7 @@ class StepperSetup:
         sensor = homing or check
         fastest = max(self.limits.max_speed, self.fastest)
         return ConfigActuator(
-            kind=Kind.STEPPER,
+            kind=ActuatorKind.STEPPER,
             flags=self._flags(),
             pin=self.step_pin,
             direction_pin=self.direction_pin,

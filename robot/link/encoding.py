@@ -17,8 +17,8 @@ from robot.link.protocol import (
     SERVO_SEGMENT,
     STEP_SEGMENT,
     TICKS_PER_US,
+    ActuatorKind,
     ClearProfiles,
-    Kind,
     Message,
     ProfileBegin,
     ProfileSegments,
@@ -37,7 +37,7 @@ PIECE = MAX_PAYLOAD // 2 // SEGMENT_SIZE * SEGMENT_SIZE
 class Shape:
     """What a profile looks like whoever performs it."""
 
-    kind: Kind
+    kind: ActuatorKind
     segments: tuple[bytes, ...]
     duration_ticks: int
 
@@ -87,12 +87,12 @@ def shape_of(profile: MotionProfile) -> Shape:
     return Shape(kind, segments, profile.duration_us * TICKS_PER_US)
 
 
-def _segments(profile: MotionProfile) -> tuple[Kind, tuple[bytes, ...]]:
+def _segments(profile: MotionProfile) -> tuple[ActuatorKind, tuple[bytes, ...]]:
     packed = []
-    kind = Kind.STEPPER
+    kind = ActuatorKind.STEPPER
     for segment in profile.segments:
         if isinstance(segment, ServoSegment):
-            kind = Kind.SERVO
+            kind = ActuatorKind.SERVO
             pulse, duration = segment.pulse_us, segment.duration_us
             packed.append(SERVO_SEGMENT.pack(pulse * TICKS_PER_US, duration * TICKS_PER_US))
         else:

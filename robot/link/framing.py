@@ -22,7 +22,7 @@ def crc16(data: bytes, crc: int = CRC_START) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WireFrame:
     """A frame's header fields and its payload; ``type`` is a message's number."""
 
     session: int
@@ -39,11 +39,11 @@ class Frame:
         return bytes(cobs.encode(body + crc16(body).to_bytes(2, "little"))) + b"\0"
 
 
-EMERGENCY_STOP = b"\0" + Frame(ANY_SESSION, 255, 255, EmergencyStop.TYPE).encode()
+EMERGENCY_STOP = b"\0" + WireFrame(ANY_SESSION, 255, 255, EmergencyStop.TYPE).encode()
 """The emergency stop, separated from whatever half frame precedes it."""
 
 
-def decode(block: bytes) -> Frame | None:
+def decode(block: bytes) -> WireFrame | None:
     """The frame in a block between two 00, or None if it is damaged."""
     try:
         body = cobs.decode(block)
@@ -53,7 +53,7 @@ def decode(block: bytes) -> Frame | None:
         return None
     if crc16(body[:-CRC]) != int.from_bytes(body[-CRC:], "little"):
         return None
-    return Frame(body[0], body[1], body[2], body[3], body[HEADER:-CRC])
+    return WireFrame(body[0], body[1], body[2], body[3], body[HEADER:-CRC])
 
 
 class FrameReader:
@@ -64,7 +64,7 @@ class FrameReader:
         self.damaged = 0
         self._block = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[WireFrame]:
         """Frames completed by ``data``."""
         *blocks, rest = data.split(b"\0")
         for block in blocks:
@@ -75,7 +75,7 @@ class FrameReader:
         if len(self._block) <= LONGEST_BLOCK:
             self._block += rest
 
-    def _read(self, block: bytes) -> Frame | None:
+    def _read(self, block: bytes) -> WireFrame | None:
         frame = decode(block)
         if frame:
             self.frames += 1

@@ -25,6 +25,7 @@ from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
     Abort,
+    BoardState,
     Clear,
     Go,
     Hold,
@@ -32,10 +33,9 @@ from robot.link.protocol import (
     Message,
     PlanBegin,
     Release,
-    State,
     Status,
 )
-from robot.link.session import Clock, Draw, Session, Statistics
+from robot.link.session import Clock, Draw, Session, SessionStatistics
 from robot.link.transport import Transport
 from robot.motion import stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -115,7 +115,7 @@ class LinkThread:
         return self._link.whereabouts
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> SessionStatistics:
         """See :attr:`Link.statistics`."""
         return self._link.statistics
 
@@ -314,7 +314,7 @@ class Link:
         return capabilities
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> SessionStatistics:
         """How well the link works."""
         return self._open_session.statistics
 
@@ -340,7 +340,7 @@ class Link:
             self._raise_fault(status)
 
     def _raise_fault(self, status: Status) -> None:
-        if status.state != State.FAULT:
+        if status.state != BoardState.FAULT:
             return
         fault = Fault(status.fault)
         about_actuator = status.fault_detail < len(self.actuators)
@@ -349,7 +349,7 @@ class Link:
 
     async def _at_rest(self) -> Status:
         session = self._open_session
-        moving = (State.RUNNING, State.HOLDING, State.HELD, State.HOMING)
+        moving = (BoardState.RUNNING, BoardState.HOLDING, BoardState.HELD, BoardState.HOMING)
 
         def rests() -> bool:
             status = session.status
@@ -415,12 +415,12 @@ class Link:
                 continue
             if on_progress:
                 on_progress(min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1)))
-            if status.state == State.IDLE and status.turns_done == turns:
+            if status.state == BoardState.IDLE and status.turns_done == turns:
                 return status
-            if self._stopping and status.state == State.IDLE:
+            if self._stopping and status.state == BoardState.IDLE:
                 self._note_positions(status.turns_done)
                 raise Stopped(f"after {status.turns_done} of {turns} turns")
-            if status.state == State.HELD and not self._stopping and session.all_delivered:
+            if status.state == BoardState.HELD and not self._stopping and session.all_delivered:
                 session.put([Go()])
 
 

@@ -77,8 +77,8 @@ class Message:
         return make(*cls.LAYOUT.unpack(payload[:size]), payload[size:])
 
 
-class Kind(IntEnum):
-    """Kind on the wire."""
+class ActuatorKind(IntEnum):
+    """ActuatorKind on the wire."""
 
     SERVO = 0
     """Pulse of 50 Hz."""
@@ -86,8 +86,8 @@ class Kind(IntEnum):
     """Step, direction and enable."""
 
 
-class State(IntEnum):
-    """State on the wire."""
+class BoardState(IntEnum):
+    """BoardState on the wire."""
 
     UNCONFIGURED = 0
     """Outputs released; knows no actuators."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from robot.faults import Fault, LinkFault, RobotFault
-from robot.link.framing import EMERGENCY_STOP, Frame, FrameReader
+from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_MS,
@@ -27,7 +27,7 @@ from robot.link.protocol import (
     Welcome,
 )
 from robot.link.transport import Transport
-from robot.link.window import Window
+from robot.link.window import SendWindow
 
 HELLO_EVERY_S = 0.1
 LOST_AFTER_S = 2.5
@@ -47,7 +47,7 @@ Draw = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class SessionStatistics:
     """How well the link works, since it was opened."""
 
     sent: int
@@ -75,7 +75,7 @@ class Session:
         self._number = 0
         self._nonce = 0
         self._reader = FrameReader()
-        self._window = Window()
+        self._window = SendWindow()
         self._heard_at = 0.0
         self._pinged_at = 0.0
         self._beat_at = 0.0
@@ -116,10 +116,10 @@ class Session:
         self._transport.close()
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> SessionStatistics:
         """Counters of both sides."""
         status = self.status
-        return Statistics(
+        return SessionStatistics(
             sent=self._window.sent,
             resent=self._window.resent,
             received=self._reader.frames,
@@ -243,10 +243,10 @@ class Session:
             self._send(message, seq)
 
     def _send(self, message: Message, seq: int) -> None:
-        frame = Frame(self._number, seq, 0, message.TYPE, message.payload())
+        frame = WireFrame(self._number, seq, 0, message.TYPE, message.payload())
         self._transport.write(frame.encode())
 
-    def _handle(self, frame: Frame) -> None:
+    def _handle(self, frame: WireFrame) -> None:
         with contextlib.suppress(struct.error, ValueError):
             if frame.type == Welcome.TYPE:
                 self._welcome(Welcome.parse(frame.payload))
@@ -261,7 +261,7 @@ class Session:
         elif welcome.boot_id != self.capabilities.boot_id:
             self.fail(LinkFault(RESET_FAULTS.get(ResetCause(welcome.reset_cause), Fault.RESET)))
 
-    def _handle_state(self, frame: Frame) -> None:
+    def _handle_state(self, frame: WireFrame) -> None:
         self._heard_at = self._clock()
         if frame.type == Ack.TYPE:
             self._acknowledge(frame, Ack.parse(frame.payload).free)
@@ -272,6 +272,6 @@ class Session:
         elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
             self._told = Positions.parse(frame.payload)
 
-    def _acknowledge(self, frame: Frame, free: int) -> None:
+    def _acknowledge(self, frame: WireFrame, free: int) -> None:
         self._window.acknowledge(frame.ack, self._clock(), free)
         self._pump()

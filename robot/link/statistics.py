@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from robot.faults import RobotFault
 from robot.link import LinkThread
-from robot.link.session import Statistics
+from robot.link.session import SessionStatistics
 from robot.records.runs import LinkRecord
 
 BAD_SHARE = 0.002
@@ -17,13 +17,13 @@ FEWEST = 3
 """Single accidents happen."""
 
 
-class Traffic:
+class LinkStatistics:
     """Counts what goes over a link, and over the next one when that has to be made anew."""
 
     def __init__(self) -> None:
         self._past = LinkRecord()
         self._link: LinkThread | None = None
-        self._base: Statistics | None = None
+        self._base: SessionStatistics | None = None
 
     def opened(self, link: LinkThread) -> None:
         """Count this link from now on; what the board counted before was not ours."""
@@ -82,7 +82,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _statistics(link: LinkThread) -> Statistics | None:
+def _statistics(link: LinkThread) -> SessionStatistics | None:
     with suppress(RobotFault):
         return link.statistics
     return None

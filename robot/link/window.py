@@ -27,7 +27,7 @@ class Sent:
     """Bytes of the turn queue it will fill."""
 
 
-class Window:
+class SendWindow:
     """The messages of one session in their order."""
 
     def __init__(self) -> None:

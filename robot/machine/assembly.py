@@ -1,14 +1,14 @@
-"""Putting a robot together: from a profile and the options to hands, eyes, mind and pins."""
+"""Putting a robot together: from a profile and the options to motion, cameras, planner and pins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from robot.link.protocol import SILENCE_HOLD_MS
-from robot.machine.interfaces import Policy, Robot
-from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, LinkHands
-from robot.machine.scanner import Sight
-from robot.machine.solve_planner import Thought
+from robot.machine.interfaces import Machine, Policy
+from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
+from robot.machine.scanner import Scanner
+from robot.machine.solve_planner import SolvePlanner
 from robot.panel.gpio import Gpio, Pull, RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.planner import build_mechanism
@@ -24,7 +24,9 @@ class NoRobot(CubistError, ValueError):
     """The profile describes a robot of which a part cannot be reached from here."""
 
 
-def make_robot(profile: RobotProfile, port: str | None = None, twin: str | None = None) -> Robot:
+def make_machine(
+    profile: RobotProfile, port: str | None = None, twin: str | None = None
+) -> Machine:
     """Everything a job works with; nothing is connected yet but the cameras.
 
     ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
@@ -38,11 +40,11 @@ def make_robot(profile: RobotProfile, port: str | None = None, twin: str | None 
         improve_while_turning=profile.policy.improve_while_turning,
         end_scan_early=profile.policy.end_scan_early,
     )
-    return Robot(
+    return Machine(
         name=profile.name,
-        hands=LinkHands(profile, port, _silence_hold_ms(twin)),
-        eyes=Sight(profile, cameras),
-        mind=Thought(profile, mechanism),
+        motion=MotionController(profile, port, _silence_hold_ms(twin)),
+        scanner=Scanner(profile, cameras),
+        planner=SolvePlanner(profile, mechanism),
         policy=policy,
     )
 

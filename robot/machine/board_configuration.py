@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheck
+from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
 from robot.mechanism.durations import NotDrivable, stepper_limits
 from robot.mechanism.registry import build_mechanism
@@ -129,11 +129,11 @@ def _period_steps(stepper: Stepper, part: Turntable | Gripper | None) -> int | N
     return stepper.steps_per_turn // symmetry
 
 
-def _turn_check(stepper: Stepper) -> TurnCheck | None:
+def _turn_check(stepper: Stepper) -> TurnCheckSetup | None:
     check = stepper.turn_check
     if check is None or stepper.pins.endstop is None:
         return None
-    return TurnCheck(
+    return TurnCheckSetup(
         pin=stepper.pins.endstop,
         every_steps=check.every_steps or ONE_PLACE,
         at_steps=check.at_steps,

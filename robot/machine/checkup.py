@@ -43,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Machine:
+class Computer:
     """Where to look; tests look elsewhere."""
 
     dev: Path = Path("/dev")
@@ -55,7 +55,7 @@ class Machine:
     may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
 
 
-def check_up(profile: RobotProfile, state_dir: Path, machine: Machine) -> Iterator[Finding]:
+def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[Finding]:
     """All findings, in the order in which a person would repair them."""
     yield Finding("profile", "ok", f"{profile.name}: {profile.title}")
     yield board(profile.link.port, machine)
@@ -68,7 +68,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Machine) -> Iterat
     yield power(machine)
 
 
-def board(port: str, machine: Machine) -> Finding:
+def board(port: str, machine: Computer) -> Finding:
     """The microcontroller's serial port."""
     path = Path(port) if port != "auto" else _only_board(machine)
     if path is None or not path.exists():
@@ -91,7 +91,7 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
     return Finding("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
 
 
-def camera_of_kind(kind: str, device: int | str, machine: Machine) -> Finding:
+def camera_of_kind(kind: str, device: int | str, machine: Computer) -> Finding:
     """A camera of the profile."""
     if kind == "picamera2":
         return _picamera(machine)
@@ -102,7 +102,7 @@ def camera_of_kind(kind: str, device: int | str, machine: Machine) -> Finding:
     return Finding("camera", "ok", f"{kind} {device}")
 
 
-def gpio(machine: Machine) -> Finding:
+def gpio(machine: Computer) -> Finding:
     """The library for button, light and buzzer."""
     if not machine.has_module("RPi"):
         remedy = "sudo apt install python3-rpi-lgpio. Without it only the command line works."
@@ -126,7 +126,7 @@ def disk(state_dir: Path) -> Finding:
     return Finding("disk", "ok", text)
 
 
-def clock(machine: Machine) -> Finding:
+def clock(machine: Computer) -> Finding:
     """The time of day, for records; motion does not depend on it."""
     now = machine.now_s()
     text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
@@ -135,7 +135,7 @@ def clock(machine: Machine) -> Finding:
     return Finding("clock", "ok", text)
 
 
-def power(machine: Machine) -> Finding:
+def power(machine: Computer) -> Finding:
     """Voltage and temperature, as a Raspberry Pi's firmware saw them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
@@ -156,7 +156,7 @@ def worst(findings: Sequence[Finding]) -> Verdict:
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
 
 
-def _only_board(machine: Machine) -> Path | None:
+def _only_board(machine: Computer) -> Path | None:
     named = machine.dev / "cubist"
     if named.exists():
         return named
@@ -164,7 +164,7 @@ def _only_board(machine: Machine) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _picamera(machine: Machine) -> Finding:
+def _picamera(machine: Computer) -> Finding:
     if not machine.has_module("picamera2"):
         remedy = "sudo apt install python3-picamera2 --no-install-recommends"
         return Finding("camera", "bad", "picamera2 is not installed", remedy)
@@ -174,7 +174,7 @@ def _picamera(machine: Machine) -> Finding:
     return Finding("camera", "ok", "picamera2")
 
 
-def _usb_camera(path: Path, machine: Machine) -> Finding:
+def _usb_camera(path: Path, machine: Computer) -> Finding:
     if not path.exists():
         return Finding("camera", "bad", f"{path} does not exist", "Plug the camera in.")
     if not machine.may_use(path):

@@ -24,7 +24,7 @@ class FirmwareTrouble(CubistError, RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class FirmwareBoard:
     """A board the firmware is made for."""
 
     name: str
@@ -36,11 +36,13 @@ class Board:
     ram_bytes: int
 
 
-BOARDS: Mapping[str, Board] = {
+BOARDS: Mapping[str, FirmwareBoard] = {
     board.name: board
     for board in (
-        Board("uno", "Arduino Uno or Nano", "atmega328p", "arduino", 115_200, 32_256, 2_048),
-        Board("mega", "Arduino Mega 2560", "atmega2560", "wiring", 115_200, 253_952, 8_192),
+        FirmwareBoard(
+            "uno", "Arduino Uno or Nano", "atmega328p", "arduino", 115_200, 32_256, 2_048
+        ),
+        FirmwareBoard("mega", "Arduino Mega 2560", "atmega2560", "wiring", 115_200, 253_952, 8_192),
     )
 }
 """Boards by their name."""
@@ -62,7 +64,7 @@ FLASHING = ("avrdude",)
 class Built:
     """A firmware built for a board."""
 
-    board: Board
+    board: FirmwareBoard
     elf: Path
     hex: Path
     flash_bytes: int

@@ -12,7 +12,7 @@ from robot.settings.profile import RobotProfile
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class HomeActuator:
     """Home an actuator, which ends at its start."""
 
     actuator: str
@@ -26,7 +26,7 @@ class MoveTo:
     position: int
 
 
-HomingStep = Home | MoveTo
+HomingStep = HomeActuator | MoveTo
 
 
 def homing_steps(
@@ -43,7 +43,7 @@ def homing_steps(
     """
     mechanism = profile.mechanism
     if not isinstance(mechanism, GrippersSettings):
-        return [Home(name) for name in order]
+        return [HomeActuator(name) for name in order]
     by_name = {setup.name: setup for setup in setups}
     jaws = [_Jaw(profile, jaw, mechanism) for jaw in _jaws(mechanism)]
     opened = [jaw for jaw in jaws if jaw.is_open(places)]
@@ -52,7 +52,7 @@ def homing_steps(
     for jaw in opened:
         steps |= dict.fromkeys(jaw.turn_back())
     late = {name for jaw in astray for name in jaw.rotations}
-    steps |= dict.fromkeys(Home(name) for name in order if name not in late)
+    steps |= dict.fromkeys(HomeActuator(name) for name in order if name not in late)
     for jaw in astray:
         steps |= dict.fromkeys(jaw.regrip())
     return list(steps)
@@ -84,7 +84,7 @@ class _Jaw:
 
     def turn_back(self) -> Iterator[HomingStep]:
         """While open."""
-        yield from (Home(name) for name in self.rotations)
+        yield from (HomeActuator(name) for name in self.rotations)
 
     def regrip(self) -> Iterator[HomingStep]:
         """Let go, turn back, close; it has been homed, and others hold the cube."""

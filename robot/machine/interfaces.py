@@ -1,4 +1,4 @@
-"""What the daemon needs of the robot, as small protocols: hands that move, eyes, a mind.
+"""What the daemon needs of the robot, as small protocols: motion, cameras, planning.
 
 All methods block and are called in worker threads; ``stop`` and ``emergency_stop`` come from
 another thread while ``home`` or ``perform`` is under way.
@@ -20,7 +20,7 @@ from solver.solution import Progress
 
 
 @dataclass(frozen=True)
-class Look:
+class FaceImage:
     """One picture of one cube face: encoded as JPEG, the colours measured in it, and where.
 
     ``whole``: the robot itself hides no sticker of the face.
@@ -91,7 +91,7 @@ class Parts:
     cube: Any
 
 
-class Hands(Protocol):
+class MotionController(Protocol):
     """The robot's motion."""
 
     def open(self) -> None:
@@ -100,10 +100,10 @@ class Hands(Protocol):
     def home(self, first: Sequence[str] = ()) -> None:
         """Find the positions of all actuators, these first, and go to the start positions."""
 
-    def forget_places(self) -> None:
+    def assume_start_positions(self) -> None:
         """Everything has been set to its start: what has no sensor to be homed by is there."""
 
-    def doubt_places(self) -> None:
+    def distrust_positions(self) -> None:
         """A job broke off with its program: what the board does not know any more, nobody knows."""
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
@@ -112,20 +112,20 @@ class Hands(Protocol):
     def position(self, actuator: str) -> int | None:
         """Where it rests, in us of pulse or steps; None while it is not homed."""
 
-    def wake(self, actuator: str, at: int) -> int:
+    def home_alone(self, actuator: str, at: int) -> int:
         """Home this actuator alone, a servo at this pulse; where it is then. What the others hold
         may be let go."""
 
     def jog(self, actuator: str, target: int) -> int:
         """Move one homed actuator slowly (pulse in us, or steps); where it is then."""
 
-    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+    def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
         """Go on with other values for the same actuators: home before anything moves.
 
         ``fastest``: steps/s that some motors may be driven at, beyond what the profile allows.
         """
 
-    def sensed(self, actuator: str) -> bool:
+    def is_sensor_active(self, actuator: str) -> bool:
         """Whether the actuator's end stop or index sensor is active."""
 
     def stop(self) -> None:
@@ -134,20 +134,20 @@ class Hands(Protocol):
     def emergency_stop(self) -> None:
         """Outputs off at once; the robot is not homed afterwards."""
 
-    def traffic(self) -> LinkRecord:
+    def link_statistics(self) -> LinkRecord:
         """What went over the line since the start; from any thread."""
 
     def close(self) -> None:
         """Outputs safe, port given back. Idempotent."""
 
 
-class Eyes(Protocol):
+class Scanner(Protocol):
     """The robot's cameras."""
 
     def settle(self) -> None:
         """Adapt to the light, then lock exposure and colours until the next call."""
 
-    def look(self, view: ViewPoint) -> Look:
+    def look(self, view: ViewPoint) -> FaceImage:
         """Take and measure one picture."""
 
     def glance(self) -> tuple[int, Any]:
@@ -163,16 +163,16 @@ class Eyes(Protocol):
 Hear = Callable[[Progress], None]
 
 
-class Mind(Protocol):
+class SolvePlanner(Protocol):
     """Reading and planning."""
 
     def tour(self, state: Any | None, faces: Sequence[str] | None) -> Tour:
         """The scan from a mechanism state (None: as homed) of these faces (None: all needed)."""
 
-    def recognise(self, look: Look) -> None:
+    def recognise(self, look: FaceImage) -> None:
         """Raise :class:`NotReadable` for a look that shows no face, or not of such a cube."""
 
-    def read(self, looks: Sequence[Look]) -> Reading:
+    def read(self, looks: Sequence[FaceImage]) -> Reading:
         """Decide the cube from all looks, several at a face included; :class:`NotReadable`."""
 
     def explanation(self) -> Callable[[], bytes]:
@@ -182,7 +182,7 @@ class Mind(Protocol):
         """
 
     def know(self, facelets: str) -> Reading:
-        """A cube told by a person; raises :class:`BadOrder`."""
+        """A cube told by a person; raises :class:`InvalidRequest`."""
 
     def prepare(self, cancel: threading.Event, progress: Hear) -> None:
         """Make the tables that plans need, where they are not there; ``progress`` hears of it.
@@ -205,13 +205,13 @@ class Mind(Protocol):
         """A sooner tail, searched until ``enough`` is set, or the one there is."""
 
     def scrambled(self, moves: str | None) -> Any:
-        """The solved cube after these moves, or random ones; raises :class:`BadOrder`."""
+        """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
 
     def scramble(self, cube: Any, state: Any | None, progress: Hear) -> MotionPlan:
         """A way to do to a cube what makes the solved one ``cube``."""
 
 
-class BadOrder(CubistError, ValueError):
+class InvalidRequest(CubistError, ValueError):
     """Something asked for that this robot does not have or that has no meaning; nothing moved."""
 
 
@@ -266,11 +266,11 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Robot:
+class Machine:
     """Everything a job works with."""
 
     name: str
-    hands: Hands
-    eyes: Eyes
-    mind: Mind
+    motion: MotionController
+    scanner: Scanner
+    planner: SolvePlanner
     policy: Policy

@@ -1,4 +1,4 @@
-"""The daemon's hands: the link to the firmware, reconnected when it breaks, faults named."""
+"""Motion: the link to the firmware, reconnected when it breaks, faults named."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from robot.link import (
 )
 from robot.link.position_ledger import Clock, Course, position_lost
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
-from robot.link.statistics import Traffic
+from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order
 from robot.machine.firmware_build import matches
-from robot.machine.homing import Home, homing_steps
-from robot.machine.interfaces import BadOrder, RunStopped
+from robot.machine.homing import HomeActuator, homing_steps
+from robot.machine.interfaces import InvalidRequest, RunStopped
 from robot.motion import servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.records.runs import LinkRecord
@@ -46,8 +46,8 @@ LONGEST_SILENCE_HOLD_MS = 2000
 """Most the firmware takes as the host's silence after which motion holds."""
 
 
-class LinkHands:
-    """:class:`robot.machine.interfaces.Hands` of a profile, over its serial port."""
+class MotionController:
+    """:class:`robot.machine.interfaces.MotionController` of a profile, over its serial port."""
 
     def __init__(
         self,
@@ -72,15 +72,15 @@ class LinkHands:
         self._moving: tuple[str, ...] = ()
         self._moving_unheard: tuple[str, ...] = ()
         self._clock = clock
-        self._traffic = Traffic()
+        self._statistics = LinkStatistics()
 
     def open(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.open`."""
+        """See :meth:`robot.machine.interfaces.MotionController.open`."""
         with self._explained():
             self._connected()
 
     def home(self, first: Sequence[str] = ()) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.home`."""
+        """See :meth:`robot.machine.interfaces.MotionController.home`."""
         self._stopping.clear()
         self._moving = (*first, *self._moving)
         with self._explained():
@@ -90,7 +90,7 @@ class LinkHands:
                 for step in homing_steps(
                     self._profile, self._setups, self._homing_order(link), link.places
                 ):
-                    if isinstance(step, Home):
+                    if isinstance(step, HomeActuator):
                         link.home([step.actuator])
                     else:
                         self._go(link, step.actuator, step.position)
@@ -100,7 +100,7 @@ class LinkHands:
             self._moving = ()
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """See :meth:`robot.machine.interfaces.Hands.perform`."""
+        """See :meth:`robot.machine.interfaces.MotionController.perform`."""
         self._stopping.clear()
         course = Course(schedule, self._clock)
 
@@ -111,7 +111,7 @@ class LinkHands:
         try:
             with self._explained():
                 execution = self._connected().run(schedule, note)
-                self._traffic.noted(execution.events)
+                self._statistics.noted(execution.events)
                 return execution.executed_us
         except MotionFault as fault:
             cause = fault.__cause__
@@ -146,20 +146,20 @@ class LinkHands:
             raise position_lost(self._broken, lost) from self._broken.__cause__
 
     def jog(self, actuator: str, target: int) -> int:
-        """See :meth:`robot.machine.interfaces.Hands.jog`."""
+        """See :meth:`robot.machine.interfaces.MotionController.jog`."""
         if actuator not in (names := [setup.name for setup in self._setups]):
             known = ", ".join(names)
-            raise BadOrder(f"actuator: there is no {actuator!r}; there is {known}")
+            raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
         with self._explained():
             self._go(self._connected(), actuator, target)
         return target
 
     def position(self, actuator: str) -> int | None:
-        """See :meth:`robot.machine.interfaces.Hands.position`."""
+        """See :meth:`robot.machine.interfaces.MotionController.position`."""
         return self._link.position(actuator) if self._link is not None and self._ready else None
 
-    def wake(self, actuator: str, at: int) -> int:
-        """See :meth:`robot.machine.interfaces.Hands.wake`."""
+    def home_alone(self, actuator: str, at: int) -> int:
+        """See :meth:`robot.machine.interfaces.MotionController.wake`."""
         before = self._setups
         self._setups = tuple(
             replace(setup, start_us=at)
@@ -178,13 +178,13 @@ class LinkHands:
         assert place is not None, "it has just been homed"
         return place
 
-    def forget_places(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.forget_places`."""
+    def assume_start_positions(self) -> None:
+        """See :meth:`robot.machine.interfaces.MotionController.assume_start_positions`."""
         self._left, self._ready, self._anew = Whereabouts({}), False, True
         self._doubtful = False
 
-    def doubt_places(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.doubt_places`."""
+    def distrust_positions(self) -> None:
+        """See :meth:`robot.machine.interfaces.MotionController.distrust_positions`."""
         self._doubtful = True
 
     def _go(self, link: LinkThread, actuator: str, target: int) -> None:
@@ -197,8 +197,8 @@ class LinkHands:
         if move is not None:
             link.run(Schedule((move,), (TimedTurn(0, 0),), move.duration_us))
 
-    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.adopt`."""
+    def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        """See :meth:`robot.machine.interfaces.MotionController.adopt`."""
         before = self._setups
         self._set_up(profile, fastest)
         if self._setups != before:
@@ -206,8 +206,8 @@ class LinkHands:
             if self._link is not None:
                 self._link.adopt(self._setups)
 
-    def sensed(self, actuator: str) -> bool:
-        """See :meth:`robot.machine.interfaces.Hands.sensed`."""
+    def is_sensor_active(self, actuator: str) -> bool:
+        """See :meth:`robot.machine.interfaces.MotionController.sensed`."""
         number = [setup.name for setup in self._setups].index(actuator)
         with self._explained():
             return bool(self._connected().status().sensors >> number & 1)
@@ -228,7 +228,7 @@ class LinkHands:
         ]
 
     def stop(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.stop`."""
+        """See :meth:`robot.machine.interfaces.MotionController.stop`."""
         self._stopping.set()
         if self._link is not None:
             # What failed here is reported by the motion under way, if there is one.
@@ -236,20 +236,20 @@ class LinkHands:
                 self._link.stop()
 
     def emergency_stop(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.emergency_stop`."""
+        """See :meth:`robot.machine.interfaces.MotionController.emergency_stop`."""
         self._stopping.set()
         self._ready = False
         if self._link is not None:
             with self._explained():
                 self._link.emergency_stop()
 
-    def traffic(self) -> LinkRecord:
-        """See :meth:`robot.machine.interfaces.Hands.traffic`."""
-        return self._traffic.total
+    def link_statistics(self) -> LinkRecord:
+        """See :meth:`robot.machine.interfaces.MotionController.traffic`."""
+        return self._statistics.total
 
     def close(self) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.close`."""
-        self._traffic.closing()
+        """See :meth:`robot.machine.interfaces.MotionController.close`."""
+        self._statistics.closing()
         link, self._link = self._link, None
         self._ready = False
         if link is not None:
@@ -276,7 +276,7 @@ class LinkHands:
             self._link = self._make_link()
             board = self._link.open()
             require_ours(board)
-            self._traffic.opened(self._link)
+            self._statistics.opened(self._link)
             self._note_boot(board.boot_id)
         if not self._ready:
             self._link.configure(anew=self._anew)
@@ -315,7 +315,7 @@ class LinkHands:
             raise self._broken from fault
 
     def _disconnect(self) -> None:
-        self._traffic.closing()
+        self._statistics.closing()
         link, self._link = self._link, None
         if link is not None:
             link.close()
@@ -329,7 +329,7 @@ def require_ours(capabilities: Capabilities) -> None:
 
 
 def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
-    """A slow motion to ``target``; None when it is there. Raises ``BadOrder`` beyond limits."""
+    """Slow motion to ``target``; None when it is there; raises ``InvalidRequest`` beyond limits."""
     if isinstance(setup, ServoSetup):
         require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
         travel_us = abs(target - start) * SERVO_JOG_US
@@ -340,9 +340,9 @@ def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile 
 
 
 def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
-    """Raise ``BadOrder`` for a target beyond limits."""
+    """Raise ``InvalidRequest`` for a target beyond limits."""
     if not low <= target <= high:
-        raise BadOrder(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
+        raise InvalidRequest(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
 
 
 def _is_astray(setup: StepperSetup, left: Whereabouts) -> bool:

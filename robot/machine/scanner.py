@@ -1,4 +1,4 @@
-"""The daemon's eyes: cameras of the profile, and each look as colours of a cube's face."""
+"""cameras of the profile, and each look as colours of a cube's face."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.faults import MotionFault
-from robot.machine.interfaces import BadOrder, Look, NotReadable, ViewPoint
-from robot.planner import Look as PlannedLook
+from robot.machine.interfaces import FaceImage, InvalidRequest, NotReadable, ViewPoint
+from robot.planner import FaceView
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
 from vision.calibrate.places import references_from_json, references_to_json
@@ -46,7 +46,7 @@ def as_values(references: ColourReferences) -> dict[str, Any]:
     return {KEY: json.loads(references_to_json(references))}
 
 
-def odd_view(look: Look, size: int) -> OddView | None:
+def odd_view(look: FaceImage, size: int) -> OddView | None:
     """What a look shows instead of one face of a cube of ``size`` layers; None: such a face.
 
     A face of which the robot itself hides a part may be one, for all that can be told.
@@ -60,7 +60,7 @@ def odd_view(look: Look, size: int) -> OddView | None:
     return None
 
 
-def usual_oddity(looks: Sequence[Look], size: int) -> OddView | None:
+def usual_oddity(looks: Sequence[FaceImage], size: int) -> OddView | None:
     """What is odd about most of the looks in which anything is."""
     found = [odd for look in looks if (odd := odd_view(look, size)) is not None]
     if not found:
@@ -70,7 +70,7 @@ def usual_oddity(looks: Sequence[Look], size: int) -> OddView | None:
 
 
 def explanation(
-    looks: Sequence[Look], colours: StickerColours, outcome: CubeReading | Unreadable
+    looks: Sequence[FaceImage], colours: StickerColours, outcome: CubeReading | Unreadable
 ) -> bytes:
     """A PNG of a reading or refusal; with the pictures, the last of each face, if all are there."""
     last = {look.face: look for look in looks}
@@ -78,13 +78,13 @@ def explanation(
     return png(explain(colours, outcome, seen))
 
 
-def _seen(looks: Collection[Look], colours: StickerColours) -> CubeLooks:
+def _seen(looks: Collection[FaceImage], colours: StickerColours) -> CubeLooks:
     small = {look.face: _as_drawn(look) for look in looks}
     frames = {face: frame for face, (frame, _) in small.items()}
     return CubeLooks(frames, {face: grid for face, (_, grid) in small.items()}, colours)
 
 
-def _as_drawn(look: Look) -> tuple[Frame, FaceGrid]:
+def _as_drawn(look: FaceImage) -> tuple[Frame, FaceGrid]:
     """A picture and its grid no larger than they are drawn: six whole ones would take 40 MB."""
     image, grid = decode_photo(look.picture, f"look at {look.face}"), look.grid
     height, width = image.shape[:2]
@@ -102,8 +102,8 @@ JPEG_QUALITY = 92
 GLANCE_SIZE = (80, 60)
 
 
-class Sight:
-    """:class:`robot.machine.interfaces.Eyes` of a profile; ``cameras`` by their names there."""
+class Scanner:
+    """:class:`robot.machine.interfaces.Scanner` of a profile; ``cameras`` by their names there."""
 
     def __init__(self, profile: RobotProfile, cameras: Mapping[str, Camera]) -> None:
         self._cameras = dict(cameras)
@@ -113,21 +113,21 @@ class Sight:
         }
 
     def settle(self) -> None:
-        """See :meth:`robot.machine.interfaces.Eyes.settle`."""
+        """See :meth:`robot.machine.interfaces.Scanner.settle`."""
         for camera in self._cameras.values():
             with _explained():
                 camera.settle()
 
-    def look(self, view: ViewPoint) -> Look:
-        """See :meth:`robot.machine.interfaces.Eyes.look`."""
-        planned: PlannedLook = view.step
+    def look(self, view: ViewPoint) -> FaceImage:
+        """See :meth:`robot.machine.interfaces.Scanner.look`."""
+        planned: FaceView = view.step
         camera = self._cameras[planned.camera]
         with _explained():
             frame = camera.capture()
             grid = self._grid(camera, frame, self._views[planned.camera, planned.site])
             seen = measure(camera, frame, grid.quads, fit=grid.fit)
         colours = as_cube_face(seen, planned, self._size)
-        return Look(
+        return FaceImage(
             face=planned.face,
             camera=planned.camera,
             picture=encoded(frame),
@@ -137,22 +137,22 @@ class Sight:
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
-        """See :meth:`robot.machine.interfaces.Eyes.glance`."""
+        """See :meth:`robot.machine.interfaces.Scanner.glance`."""
         with _explained():
             frame = next(iter(self._cameras.values())).capture()
         return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
-        """See :meth:`robot.machine.interfaces.Eyes.picture`."""
+        """See :meth:`robot.machine.interfaces.Scanner.picture`."""
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
-            raise BadOrder(f"camera: there is no {name!r}; there is {known}")
+            raise InvalidRequest(f"camera: there is no {name!r}; there is {known}")
         with _explained():
             return encoded(self._cameras[name].capture())
 
     def close(self) -> None:
-        """See :meth:`robot.machine.interfaces.Eyes.close`."""
+        """See :meth:`robot.machine.interfaces.Scanner.close`."""
         for camera in self._cameras.values():
             camera.close()
 
@@ -168,7 +168,7 @@ class Sight:
             raise NotReadable(f"camera {camera.name}: {error}") from error
 
 
-def as_cube_face(seen: FaceColours, look: PlannedLook, size: int) -> FaceColours:
+def as_cube_face(seen: FaceColours, look: FaceView, size: int) -> FaceColours:
     """From the site's drawing to the drawing of the face that is there, turned as it is held."""
     hidden = np.isin(np.arange(1, size * size + 1), sorted(look.hidden))
     order = _order(look, size)
@@ -185,7 +185,7 @@ def as_cube_face(seen: FaceColours, look: PlannedLook, size: int) -> FaceColours
     )
 
 
-def turned(grid: FaceGrid, look: PlannedLook) -> FaceGrid:
+def turned(grid: FaceGrid, look: FaceView) -> FaceGrid:
     """The grid of a site as the face that is there is drawn."""
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]
@@ -193,7 +193,7 @@ def turned(grid: FaceGrid, look: PlannedLook) -> FaceGrid:
     return FaceGrid.of_corners(np.roll(grid.corners, -first, axis=0), n, grid.fit)
 
 
-def _order(look: PlannedLook, size: int) -> NDArray[np.intp]:
+def _order(look: FaceView, size: int) -> NDArray[np.intp]:
     """For each sticker of the cube's face its number in the site's drawing."""
     count = size * size
     site = SITES.index(look.site)

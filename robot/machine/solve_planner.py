@@ -1,4 +1,4 @@
-"""The daemon's mind: scan tours, reading, and the soonest way to solve, for one profile."""
+"""scan tours, reading, and the soonest way to solve, for one profile."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from robot.faults import FAULTS, MotionFault
 from robot.machine.interfaces import (
-    BadOrder,
+    FaceImage,
     Hear,
-    Look,
+    InvalidRequest,
     MotionPlan,
     NotReadable,
     Parts,
@@ -54,8 +54,8 @@ NICENESS = 10
 """Of the search while the robot turns: it must not keep the link waiting."""
 
 
-class Thought:
-    """:class:`robot.machine.interfaces.Mind` of a profile whose mechanism is already compiled."""
+class SolvePlanner:
+    """Planning for a profile whose mechanism is already compiled."""
 
     def __init__(self, profile: RobotProfile, mechanism: Mechanism) -> None:
         self._size = profile.cube.size
@@ -65,19 +65,19 @@ class Thought:
         self._explanation: Callable[[], bytes] = bytes
 
     def tour(self, state: State | None, faces: Sequence[str] | None) -> Tour:
-        """See :meth:`robot.machine.interfaces.Mind.tour`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.tour`."""
         scan = plan_scan(self._mechanism, state, faces or "URFDLB")
         views = [view for step in scan.steps for view in _views_of(step)]
         return Tour(tuple(views), scan.end)
 
-    def recognise(self, look: Look) -> None:
-        """See :meth:`robot.machine.interfaces.Mind.recognise`."""
+    def recognise(self, look: FaceImage) -> None:
+        """See :meth:`robot.machine.interfaces.SolvePlanner.recognise`."""
         odd = odd_view(look, self._size) if self._policy.check_view else None
         if odd is not None:
             raise NotReadable(str(odd), look.face, odd.trouble) from odd
 
-    def read(self, looks: Sequence[Look]) -> Reading:
-        """See :meth:`robot.machine.interfaces.Mind.read`."""
+    def read(self, looks: Sequence[FaceImage]) -> Reading:
+        """See :meth:`robot.machine.interfaces.SolvePlanner.read`."""
         faces: dict[str, list[FaceColours]] = {}
         for look in looks:
             faces.setdefault(look.face, []).append(look.colours)
@@ -99,7 +99,7 @@ class Thought:
         return _reading(reading)
 
     def _refusal(
-        self, error: Unreadable, looks: Sequence[Look], colours: StickerColours
+        self, error: Unreadable, looks: Sequence[FaceImage], colours: StickerColours
     ) -> NotReadable | MotionFault:
         """Why the looks could not be read: what is in view instead, if that can be told."""
         again = tuple(error.look_again or "")
@@ -112,21 +112,21 @@ class Thought:
         return NotReadable(error.reason, again)
 
     def explanation(self) -> Callable[[], bytes]:
-        """See :meth:`robot.machine.interfaces.Mind.explanation`; the pictures are not kept here."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.explanation`."""
         drawing, self._explanation = self._explanation, bytes
         return drawing
 
     def know(self, facelets: str) -> Reading:
-        """See :meth:`robot.machine.interfaces.Mind.know`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.know`."""
         try:
             cube = parse_state(facelets, self._size)
         except CubistError as error:
-            raise BadOrder(f"facelets: {error}") from error
+            raise InvalidRequest(f"facelets: {error}") from error
         detail = {"facelets": facelets, "told": True}
         return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
 
     def prepare(self, cancel: threading.Event, progress: Hear) -> None:
-        """See :meth:`robot.machine.interfaces.Mind.prepare`.
+        """See :meth:`robot.machine.interfaces.SolvePlanner.prepare`.
 
         The threads that make tables take what the link and the cameras leave of the processor.
         """
@@ -140,7 +140,7 @@ class Thought:
         cancel: threading.Event,
         progress: Hear,
     ) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.Mind.plan`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.plan`."""
         with _mirrored(cancel) as flag, self._watch(flag) as watch:
             try:
                 plan = plan_solve(
@@ -160,7 +160,7 @@ class Thought:
         return motion_plan(plan)
 
     def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
-        """See :meth:`robot.machine.interfaces.Mind.split`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.split`."""
         cut_us = where_to_cut_us(plan.source)
         parts = None if cut_us is None else split_at(plan.source, cut_us)
         if parts is None:
@@ -169,7 +169,7 @@ class Thought:
         return Parts(motion_plan(head), motion_plan(tail), turned(cube, head))
 
     def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.Mind.improved`.
+        """See :meth:`robot.machine.interfaces.SolvePlanner.improved`.
 
         The search takes what the link and the cameras leave of the processor.
         """
@@ -196,17 +196,17 @@ class Thought:
         return Watch(flag) if self._policy.stop_early else nullcontext()
 
     def scrambled(self, moves: str | None) -> Cube | PocketCube:
-        """See :meth:`robot.machine.interfaces.Mind.scrambled`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.scrambled`."""
         kind = PocketCube if self._size == 2 else Cube
         if not moves:
             return kind.random(np.random.default_rng())
         try:
             return kind.solved().apply(moves)
         except CubistError as error:
-            raise BadOrder(f"moves: {error}") from error
+            raise InvalidRequest(f"moves: {error}") from error
 
     def scramble(self, cube: Cube | PocketCube, state: State | None, progress: Hear) -> MotionPlan:
-        """What solves the inverse; see :meth:`robot.machine.interfaces.Mind.scramble`."""
+        """What solves the inverse; see :meth:`robot.machine.interfaces.SolvePlanner.scramble`."""
         return self.plan(cube.inverse, state, threading.Event(), progress)
 
 

@@ -3,7 +3,7 @@
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
 from robot.planner.improve import improve_tail, join, split_at, turned, where_to_cut_us
-from robot.planner.looks import CannotSee, Look
+from robot.planner.looks import CannotSee, FaceView
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
 from robot.planner.scan import ScanPlan, ScanStep, plan_scan
@@ -12,7 +12,7 @@ from robot.planner.stopping import StoppingRule, Watch
 
 __all__ = [
     "CannotSee",
-    "Look",
+    "FaceView",
     "Mechanism",
     "NoWay",
     "Plan",

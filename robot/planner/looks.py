@@ -30,7 +30,7 @@ class CannotSee(CubistError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FaceView:
     """A picture to take: ``face`` of the cube is at ``site`` of the robot, before ``camera``.
 
     ``orientation`` is how the cube is held; ``hidden`` are the stickers of the *site*, row by row
@@ -61,7 +61,7 @@ class Places:
     """
 
     nodes: NDArray[np.int64]
-    looks: tuple[tuple[Look, ...], ...]
+    looks: tuple[tuple[FaceView, ...], ...]
     parts: NDArray[np.int64]
     costs: NDArray[np.int64]
     faces: tuple[tuple[str, dict[int, Stickers]], ...]
@@ -109,13 +109,13 @@ def find_places(mechanism: Mechanism, nodes: Iterable[int], faces: Iterable[str]
     )
 
 
-def _looks(mechanism: Mechanism, node: int, wanted: list[str]) -> Iterator[Look]:
+def _looks(mechanism: Mechanism, node: int, wanted: list[str]) -> Iterator[FaceView]:
     number, held = divmod(node, ORIENTATIONS)
     orientation = Orientation(held)
     for camera, view, hidden in _views(mechanism, mechanism.configurations[number]):
         face = orientation.face_at(view.site)
         if face in wanted:
-            yield Look(camera, view.site, face, orientation, hidden)
+            yield FaceView(camera, view.site, face, orientation, hidden)
 
 
 def _views(
@@ -131,7 +131,7 @@ def _views(
 
 
 def _parts(
-    mechanism: Mechanism, wanted: list[str], looks: Iterable[tuple[Look, ...]]
+    mechanism: Mechanism, wanted: list[str], looks: Iterable[tuple[FaceView, ...]]
 ) -> tuple[tuple[str, dict[int, Stickers]], ...]:
     """The parts of each wanted face that no other look shows more of, numbered through."""
     shown: dict[str, set[Stickers]] = {face: set() for face in wanted}
@@ -152,7 +152,7 @@ def _parts(
     return tuple(found)
 
 
-def _look_us(mechanism: Mechanism, looks: tuple[Look, ...]) -> int:
+def _look_us(mechanism: Mechanism, looks: tuple[FaceView, ...]) -> int:
     """Cameras look at the same time."""
     names = {look.camera for look in looks}
     return max(

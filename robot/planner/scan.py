@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robot.mechanism.compile.closure import FAR, Weights
 from robot.mechanism.compile.cost_model import node_of
 from robot.mechanism.graph import CALM, Mechanism, State
-from robot.planner.looks import CannotSee, Look, Places, find_places
+from robot.planner.looks import CannotSee, FaceView, Places, find_places
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import path
 from robot.planner.solve import ways
@@ -33,7 +33,7 @@ class ScanStep:
     """Perform ``plan`` (which may be empty), then take the ``looks``."""
 
     plan: Plan
-    looks: tuple[Look, ...]
+    looks: tuple[FaceView, ...]
 
 
 @dataclass(frozen=True)

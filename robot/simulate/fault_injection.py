@@ -8,7 +8,7 @@ import signal
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.foreign_objects import OddView
@@ -46,7 +46,7 @@ class Mischief:
 
     name: str
     subject: str
-    stage: State
+    stage: RobotState
 
     async def happen(self, scene: Scene) -> None:
         """Do it."""
@@ -70,7 +70,7 @@ def parse_mischief(text: str, actuators: Collection[str]) -> Mischief:
         )
     if subject and name not in ACTUATOR_DEEDS:
         raise BadMischief(f"{name} happens to no actuator: leave :{subject} away")
-    usual = State.HOMING if name in STANDING_DEEDS else State.TURNING
+    usual = RobotState.HOMING if name in STANDING_DEEDS else RobotState.TURNING
     return Mischief(name, subject, stages[stage] if stage else usual)
 
 
@@ -83,7 +83,7 @@ class Mischiefs:
         self._delay_s = delay_s
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def enter(self, state: State) -> None:
+    def enter(self, state: RobotState) -> None:
         """The daemon has entered a state."""
         due = [mischief for mischief in self._planned if mischief.stage is state]
         self._planned = [mischief for mischief in self._planned if mischief not in due]

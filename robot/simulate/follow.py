@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from robot.daemon.models import Event, Status
+from robot.daemon.models import Event, RobotStatus
 from robot.records.runs import RunRecord
 from robot.simulate.processes import DemoFault
 
@@ -42,7 +42,7 @@ class DaemonView:
         if self._session is not None:
             await self._session.close()
 
-    async def ready(self) -> Status:
+    async def ready(self) -> RobotStatus:
         """Wait until the daemon answers and is done starting; raises :class:`DemoFault`."""
         deadline = asyncio.get_running_loop().time() + START_LIMIT_S
         while asyncio.get_running_loop().time() < deadline:
@@ -54,9 +54,9 @@ class DaemonView:
             await asyncio.sleep(POLL_S)
         raise DemoFault(f"cubistd does not answer at {self._path} after {START_LIMIT_S:g} s")
 
-    async def status(self) -> Status:
+    async def status(self) -> RobotStatus:
         """What the robot is doing."""
-        return Status.model_validate(await self._get("/status"))
+        return RobotStatus.model_validate(await self._get("/status"))
 
     async def run(self, number: str) -> RunRecord:
         """The record of a run."""

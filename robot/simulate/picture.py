@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.simulate.progress import DemoProgress, Stage
 
 FACE_COLOURS = {
@@ -143,12 +143,12 @@ def _plan(progress: DemoProgress) -> Text:
 
 def _moves_done(progress: DemoProgress, count: int) -> int:
     """How many of ``count`` moves are done, judged by the turns of layers performed."""
-    if progress.state is State.CHECKING:
+    if progress.state is RobotState.CHECKING:
         return count
     turns = [operation for operation in progress.operations if operation["op"] == "turn"]
     plan_us = progress.plan_us
     if plan_us is None or not turns:
-        return 0 if progress.state in {State.SOLVING, State.TURNING} else count
+        return 0 if progress.state in {RobotState.SOLVING, RobotState.TURNING} else count
     over = sum(turn["start_us"] + turn["duration_us"] <= plan_us for turn in turns)
     return int(over) * count // len(turns)
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 
-STAGES: tuple[tuple[State, str], ...] = (
-    (State.HOMING, "home"),
-    (State.SCANNING, "look"),
-    (State.SOLVING, "think"),
-    (State.TURNING, "turn"),
-    (State.CHECKING, "check"),
+STAGES: tuple[tuple[RobotState, str], ...] = (
+    (RobotState.HOMING, "home"),
+    (RobotState.SCANNING, "look"),
+    (RobotState.SOLVING, "think"),
+    (RobotState.TURNING, "turn"),
+    (RobotState.CHECKING, "check"),
 )
 """The daemon's working states in the order of a solve, in the words shown."""
 
@@ -30,7 +30,7 @@ class Stage:
     ``state`` is None for what comes before the daemon works on a job.
     """
 
-    state: State | None
+    state: RobotState | None
     title: str
     began_s: float | None = None
     took_s: float | None = None
@@ -51,7 +51,7 @@ class DemoProgress:
 
     title: str
     stages: list[Stage] = field(default_factory=_all_stages)
-    state: State | None = None
+    state: RobotState | None = None
     step: str = "starting"
     fraction: float | None = None
     remaining_s: float | None = None
@@ -68,7 +68,7 @@ class DemoProgress:
         """The first stage has begun."""
         self.stages[0].began_s = self._clock(self.stages[0])
 
-    def enter(self, state: State) -> None:
+    def enter(self, state: RobotState) -> None:
         """The daemon entered a state: the stage before it is over."""
         if state is self.state:
             return
@@ -86,19 +86,19 @@ class DemoProgress:
         now = 0.0 if stage.began_s is None else self._clock(stage) - stage.began_s
         return (stage.took_s or 0.0) + now
 
-    def took_s(self, state: State) -> float:
+    def took_s(self, state: RobotState) -> float:
         """Seconds spent in the stage of a state so far."""
         return next(self.spent_s(stage) for stage in self.stages if stage.state is state)
 
     @property
     def plan_us(self) -> float | None:
         """How far the plan has been performed, while the robot turns."""
-        if self.state is not State.TURNING or self.fraction is None or self.planned_us is None:
+        if self.state is not RobotState.TURNING or self.fraction is None or self.planned_us is None:
             return None
         return self.fraction * self.planned_us
 
     def _clock(self, stage: Stage) -> float:
-        return self.real_clock() if stage.state in {None, State.SOLVING} else self.clock_s
+        return self.real_clock() if stage.state in {None, RobotState.SOLVING} else self.clock_s
 
 
 class Display(Protocol):

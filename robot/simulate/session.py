@@ -14,7 +14,7 @@ import aiohttp
 import yaml
 
 from robot.daemon.models import Event
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
@@ -200,7 +200,7 @@ class Demo:
         """Press the button and follow the job to its end."""
         daemon = stage.daemon
         status = await daemon.ready()
-        if status.state is not State.IDLE:
+        if status.state is not RobotState.IDLE:
             text = status.fault.cause if status.fault else f"it is {status.state}"
             raise DemoFault(f"the daemon is not ready: {text}")
         await self._prepared(daemon)
@@ -242,7 +242,7 @@ class Demo:
             if event.event == "progress":  # as often as it is drawn, it is asked for
                 continue
             self._progress.step = event.text or self._progress.step
-            if event.state is State.TURNING and event.run is not None:
+            if event.state is RobotState.TURNING and event.run is not None:
                 record = await daemon.run(event.run)
                 self._progress.moves = record.moves or ""
                 self._progress.operations = record.operations
@@ -261,13 +261,13 @@ class Demo:
 
     def _verdict(self, record: RunRecord) -> DemoOutcome:
         self._progress.clock_s = self._robot.time_us / 1e6
-        self._progress.enter(State.IDLE)
+        self._progress.enter(RobotState.IDLE)
         return DemoOutcome(
             solved=self._robot.solved,
             violations=tuple(self._robot.violations),
             record=record,
-            scan_s=self._progress.took_s(State.SCANNING),
-            turn_s=self._progress.took_s(State.TURNING),
+            scan_s=self._progress.took_s(RobotState.SCANNING),
+            turn_s=self._progress.took_s(RobotState.TURNING),
             facelets=self._facelets,
         )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.link.framing import Frame, FrameReader
+from robot.link.framing import FrameReader, WireFrame
 from robot.simulate.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ class Recorder:
         records = np.frombuffer(b"".join(self._chunks), dtype=RECORD)
         return records[records["kind"] == kind]
 
-    def frames(self) -> list[tuple[int, Frame]]:
+    def frames(self) -> list[tuple[int, WireFrame]]:
         """Frames as they reached the UART, each with the cycle at which its last byte was in."""
         reader = FrameReader()
         found = []

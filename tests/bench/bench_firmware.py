@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
-from robot.link.framing import Frame
+from robot.link.framing import WireFrame
 from robot.link.protocol import EmergencyStop, Go, Ping
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -55,7 +55,7 @@ async def saturate(board: AvrBoard) -> None:
 
     A little more than it takes, but no more: the heartbeat must not queue up behind it.
     """
-    noise = Frame(254, 0, 0, Ping.TYPE).encode() * 20
+    noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 20
     pause_s = len(noise) * BYTE_CYCLES * US_PER_CYCLE / 1e6 / FULL
     while True:
         board.port.write(noise)

@@ -14,13 +14,13 @@ from robot.faults import Fault, LinkFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.machine import checkup
-from robot.machine.checkup import Finding, Machine
+from robot.machine.checkup import Computer, Finding
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path: Path) -> Computer:
     (tmp_path / "dev/serial/by-id").mkdir(parents=True)
-    return Machine(
+    return Computer(
         dev=tmp_path / "dev",
         sys=tmp_path / "sys",
         now_s=lambda: 1_800_000_000.0,
@@ -29,11 +29,11 @@ def machine(tmp_path: Path) -> Machine:
     )
 
 
-def changed(machine: Machine, **more: Any) -> Machine:
-    return Machine(**(vars(machine) | more))
+def changed(machine: Computer, **more: Any) -> Computer:
+    return Computer(**(vars(machine) | more))
 
 
-def test_the_only_board_is_found(machine: Machine) -> None:
+def test_the_only_board_is_found(machine: Computer) -> None:
     assert checkup.board("auto", machine).verdict == "bad"
     (machine.dev / "serial/by-id/usb-1a86_USB").touch()
     assert checkup.board("auto", machine) == Finding(
@@ -63,7 +63,7 @@ def test_the_board_s_firmware() -> None:
     assert "flash" in checkup.firmware("tty", 250_000, silent).remedy
 
 
-def test_cameras(machine: Machine) -> None:
+def test_cameras(machine: Computer) -> None:
     assert "ribbon" in checkup.camera_of_kind("picamera2", 0, machine).remedy
     (machine.dev / "media0").touch()
     assert checkup.camera_of_kind("picamera2", 0, machine).verdict == "ok"
@@ -75,14 +75,14 @@ def test_cameras(machine: Machine) -> None:
     assert checkup.camera_of_kind("folder", "/nonexistent", machine).verdict == "bad"
 
 
-def test_gpio(machine: Machine) -> None:
+def test_gpio(machine: Computer) -> None:
     (machine.dev / "gpiochip0").touch()
     assert checkup.gpio(machine).verdict == "ok"
     assert checkup.gpio(changed(machine, has_module=lambda _: False)).verdict == "warning"
     assert "gpio" in checkup.gpio(changed(machine, may_use=lambda _: False)).remedy
 
 
-def test_clock_and_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_clock_and_disk(machine: Computer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert checkup.clock(machine).verdict == "ok"
     assert checkup.clock(changed(machine, now_s=lambda: 0.0)).verdict == "warning"
     assert checkup.disk(tmp_path / "not/yet/there").verdict == "ok"
@@ -94,7 +94,7 @@ def test_clock_and_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_p
     ("flags", "verdict", "text"),
     [("0", "ok", "fine"), ("50000", "warning", "since the start"), ("50005", "bad", "now")],
 )
-def test_power(machine: Machine, flags: str, verdict: str, text: str) -> None:
+def test_power(machine: Computer, flags: str, verdict: str, text: str) -> None:
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     path.parent.mkdir(parents=True)
     path.write_text(flags)
@@ -103,7 +103,7 @@ def test_power(machine: Machine, flags: str, verdict: str, text: str) -> None:
     assert text in found.text
 
 
-def test_no_raspberry_pi_is_no_fault(machine: Machine) -> None:
+def test_no_raspberry_pi_is_no_fault(machine: Computer) -> None:
     assert checkup.power(machine).verdict == "ok"
 
 

@@ -1,4 +1,4 @@
-"""A robot that is all pretence: hands, eyes and a mind that do what a test tells them."""
+"""A robot that is all pretence: motion, cameras and a planner that do what a test tells them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import pytest
 
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.machine.interfaces import (
-    BadOrder,
+    FaceImage,
     Hear,
-    Look,
+    InvalidRequest,
+    Machine,
     MotionPlan,
     Parts,
     Policy,
     Reading,
-    Robot,
     RunStopped,
     Tour,
     ViewPoint,
@@ -48,7 +48,7 @@ TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_
 
 
 @dataclass
-class FakeHands:
+class FakeMotionController:
     """Counts what is asked; raises the next fault of the list; waits while ``hold`` is set."""
 
     faults: list[Exception | None] = field(default_factory=list)
@@ -85,8 +85,8 @@ class FakeHands:
     def position(self, actuator: str) -> int | None:
         return self.places.get(actuator)
 
-    def wake(self, actuator: str, at: int) -> int:
-        self.done.append(f"wake {actuator} {at}")
+    def home_alone(self, actuator: str, at: int) -> int:
+        self.done.append(f"home-alone {actuator} {at}")
         self.places[actuator] = at
         return at
 
@@ -95,17 +95,17 @@ class FakeHands:
         self.places[actuator] = target
         return target
 
-    def adopt(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
-        self.done.append("adopt")
+    def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
+        self.done.append("reconfigure")
 
-    def sensed(self, actuator: str) -> bool:
+    def is_sensor_active(self, actuator: str) -> bool:
         return False
 
-    def doubt_places(self) -> None:
+    def distrust_positions(self) -> None:
         self.doubted = True
 
-    def forget_places(self) -> None:
-        self.done.append("forget")
+    def assume_start_positions(self) -> None:
+        self.done.append("assume-start")
 
     def stop(self) -> None:
         self.done.append("stop")
@@ -115,14 +115,14 @@ class FakeHands:
         self.done.append("emergency")
         self._stopped.set()
 
-    def traffic(self) -> LinkRecord:
+    def link_statistics(self) -> LinkRecord:
         return self.line
 
     def close(self) -> None:
         self.done.append("close")
 
 
-class FakeEyes:
+class FakeScanner:
     """Sees whatever face is asked for."""
 
     def __init__(self) -> None:
@@ -131,9 +131,9 @@ class FakeEyes:
     def settle(self) -> None:
         pass
 
-    def look(self, view: ViewPoint) -> Look:
+    def look(self, view: ViewPoint) -> FaceImage:
         self.seen.append(view.face)
-        return Look(view.face, "top", b"jpeg", None, None)
+        return FaceImage(view.face, "top", b"jpeg", None, None)
 
     def glance(self) -> tuple[int, Any]:
         return 0, np.zeros((6, 8), np.float32)
@@ -146,7 +146,7 @@ class FakeEyes:
 
 
 @dataclass
-class FakeMind:
+class FakePlanner:
     """Reads what the list says: a cube, an error to raise, or a doubtful reading as a tuple."""
 
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
@@ -166,11 +166,11 @@ class FakeMind:
             tuple(ViewPoint(MOTION, face, None, f"at {face}") for face in wanted), "after the tour"
         )
 
-    def recognise(self, look: Look) -> None:
+    def recognise(self, look: FaceImage) -> None:
         if self.odd:
             raise self.odd.pop(0)
 
-    def read(self, looks: Sequence[Look]) -> Reading:
+    def read(self, looks: Sequence[FaceImage]) -> Reading:
         found = self.readings.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -209,7 +209,7 @@ class FakeMind:
 
     def scrambled(self, moves: str | None) -> Any:
         if moves == "Q":
-            raise BadOrder("moves: 'Q' is no move")
+            raise InvalidRequest("moves: 'Q' is no move")
         return moves or "F"
 
     def scramble(self, cube: Any, state: Any, progress: Hear) -> MotionPlan:
@@ -217,39 +217,39 @@ class FakeMind:
 
 
 @dataclass
-class FakeRobot:
+class FakeMachine:
     """The parts, and the robot made of them."""
 
-    hands: FakeHands = field(default_factory=FakeHands)
-    eyes: FakeEyes = field(default_factory=FakeEyes)
-    mind: FakeMind = field(default_factory=FakeMind)
+    motion: FakeMotionController = field(default_factory=FakeMotionController)
+    scanner: FakeScanner = field(default_factory=FakeScanner)
+    planner: FakePlanner = field(default_factory=FakePlanner)
     policy: Policy = field(default_factory=Policy)
 
-    def robot(self) -> Robot:
-        return Robot("fake", self.hands, self.eyes, self.mind, self.policy)
+    def machine(self) -> Machine:
+        return Machine("fake", self.motion, self.scanner, self.planner, self.policy)
 
 
 @pytest.fixture
-def fake() -> FakeRobot:
-    return FakeRobot()
+def fake() -> FakeMachine:
+    return FakeMachine()
 
 
 @pytest.fixture
-async def conductor(fake: FakeRobot, tmp_path: Path) -> AsyncIterator[Conductor]:
-    """A conductor of the fake robot, connected."""
-    conductor = Conductor(fake.robot(), RunStore(tmp_path / "runs"), version="1.2.3")
-    await conductor.open()
-    yield conductor
-    await conductor.close()
+async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobController]:
+    """A controller of the fake robot, connected."""
+    controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1.2.3")
+    await controller.open()
+    yield controller
+    await controller.close()
 
 
 @pytest.fixture
-def maintenance_of(tmp_path: Path) -> Callable[[Conductor, FakeRobot], Maintenance]:
-    """Maintenance of a conductor whose robot is described as a CUBOTino."""
+def maintenance_of(tmp_path: Path) -> Callable[[JobController, FakeMachine], Maintenance]:
+    """Maintenance of a controller whose robot is described as a CUBOTino."""
 
-    def make(conductor: Conductor, fake: FakeRobot) -> Maintenance:
+    def make(controller: JobController, fake: FakeMachine) -> Maintenance:
         store = CalibrationStore(tmp_path / "state")
-        return Maintenance(conductor, load_profile("cubotino"), store, lambda _: fake.robot())
+        return Maintenance(controller, load_profile("cubotino"), store, lambda _: fake.machine())
 
     return make
 
@@ -283,17 +283,17 @@ def daemon(
 
     async def serve() -> None:
         store = RunStore(short_folder / "state" / "runs")
-        conductor = Conductor(fake.robot(), store, version="1.2.3")
-        await conductor.open()
+        controller = JobController(fake.machine(), store, version="1.2.3")
+        await controller.open()
         loop = asyncio.get_running_loop()
-        ended.append(lambda: loop.call_soon_threadsafe(conductor.ended.set))
+        ended.append(lambda: loop.call_soon_threadsafe(controller.ended.set))
         async with serving(
-            make_app(conductor, maintenance_of(conductor, fake), "1.2.3"),
+            make_app(controller, maintenance_of(controller, fake), "1.2.3"),
             short_folder / "control.sock",
         ):
             ready.set()
-            await conductor.ended.wait()
-        await conductor.close()
+            await controller.ended.wait()
+        await controller.close()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()

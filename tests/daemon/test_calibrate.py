@@ -29,9 +29,9 @@ from robot.calibration.store import (
 )
 from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.machine.interfaces import Robot
+from robot.machine.interfaces import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -51,7 +51,7 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
     code, (told,), _ = ask("calibrate", "servo", "lid", "open", "--to", "1345", "--from", "1335")
     assert code == 0
     assert told == {"key": KEY, "before": 1335, "after": 1345, "saved": True}
-    assert "jog lid 1345" in daemon.hands.done
+    assert "jog lid 1345" in daemon.motion.done
     assert ask("calibration", "show")[1][0]["values"] == {KEY: 1345}
     assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
 
@@ -59,7 +59,7 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
 def test_the_first_contact_is_gentle(daemon: Any, ask: Ask) -> None:
     lid = ("calibrate", "servo", "lid")
     code, _, err = ask(*lid, "open", "--to", "1335")
-    assert (code, daemon.hands.done[1:]) == (1, [])  # the first pulse is for a person to say
+    assert (code, daemon.motion.done[1:]) == (1, [])  # the first pulse is for a person to say
     assert "full speed" in err
     assert "--from 1500" in err
     code, _, err = ask("calibrate", "home")
@@ -72,7 +72,7 @@ def test_the_first_contact_is_gentle(daemon: Any, ask: Ask) -> None:
     for place in ("1450", "1400", "1350"):
         assert ask(*lid, "open", "--to", place, "--try")[0] == 0
     assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
-    moved = [what for what in daemon.hands.done if what.startswith(("wake", "jog", "home"))]
+    moved = [what for what in daemon.motion.done if what.startswith(("home-alone", "jog", "home"))]
     places = [int(what.split()[-1]) for what in moved]
     assert moved[0] == "wake lid 1500"
     assert max(abs(a - b) for a, b in itertools.pairwise(places)) <= 50
@@ -89,7 +89,7 @@ def test_home_goes_where_all_is_confirmed(daemon: Any, ask: Ask) -> None:
     with client.maintenance():
         client.call("PUT", "/calibration", {"values": values})
         client.call("POST", "/maintenance/home", {})
-    assert "home" in daemon.hands.done
+    assert "home" in daemon.motion.done
 
 
 def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
@@ -159,9 +159,9 @@ def test_single_steps_need_the_mode(daemon: Any) -> None:
 
 def test_no_maintenance_in_a_job(daemon: Any) -> None:
     client = ControlClient()
-    daemon.hands.hold = threading.Event()
+    daemon.motion.hold = threading.Event()
     client.start("solve")
-    assert daemon.hands.moving.wait(240)
+    assert daemon.motion.moving.wait(240)
     with pytest.raises(RequestRefused, match="cannot follow"), client.maintenance():
         pass
     client.stop()
@@ -179,7 +179,7 @@ def test_the_camera_s_picture_and_advice(
     daemon: Any, ask: Ask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     jpeg = painted()
-    daemon.eyes.picture = lambda _: jpeg
+    daemon.scanner.picture = lambda _: jpeg
     code, (told,), _ = ask("calibrate", "camera", "--save-to", str(tmp_path / "now.jpg"))
     assert code == 0
     assert told == {
@@ -190,13 +190,13 @@ def test_the_camera_s_picture_and_advice(
     assert run(["calibrate", "camera", "--width", "40"]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert [line.count("▀") for line in shown] == [40] * 15 + [0]
-    daemon.eyes.picture = lambda _: painted(0.04)
+    daemon.scanner.picture = lambda _: painted(0.04)
     assert "more light" in ask("calibrate", "camera")[1][0]["views"]["U"][0]
 
 
 def test_the_place_of_a_face_is_found_and_kept(daemon: Any, ask: Ask) -> None:
     jpeg = painted()
-    daemon.eyes.picture = lambda _: jpeg
+    daemon.scanner.picture = lambda _: jpeg
     key = "cameras.top.views.U.quad"
     _, (tried,), _ = ask("calibrate", "camera", "--place", "U", "--try")
     assert (tried["key"], tried["saved"]) == (key, False)
@@ -330,26 +330,26 @@ def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(
-    fake: Any, conductor: Conductor, tmp_path: Path
+    fake: Any, controller: JobController, tmp_path: Path
 ) -> None:
     made: list[RobotProfile] = []
 
-    def make(profile: RobotProfile) -> Robot:
+    def make(profile: RobotProfile) -> Machine:
         made.append(profile)
-        return fake.robot()
+        return fake.machine()
 
     store = CalibrationStore(tmp_path / "state")
-    maintenance = Maintenance(conductor, load_profile("cubotino"), store, make)
+    maintenance = Maintenance(controller, load_profile("cubotino"), store, make)
     maintenance.enter()
     await maintenance.save({KEY: 1345})
     assert made == []
     await maintenance.leave()
     assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
-    assert fake.hands.done[-2:] == ["close", "open"]
+    assert fake.motion.done[-2:] == ["close", "open"]
 
 
 def test_nothing_homes_before_the_direction_is_known(fake: Any) -> None:
-    tried = tried_turn(fake.robot(), load_profile("mindcuber"), "table", inverted=False)
+    tried = tried_turn(fake.machine(), load_profile("mindcuber"), "table", inverted=False)
     assert tried.steps == 400
-    assert "home" not in fake.hands.done
-    assert {what.split()[1] for what in fake.hands.done if " " in what} == {"table"}
+    assert "home" not in fake.motion.done
+    assert {what.split()[1] for what in fake.motion.done if " " in what} == {"table"}

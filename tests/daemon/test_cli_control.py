@@ -39,22 +39,22 @@ def test_start_without_waiting(daemon: Any, ask: Ask) -> None:
 
 
 def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
-    daemon.mind.readings = [("scrambled", "F")] * 3
+    daemon.planner.readings = [("scrambled", "F")] * 3
     code, (record,), _ = ask("start")
     assert (code, record["outcome"]) == (1, "unreadable")
     assert ask("status")[0] == 1
 
 
 def test_a_fault_is_the_robot_s_failure(daemon: Any, ask: Ask) -> None:
-    daemon.hands.faults = [MotionFault("overload", "jammed", "free it", recoverable=False)]
+    daemon.motion.faults = [MotionFault("overload", "jammed", "free it", recoverable=False)]
     code, (record,), _ = ask("start")
     assert (code, record["outcome"]) == (3, "fault")
 
 
 def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
-    daemon.hands.hold = threading.Event()
+    daemon.motion.hold = threading.Event()
     ask("start", "--no-wait")
-    assert daemon.hands.moving.wait(LIMIT_S)
+    assert daemon.motion.moving.wait(LIMIT_S)
     code, answers, err = ask("start")
     assert (code, answers) == (1, [])
     assert "stop it first" in err
@@ -75,17 +75,17 @@ def test_moves_that_are_none_start_nothing(daemon: Any, ask: Ask) -> None:
 
 
 def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
-    daemon.mind.readings = ["solved"]
+    daemon.planner.readings = ["solved"]
     code, (record,), _ = ask("solve", "--scramble", "R", "--execute")
     assert (code, record["outcome"]) == (0, "solved")
     assert record["facelets"].startswith("UUFUUFUUF")
-    assert len(daemon.eyes.seen) == 6
+    assert len(daemon.scanner.seen) == 6
 
 
 def test_the_ending_is_told_on_standard_output(
     daemon: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    daemon.mind.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
+    daemon.planner.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
     assert run(["start"]) == 1
     told = capfd.readouterr().out.splitlines()
     assert told[0].startswith("face-covered in ")
@@ -100,13 +100,13 @@ def test_the_ending_is_told_on_standard_output(
 
 def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) -> None:
     """No line comes twice, and turning, which takes longest, is no silence."""
-    daemon.hands.hold = threading.Event()
+    daemon.motion.hold = threading.Event()
     client = ControlClient()
     with client.events() as stream:
         events = iter(stream)
         client.start()
-        assert daemon.hands.moving.wait(LIMIT_S)
-        daemon.hands.hold.set()
+        assert daemon.motion.moving.wait(LIMIT_S)
+        daemon.motion.hold.set()
         told = []
         for event in events:
             told.append(event)
@@ -121,14 +121,14 @@ def test_what_is_watched_is_told_once_and_progress_while_turning(daemon: Any) ->
 
 def test_the_status_of_a_robot_at_work(daemon: Any, capfd: pytest.CaptureFixture[str]) -> None:
     """Once it has homed it says so, and how far it is."""
-    daemon.hands.hold = threading.Event()
+    daemon.motion.hold = threading.Event()
     run(["start", "--no-wait"])
-    assert daemon.hands.moving.wait(LIMIT_S)
+    assert daemon.motion.moving.wait(LIMIT_S)
     capfd.readouterr()
     assert run(["status"]) == 0
     out = capfd.readouterr().out
     assert out.startswith("scanning  fake, homed, cubistd 1.2.3")
-    daemon.hands.hold.set()
+    daemon.motion.hold.set()
 
 
 def test_pictures_are_where_the_daemon_keeps_them(
@@ -165,7 +165,7 @@ def test_runs_with_and_without_a_daemon(
 
 
 def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
-    daemon.mind.readings = ["scrambled", "solved"] * 3
+    daemon.planner.readings = ["scrambled", "solved"] * 3
     code, documents, _ = ask("test", "--cycles", "3")
     assert code == 0
     assert [each["outcome"] for each in documents[:3]] == ["solved"] * 3
@@ -173,7 +173,7 @@ def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
 
 
 def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
-    daemon.mind.readings = [("scrambled", "F")] * 3
+    daemon.planner.readings = [("scrambled", "F")] * 3
     code, documents, _ = ask("test", "--cycles", "3")
     assert (code, len(documents)) == (1, 2)
 

@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from robot.daemon import server
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 from robot.records.storage import StorageError
@@ -29,10 +29,12 @@ pytestmark = pytest.mark.quick
 
 @pytest.fixture
 async def path(
-    conductor: Conductor, fake: Any, maintenance_of: Any, short_folder: Path
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> AsyncIterator[Path]:
     socket_path = short_folder / "control.sock"
-    async with serving(make_app(conductor, maintenance_of(conductor, fake), "1.2.3"), socket_path):
+    async with serving(
+        make_app(controller, maintenance_of(controller, fake), "1.2.3"), socket_path
+    ):
         yield socket_path
 
 
@@ -94,9 +96,11 @@ async def test_status(client: aiohttp.ClientSession) -> None:
     assert (status["state"], status["robot"], status["process"]) == ("idle", "fake", os.getpid())
 
 
-async def test_start_runs_and_one_run(client: aiohttp.ClientSession, conductor: Conductor) -> None:
+async def test_start_runs_and_one_run(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
     assert await call(client, "POST", "/start", json={}) == (200, {"run": "000001"})
-    await conductor.finished()
+    await controller.finished()
     _, listed = await call(client, "GET", "/runs?count=5")
     assert [run["outcome"] for run in listed["runs"]] == ["solved"]
     code, record = await call(client, "GET", "/runs/1")
@@ -104,20 +108,20 @@ async def test_start_runs_and_one_run(client: aiohttp.ClientSession, conductor: 
     assert (await call(client, "GET", "/runs/2"))[0] == 404
 
 
-async def test_stop_and_home(client: aiohttp.ClientSession, conductor: Conductor) -> None:
+async def test_stop_and_home(client: aiohttp.ClientSession, controller: JobController) -> None:
     assert await call(client, "POST", "/stop", json={}) == (200, {"stopped": False})
     assert (await call(client, "POST", "/home"))[0] == 200
-    await conductor.finished()
+    await controller.finished()
 
 
 async def test_events_are_one_json_object_per_line(
-    client: aiohttp.ClientSession, conductor: Conductor
+    client: aiohttp.ClientSession, controller: JobController
 ) -> None:
     async with client.get("/events") as response:
         await call(client, "POST", "/home")
         lines = [json.loads(await response.content.readline()) for _ in range(2)]
     assert lines[0]["state"] == "homing"
-    await conductor.finished()
+    await controller.finished()
 
 
 @pytest.mark.parametrize(
@@ -201,22 +205,22 @@ async def test_only_owner_and_group_may_connect(path: Path) -> None:
 
 
 async def test_a_stale_socket_is_replaced_and_removed_at_the_end(
-    conductor: Conductor, fake: Any, maintenance_of: Any, short_folder: Path
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> None:
     path = short_folder / "control.sock"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))
-    async with serving(make_app(conductor, maintenance_of(conductor, fake), "1"), path):
+    async with serving(make_app(controller, maintenance_of(controller, fake), "1"), path):
         assert await raw(path, b"GET /status HTTP/1.0\r\n\r\n")
     assert not path.exists()
 
 
 async def test_a_file_in_the_way_is_not_removed(
-    conductor: Conductor, fake: Any, maintenance_of: Any, short_folder: Path
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> None:
     path = short_folder / "control.sock"
     path.write_text("precious")
     with pytest.raises(StorageError, match="no socket"):
-        async with serving(make_app(conductor, maintenance_of(conductor, fake), "1"), path):
+        async with serving(make_app(controller, maintenance_of(controller, fake), "1"), path):
             pass
     assert path.read_text() == "precious"

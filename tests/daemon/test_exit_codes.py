@@ -83,12 +83,12 @@ def test_every_fault_ends_a_job_as_the_table_says(
     daemon: Any, ask: Ask, code: str, command: tuple[str, ...]
 ) -> None:
     if code in LOOKED_AT:
-        daemon.mind.odd = [NotReadable("seen", "U", code)] * 3
+        daemon.planner.odd = [NotReadable("seen", "U", code)] * 3
     else:
-        daemon.hands.faults = [MotionFault(code)] * 3
+        daemon.motion.faults = [MotionFault(code)] * 3
     if command[0] == "test":
         # The scramble performs once before the camera looks for the first time.
-        daemon.hands.faults = [None, *daemon.hands.faults]
+        daemon.motion.faults = [None, *daemon.motion.faults]
     row = FAULTS[code]
     ended, documents, _ = ask(*command)
     assert (documents[0]["outcome"], ended) == (row.outcome, exit_code(row.outcome))
@@ -99,7 +99,7 @@ def test_a_fault_in_the_way_of_a_request_has_the_same_code(
     daemon: Any, ask: Ask, code: str
 ) -> None:
     """The control socket names the fault; who asked leaves with its code and is told the remedy."""
-    daemon.hands.open_fault = MotionFault(code)
+    daemon.motion.open_fault = MotionFault(code)
     ask("stop", "--emergency")
     ended, documents, err = ask("start")
     assert (ended, documents) == (exit_code(FAULTS[code].outcome), [])

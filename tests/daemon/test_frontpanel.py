@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from robot.daemon.front_panel import FrontPanel
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.models import StartRequest
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.faults import Refused
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, Pull
@@ -55,8 +55,8 @@ def gpio() -> FakeGpio:
 
 
 @pytest.fixture
-async def panel(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
-    front = FrontPanel(conductor, gpio, PanelPins(start_button=Input(17), led=Output(27)))
+async def panel(controller: JobController, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
+    front = FrontPanel(controller, gpio, PanelPins(start_button=Input(17), led=Output(27)))
     front.open()
     yield front
     await front.close()
@@ -64,154 +64,154 @@ async def panel(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPane
 
 
 async def test_a_short_press_starts_and_the_next_one_stops(
-    panel: FrontPanel, conductor: Conductor, fake: Any, eventually: Any
+    panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    fake.hands.hold = threading.Event()
+    fake.motion.hold = threading.Event()
     await panel.pressed(Press.SHORT)
-    await eventually(fake.hands.moving)
-    assert conductor.state is State.SCANNING
+    await eventually(fake.motion.moving)
+    assert controller.state is RobotState.SCANNING
     await panel.pressed(Press.SHORT)
-    assert conductor.state is State.IDLE
-    assert (await conductor.runs(1))[0].outcome == "stopped"
+    assert controller.state is RobotState.IDLE
+    assert (await controller.runs(1))[0].outcome == "stopped"
 
 
-async def test_a_long_press_homes(panel: FrontPanel, conductor: Conductor) -> None:
+async def test_a_long_press_homes(panel: FrontPanel, controller: JobController) -> None:
     await panel.pressed(Press.LONG)
-    await conductor.finished()
-    assert (await conductor.runs(1))[0].kind == "home"
+    await controller.finished()
+    assert (await controller.runs(1))[0].kind == "home"
 
 
 async def test_a_very_long_press_stops_and_asks_for_power_off(
-    panel: FrontPanel, conductor: Conductor, fake: Any, eventually: Any
+    panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    fake.hands.hold = threading.Event()
+    fake.motion.hold = threading.Event()
     await panel.pressed(Press.SHORT)
-    await eventually(fake.hands.moving)
+    await eventually(fake.motion.moving)
     await panel.pressed(Press.VERY_LONG)
-    assert conductor.power_off
-    assert conductor.ended.is_set()
-    assert "stop" in fake.hands.done
+    assert controller.power_off
+    assert controller.ended.is_set()
+    assert "stop" in fake.motion.done
 
 
 async def test_a_press_that_is_refused_does_no_harm(
-    panel: FrontPanel, conductor: Conductor
+    panel: FrontPanel, controller: JobController
 ) -> None:
-    conductor.enter_maintenance()
+    controller.enter_maintenance()
     await panel.pressed(Press.SHORT)
-    assert conductor.state is State.MAINTENANCE
+    assert controller.state is RobotState.MAINTENANCE
 
 
-async def test_the_emergency_stop(panel: FrontPanel, conductor: Conductor, fake: Any) -> None:
+async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, fake: Any) -> None:
     await panel.estop(True)
-    assert conductor.state is State.FAULT
-    assert "emergency" in fake.hands.done
+    assert controller.state is RobotState.FAULT
+    assert "emergency" in fake.motion.done
     await panel.pressed(Press.SHORT)
     with pytest.raises(Refused, match="release it first"):
-        await conductor.start(StartRequest())
-    assert "home" not in fake.hands.done
+        await controller.start(StartRequest())
+    assert "home" not in fake.motion.done
     await panel.estop(False)
-    assert conductor.state is State.FAULT
+    assert controller.state is RobotState.FAULT
     await panel.pressed(Press.SHORT)
-    await conductor.finished()
-    assert (await conductor.runs(1))[0].outcome == "solved"
+    await controller.finished()
+    assert (await controller.runs(1))[0].outcome == "solved"
 
 
 async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
-    panel: FrontPanel, conductor: Conductor
+    panel: FrontPanel, controller: JobController
 ) -> None:
     await panel.stuck(("GPIO 17",))
-    status = conductor.status()
-    assert (status.state, status.fault and status.fault.code) == (State.FAULT, "button-stuck")
+    status = controller.status()
+    assert (status.state, status.fault and status.fault.code) == (RobotState.FAULT, "button-stuck")
     assert status.fault is not None
     assert "GPIO 17" in status.fault.cause
     assert "start_button_active" in status.fault.remedy
-    await conductor.start(StartRequest())  # nobody needs the button for that
-    await conductor.finished()
-    assert (await conductor.runs(1))[0].outcome == "solved"
-    assert conductor.state is State.FAULT
+    await controller.start(StartRequest())  # nobody needs the button for that
+    await controller.finished()
+    assert (await controller.runs(1))[0].outcome == "solved"
+    assert controller.state is RobotState.FAULT
     await panel.stuck(())
-    assert (conductor.state, conductor.status().fault) == (State.IDLE, None)
+    assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
 
 
 async def test_a_button_that_gets_stuck_does_not_disturb_a_job(
-    panel: FrontPanel, conductor: Conductor, fake: Any, eventually: Any
+    panel: FrontPanel, controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    fake.hands.hold = threading.Event()
-    await conductor.start(StartRequest())
-    await eventually(fake.hands.moving)
+    fake.motion.hold = threading.Event()
+    await controller.start(StartRequest())
+    await eventually(fake.motion.moving)
     await panel.stuck(("GPIO 17",))
-    assert conductor.state is State.SCANNING
-    fake.hands.hold.set()
-    await conductor.finished()
-    assert (await conductor.runs(1))[0].outcome == "solved"
-    assert conductor.state is State.FAULT
+    assert controller.state is RobotState.SCANNING
+    fake.motion.hold.set()
+    await controller.finished()
+    assert (await controller.runs(1))[0].outcome == "solved"
+    assert controller.state is RobotState.FAULT
 
 
 async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
-    conductor: Conductor, gpio: FakeGpio
+    controller: JobController, gpio: FakeGpio
 ) -> None:
-    front = FrontPanel(conductor, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
+    front = FrontPanel(controller, gpio, PanelPins(Input(17, active=True, pull="up"), Output(27)))
     front.open()
-    while conductor.state is not State.FAULT:
+    while controller.state is not RobotState.FAULT:
         await asyncio.sleep(0.01)
     gpio.levels[17] = False
-    while conductor.state is not State.IDLE:
+    while controller.state is not RobotState.IDLE:
         await asyncio.sleep(0.01)
     await front.close()
-    assert await conductor.runs(1) == []
-    assert not conductor.ended.is_set()
+    assert await controller.runs(1) == []
+    assert not controller.ended.is_set()
 
 
 async def test_a_panel_that_fails_is_an_open_emergency_stop(
-    conductor: Conductor, gpio: FakeGpio
+    controller: JobController, gpio: FakeGpio
 ) -> None:
-    front = FrontPanel(conductor, gpio, PanelPins(estop=Input(23, active=True)))
+    front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
     await front.failed(PanelFault("GPIO 23: gone"))
     with pytest.raises(Refused, match="emergency stop"):
-        await conductor.start(StartRequest())
+        await controller.start(StartRequest())
 
 
 async def test_a_panel_without_emergency_stop_may_fail(
-    panel: FrontPanel, conductor: Conductor
+    panel: FrontPanel, controller: JobController
 ) -> None:
     await panel.failed(PanelFault("GPIO 17: gone"))
     await panel.pressed(Press.SHORT)
-    await conductor.finished()
-    assert (await conductor.runs(1))[0].outcome == "solved"
+    await controller.finished()
+    assert (await controller.runs(1))[0].outcome == "solved"
 
 
 @pytest.fixture
-async def pads(conductor: Conductor, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
+async def pads(controller: JobController, gpio: FakeGpio) -> AsyncIterator[FrontPanel]:
     """A panel whose inspection never ends by itself."""
-    front = FrontPanel(conductor, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
+    front = FrontPanel(controller, gpio, PanelPins(Input(17), pads=PADS), inspection_s=1e6)
     front.open()
     yield front
     await front.close()
 
 
 async def test_lifting_the_hands_starts(
-    conductor: Conductor, gpio: FakeGpio, eventually: Any
+    controller: JobController, gpio: FakeGpio, eventually: Any
 ) -> None:
-    front = FrontPanel(conductor, gpio, PanelPins(pads=PADS))
+    front = FrontPanel(controller, gpio, PanelPins(pads=PADS))
     started = threading.Event()
-    begin = conductor.store.begin
+    begin = controller.store.begin
 
     def told(*arguments: Any) -> Any:
         started.set()
         return begin(*arguments)
 
-    conductor.store.begin = told  # type: ignore[method-assign]
+    controller.store.begin = told  # type: ignore[method-assign]
     await front.hands(Hands.READY)
     await front.hands(Hands.LIFTED)
     await eventually(started)
-    while conductor.status().last_run is None:
+    while controller.status().last_run is None:
         await asyncio.sleep(0.01)
-    assert (await conductor.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1))[0].outcome == "solved"
 
 
 @pytest.mark.parametrize("how", ["hands", "button", "estop"])
 async def test_an_inspection_can_be_called_off(
-    pads: FrontPanel, conductor: Conductor, how: str
+    pads: FrontPanel, controller: JobController, how: str
 ) -> None:
     await pads.hands(Hands.LIFTED)
     assert pads.inspecting
@@ -222,16 +222,16 @@ async def test_an_inspection_can_be_called_off(
     else:
         await pads.estop(True)
     assert not pads.inspecting
-    assert await conductor.runs(1) == []
+    assert await controller.runs(1) == []
 
 
 async def test_hands_are_ignored_while_something_else_is_done(
-    pads: FrontPanel, conductor: Conductor
+    pads: FrontPanel, controller: JobController
 ) -> None:
-    conductor.enter_maintenance()
+    controller.enter_maintenance()
     await pads.hands(Hands.LIFTED)
     assert not pads.inspecting
-    assert conductor.state is State.MAINTENANCE
+    assert controller.state is RobotState.MAINTENANCE
 
 
 async def test_an_inspection_is_counted_down_with_warnings() -> None:

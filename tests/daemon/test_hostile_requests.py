@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 
@@ -27,10 +27,10 @@ DIGITS = "9" * 5_000
 
 @pytest.fixture
 async def path(
-    conductor: Conductor, fake: Any, maintenance_of: Any, short_folder: Path
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
 ) -> AsyncIterator[Path]:
     socket_path = short_folder / "control.sock"
-    async with serving(make_app(conductor, maintenance_of(conductor, fake), "1"), socket_path):
+    async with serving(make_app(controller, maintenance_of(controller, fake), "1"), socket_path):
         yield socket_path
 
 
@@ -228,17 +228,17 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
 
 
 async def test_any_bytes_are_answered_in_json(
-    path: Path, caplog: pytest.LogCaptureFixture, conductor: Conductor
+    path: Path, caplog: pytest.LogCaptureFixture, controller: JobController
 ) -> None:
     await assert_bytes_do_no_harm(path, 300)
-    await conductor.stop()
+    await controller.stop()
     assert traces(caplog) == []
 
 
 @pytest.mark.long
 async def test_very_many_bytes_are_answered_in_json(
-    path: Path, caplog: pytest.LogCaptureFixture, conductor: Conductor
+    path: Path, caplog: pytest.LogCaptureFixture, controller: JobController
 ) -> None:
     await assert_bytes_do_no_harm(path, 5_000)
-    await conductor.stop()
+    await controller.stop()
     assert traces(caplog) == []

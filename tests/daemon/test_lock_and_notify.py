@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from robot.daemon.lock import AlreadyRunning, owned
-from robot.daemon.states import ALLOWED, WORKING, State, check_transition
+from robot.daemon.states import ALLOWED, WORKING, RobotState, check_transition
 from robot.daemon.systemd import Notifier
 from robot.faults import Refused
 
@@ -101,10 +101,10 @@ def test_watchdog_period(environment: dict[str, str], period: float | None) -> N
 
 
 def test_every_state_can_end_in_idle_or_a_fault() -> None:
-    assert set(ALLOWED) == set(State)
-    for state in State:
-        check_transition(state, State.IDLE)
+    assert set(ALLOWED) == set(RobotState)
+    for state in RobotState:
+        check_transition(state, RobotState.IDLE)
         if state in WORKING:
-            check_transition(state, State.FAULT)
+            check_transition(state, RobotState.FAULT)
     with pytest.raises(Refused):
-        check_transition(State.IDLE, State.CHECKING)
+        check_transition(RobotState.IDLE, RobotState.CHECKING)

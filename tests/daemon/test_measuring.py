@@ -15,9 +15,9 @@ from robot.calibration.results import SpeedRequest
 from robot.calibration.steppers import tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
 from robot.faults import MotionFault
-from robot.machine.interfaces import Look, NotReadable
+from robot.machine.interfaces import FaceImage, NotReadable
 from robot.machine.scanner import as_values, encoded, stored_colours
-from robot.machine.solve_planner import Thought
+from robot.machine.solve_planner import SolvePlanner
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import load_profile
@@ -33,8 +33,8 @@ SOLVED = "".join(face * 9 for face in FACES)
 
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
-    look = fake.eyes.look
-    fake.eyes.look = lambda view: replace(look(view), colours=face_of(view.face))
+    look = fake.scanner.look
+    fake.scanner.look = lambda view: replace(look(view), colours=face_of(view.face))
 
 
 def solved_face(face: str) -> FaceColours:
@@ -64,15 +64,15 @@ def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
 
 
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
-    fake.mind.readings = [("scrambled", "F")]
+    fake.planner.readings = [("scrambled", "F")]
     with pytest.raises(NotReadable, match="--solved"):
-        measured_colours(fake.robot(), None)
+        measured_colours(fake.machine(), None)
 
 
 def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
     seeing(fake, lambda _: FaceColours.unseen(3))
     with pytest.raises(CalibrationFailed, match="no sticker of colour"):
-        measured_colours(fake.robot(), SOLVED)
+        measured_colours(fake.machine(), SOLVED)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_only_a_motor_out_of_place_has_lost_steps(
     """Anything else that ends a trial is told as what it is."""
     profile = load_profile("mindcuber")
     asked = SpeedRequest(actuator="table", speed_steps_per_s=500)
-    fake.hands.faults = [MotionFault(code, "so it is", "look")]
+    fake.motion.faults = [MotionFault(code, "so it is", "look")]
     if is_lost_steps:
-        assert tried_speed(fake.robot(), profile, asked).lost is True
+        assert tried_speed(fake.machine(), profile, asked).lost is True
     else:
         with pytest.raises(MotionFault) as caught:
-            tried_speed(fake.robot(), profile, asked)
+            tried_speed(fake.machine(), profile, asked)
         assert caught.value.code == code
-    assert fake.hands.done[-1] == "adopt"
+    assert fake.motion.done[-1] == "reconfigure"
 
 
 def test_stored_colours_survive_the_profile() -> None:
@@ -108,11 +108,11 @@ def test_stored_colours_survive_the_profile() -> None:
 
 
 def test_a_robot_as_fast_as_planned_needs_no_correction(fake: Any) -> None:
-    found = measured_timing(fake.hands, load_profile("cubotino"))
+    found = measured_timing(fake.motion, load_profile("cubotino"))
     assert found.values == {}
     assert all(row.planned_us == row.measured_us for row in found.operations)
     assert {row.operation for row in found.operations} >= {"turn D", "lid close"}
-    assert fake.hands.done[0] == "home"
+    assert fake.motion.done[0] == "home"
 
 
 def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None:
@@ -120,9 +120,9 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
         slow = {profile.actuator for profile in schedule.profiles} == {"lid"}
         return round(schedule.duration_us * (1.2 if slow else 1.0))
 
-    fake.hands.perform = perform
+    fake.motion.perform = perform
     profile = load_profile("cubotino")
-    found = measured_timing(fake.hands, profile)
+    found = measured_timing(fake.motion, profile)
     assert list(found.values) == ["actuators.lid.travel"]
     calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
     assert [row.ms for row in calibrated.actuators["lid"].travel] == [360, 600, 720]
@@ -134,7 +134,7 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
 
 @pytest.mark.parametrize("name", ["two-arm", "five-motor", "soltvvo"])
 def test_every_kind_of_robot_can_be_timed(fake: Any, name: str) -> None:
-    found = measured_timing(fake.hands, load_profile(name))
+    found = measured_timing(fake.motion, load_profile(name))
     assert any(row.operation.startswith("turn") for row in found.operations)
 
 
@@ -161,7 +161,7 @@ def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
 
 def test_steps_of_the_wizard_can_be_left_out(daemon: Any, ask: Ask) -> None:
     seeing(daemon, solved_face)
-    daemon.mind.readings = [SOLVED]
+    daemon.planner.readings = [SOLVED]
     steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
     code, told, _ = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
     assert code == 0
@@ -209,8 +209,8 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
     calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
     grid = FaceGrid.of_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
-    look = Look("U", "top", encoded(grey), solved_face("U"), grid)
+    look = FaceImage("U", "top", encoded(grey), solved_face("U"), grid)
     with pytest.raises(NotReadable, match="no cube is in view"):
-        Thought(calibrated, build_mechanism(calibrated)).read([look])
+        SolvePlanner(calibrated, build_mechanism(calibrated)).read([look])
     assert used[0] is not None
     assert used[0].linear_rgb == pytest.approx(USUAL)

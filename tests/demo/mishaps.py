@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robot.daemon.states import State
-from robot.link.framing import EMERGENCY_STOP, Frame
+from robot.daemon.states import RobotState
+from robot.link.framing import EMERGENCY_STOP, WireFrame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
@@ -59,7 +59,7 @@ def assert_solved(verdict: Verdict, excused: frozenset[str] = frozenset()) -> No
     shown = (verdict.record.outcome, verdict.fault, verdict.faults, verdict.record.reason)
     assert {violation.kind for violation in verdict.violations} <= excused, shown
     assert verdict.solved and verdict.record.outcome == "solved", shown
-    assert verdict.state is State.IDLE
+    assert verdict.state is RobotState.IDLE
 
 
 def reset(r: Rehearsal) -> None:
@@ -130,14 +130,14 @@ def lose_steps(r: Rehearsal) -> None:
 
 def stop_in_order(r: Rehearsal) -> None:
     """A person presses stop."""
-    assert r.hands is not None
-    r.hands.press_stop()
+    assert r.motion is not None
+    r.motion.press_stop()
 
 
 def session_of(r: Rehearsal) -> Any:
     """The session under way."""
-    assert r.hands is not None
-    return r.hands.link._session
+    assert r.motion is not None
+    return r.motion.link._session
 
 
 def lose_all_acknowledgements(r: Rehearsal) -> None:
@@ -158,7 +158,7 @@ def speak_for_an_old_session(r: Rehearsal) -> None:
     other = session_of(r)._number % 253 + 1
     for seq in range(256):
         for message in (Go, Hold, Release):
-            r.port.write(Frame(other, seq, 0, message.TYPE).encode())
+            r.port.write(WireFrame(other, seq, 0, message.TYPE).encode())
 
 
 def flip_every_bit(r: Rehearsal) -> None:
@@ -168,7 +168,7 @@ def flip_every_bit(r: Rehearsal) -> None:
 
 def _flipped_frames(session: int) -> Iterator[bytes]:
     for message in MESSAGES.values():
-        block = Frame(session, 0, 0, message.TYPE, bytes(message.LAYOUT.size)).encode()
+        block = WireFrame(session, 0, 0, message.TYPE, bytes(message.LAYOUT.size)).encode()
         for bit in range(8 * (len(block) - 1)):
             damaged = bytearray(block)
             damaged[bit // 8] ^= 1 << bit % 8

@@ -31,7 +31,7 @@ from mishaps import (
     wrap_sequence_numbers,
 )
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
@@ -101,7 +101,7 @@ def test_without_acknowledgements_the_link_is_lost_by_name(profile: str) -> None
     with rehearsal(profile, Mishap(lose_all_acknowledgements, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == ()
-        assert (verdict.state, verdict.faults) == (State.FAULT, ["link-lost", "no-answer"])
+        assert (verdict.state, verdict.faults) == (RobotState.FAULT, ["link-lost", "no-answer"])
         mend_the_line(r)
         assert_solved_at_last(r)
 
@@ -124,7 +124,7 @@ def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: fl
         verdict = r.solve()
         assert verdict.violations == ()
         if verdict.record.outcome != "solved":
-            assert verdict.state is State.FAULT
+            assert verdict.state is RobotState.FAULT
             assert verdict.fault in {"link-lost", "no-answer", "host-lost"}
             mend_the_line(r)
             assert_solved_at_last(r)
@@ -188,7 +188,7 @@ def test_more_steps_than_the_chip_can_make_end_by_name(
     monkeypatch.setattr("robot.link.link.check_plan", lambda *_, **__: None)
     with Rehearsal(too_fast(), scrambled(3, 1), firmware=firmware) as r:
         verdict = r.solve()
-        assert verdict.state is State.FAULT and verdict.fault in {"overload", "hung"}
+        assert verdict.state is RobotState.FAULT and verdict.fault in {"overload", "hung"}
         assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
         body = r.robot.body
     with Rehearsal(with_sensors(), body, firmware=firmware) as r:
@@ -237,7 +237,7 @@ def assert_left_to_a_person(r: Rehearsal, verdict: Verdict, fault: str) -> None:
     """Nobody knows where motors without end stop stand, and jaws would run into each other; the
     person puts cube and motors back as they stand at the start."""
     assert {violation.kind for violation in verdict.violations} <= STOPPED_DEAD
-    assert (verdict.state, verdict.fault) == (State.FAULT, fault)
+    assert (verdict.state, verdict.fault) == (RobotState.FAULT, fault)
     assert "square by hand" in verdict.record.faults[-1].remedy
     with Rehearsal(r.profile, r.robot.body) as squared:
         assert_solved(squared.solve())
@@ -256,7 +256,7 @@ def test_grippers_that_were_stopped_dead_are_left_to_a_person(
 ) -> None:
     with rehearsal(profile, Mishap(deed, after_s=after_s)) as r:
         verdict = r.solve()
-        if verdict.state is not State.IDLE:
+        if verdict.state is not RobotState.IDLE:
             assert_left_to_a_person(r, verdict, fault)
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.text import Text
 
 from robot.cli.demo import exit_code
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.outcomes import ExitCode, Outcome
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import LiveDisplay, PlainDisplay, display_for, print_outcome
@@ -148,19 +148,23 @@ def test_net_has_a_cell_for_every_sticker() -> None:
 def test_stages_are_timed_by_the_robots_clock() -> None:
     real = [0.25]
     progress = DemoProgress("demo", real_clock=lambda: real[-1])
-    for time, state in ((1.0, State.HOMING), (3.0, State.SCANNING), (3.0, State.SCANNING)):
+    for time, state in (
+        (1.0, RobotState.HOMING),
+        (3.0, RobotState.SCANNING),
+        (3.0, RobotState.SCANNING),
+    ):
         progress.clock_s = time
         progress.enter(state)
     progress.clock_s = 10.0
-    progress.enter(State.SOLVING)
+    progress.enter(RobotState.SOLVING)
     progress.clock_s = 60.0
     real.append(0.75)
-    progress.enter(State.TURNING)
-    assert progress.took_s(State.HOMING) == 2.0
-    assert progress.took_s(State.SCANNING) == 7.0
+    progress.enter(RobotState.TURNING)
+    assert progress.took_s(RobotState.HOMING) == 2.0
+    assert progress.took_s(RobotState.SCANNING) == 7.0
     # Thinking takes real time, whatever the robot's speed.
-    assert progress.took_s(State.SOLVING) == 0.5
-    assert progress.took_s(State.TURNING) == 0.0
+    assert progress.took_s(RobotState.SOLVING) == 0.5
+    assert progress.took_s(RobotState.TURNING) == 0.0
 
 
 def test_the_making_of_tables_is_a_stage_in_real_time() -> None:
@@ -176,7 +180,7 @@ def test_the_making_of_tables_is_a_stage_in_real_time() -> None:
     text = Text.from_ansi(stream.getvalue()).plain
     for word in ("● prepare", "2.50 s", "making tables in /folder", "25 %, 6 s left"):
         assert word in text
-    progress.enter(State.HOMING)
+    progress.enter(RobotState.HOMING)
     real.append(99.0)
     assert progress.spent_s(progress.stages[0]) == 2.5
 
@@ -231,14 +235,14 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("state", "fraction", "words"),
     [
-        (State.SOLVING, None, ("R U2", "think")),
-        (State.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
-        (State.TURNING, 0.6, ("whole cube about x", "60 %")),
-        (State.CHECKING, None, ("check",)),
+        (RobotState.SOLVING, None, ("R U2", "think")),
+        (RobotState.TURNING, 0.3, ("layer D: a quarter back", "30 %")),
+        (RobotState.TURNING, 0.6, ("whole cube about x", "60 %")),
+        (RobotState.CHECKING, None, ("check",)),
     ],
 )
 def test_live_picture_shows_cube_plan_and_stages(
-    state: State, fraction: float | None, words: tuple[str, ...]
+    state: RobotState, fraction: float | None, words: tuple[str, ...]
 ) -> None:
     stream = Terminal()
     display = display_for(stream)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.settings import load_profile
 from robot.simulate.fault_injection import (
     ACTUATOR_DEEDS,
@@ -39,10 +39,10 @@ ACTUATORS = ("table", "arm")
 def test_names_are_understood(name: str) -> None:
     subject = "arm" if name in ACTUATOR_DEEDS else ""
     asked = f"{name}:{subject}".removesuffix(":")
-    usual = State.HOMING if name in STANDING_DEEDS else State.TURNING
+    usual = RobotState.HOMING if name in STANDING_DEEDS else RobotState.TURNING
     assert parse_mischief(asked, ACTUATORS).stage is usual
     mischief = parse_mischief(f"{asked}@look", ACTUATORS)
-    assert (mischief.name, mischief.subject, mischief.stage) == (name, subject, State.SCANNING)
+    assert (mischief.name, mischief.subject, mischief.stage) == (name, subject, RobotState.SCANNING)
 
 
 @pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
@@ -73,12 +73,12 @@ async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
 
 async def test_each_happens_once_in_its_stage(scene: Scene) -> None:
     mischiefs = Mischiefs([parse_mischief("glare@think", ACTUATORS)], scene, delay_s=0.0)
-    mischiefs.enter(State.SCANNING)
+    mischiefs.enter(RobotState.SCANNING)
     assert not mischiefs.pending
-    mischiefs.enter(State.SOLVING)
+    mischiefs.enter(RobotState.SOLVING)
     assert mischiefs.pending
     mischiefs.cancel()
-    mischiefs.enter(State.SOLVING)
+    mischiefs.enter(RobotState.SOLVING)
     assert not mischiefs.pending
 
 

@@ -28,7 +28,7 @@ from mishaps import (
     with_sensors,
 )
 
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.simulate import virtual
 from robot.simulate.processes import DemoFault
@@ -39,7 +39,7 @@ PLAY = 30
 
 
 @pytest.mark.parametrize(
-    "stage", [pytest.param(State.SCANNING, marks=pytest.mark.long), State.TURNING]
+    "stage", [pytest.param(RobotState.SCANNING, marks=pytest.mark.long), RobotState.TURNING]
 )
 @pytest.mark.parametrize(
     ("deed", "named"), [(reset, "reset"), (unplug, "link-lost"), (stop_the_host, None)]
@@ -48,10 +48,10 @@ PLAY = 30
     "profile", ["cubotino", pytest.param("two-arm", marks=pytest.mark.long), "sensors"]
 )
 def test_the_same_cube_is_solved_in_the_same_job(
-    profile: str, deed: Callable[[Rehearsal], None], named: str | None, stage: State
+    profile: str, deed: Callable[[Rehearsal], None], named: str | None, stage: RobotState
 ) -> None:
     if profile == "sensors":
-        after_s, stage = EARLY_S, State.TURNING  # it need not move to look
+        after_s, stage = EARLY_S, RobotState.TURNING  # it need not move to look
     else:
         after_s = 3.0
     with rehearsal(profile, Mishap(deed, stage, after_s)) as r:
@@ -73,7 +73,7 @@ def moments() -> list[Any]:
 
 @pytest.mark.parametrize(("profile", "after_s"), moments())
 def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: float) -> None:
-    with rehearsal(profile, Mishap(unplug, State.TURNING, after_s)) as r:
+    with rehearsal(profile, Mishap(unplug, RobotState.TURNING, after_s)) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
@@ -87,7 +87,9 @@ def test_grippers_go_home_from_wherever_they_were_left(profile: str, after_s: fl
     ],
 )
 def test_a_layer_that_a_power_cut_caught_half_turned_is_squared_first(after_s: float) -> None:
-    with rehearsal("cubotino", Mishap(cut_the_power_of_the_board, State.TURNING, after_s)) as r:
+    with rehearsal(
+        "cubotino", Mishap(cut_the_power_of_the_board, RobotState.TURNING, after_s)
+    ) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == ["link-lost"]
@@ -96,7 +98,7 @@ def test_a_layer_that_a_power_cut_caught_half_turned_is_squared_first(after_s: f
 def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
     with rehearsal("six-motor", Mishap(cut_the_power_of_the_board, after_s=0.35)) as r:
         verdict = r.solve()
-        assert (verdict.violations, verdict.state) == ((), State.FAULT)
+        assert (verdict.violations, verdict.state) == ((), RobotState.FAULT)
         assert verdict.faults == ["link-lost", "reset"]
         assert "square by hand" in verdict.record.faults[-1].remedy
         r.robot.set_square()
@@ -115,7 +117,7 @@ def test_a_power_cut_leaves_motors_without_end_stops_to_a_person() -> None:
 def test_after_a_power_cut_of_everything_the_next_start_is_clean(
     profile: str, after_s: float, excused: frozenset[str]
 ) -> None:
-    with rehearsal(profile, Mishap(cut_all_power, State.TURNING, after_s)) as r:
+    with rehearsal(profile, Mishap(cut_all_power, RobotState.TURNING, after_s)) as r:
         assert r.solve().record.outcome == "fault"
         r.port.plug()
         assert_solved(r.solve(), excused)
@@ -125,7 +127,7 @@ def test_after_a_power_cut_of_everything_the_next_start_is_clean(
 def test_an_emergency_stop_is_obeyed_and_told(profile: str) -> None:
     with rehearsal(profile, Mishap(corrupted_emergency_stops, after_s=EARLY_S)) as r:
         verdict = r.solve()
-        assert (verdict.state, verdict.fault) == (State.FAULT, "emergency-stop")
+        assert (verdict.state, verdict.fault) == (RobotState.FAULT, "emergency-stop")
         assert_solved(r.solve(), STOPPED_DEAD)
 
 
@@ -144,7 +146,7 @@ def test_a_motor_without_end_stop_caught_in_motion_is_left_to_a_person() -> None
     with rehearsal("six-motor", Mishap(reset, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == () and verdict.faults == ["reset"]
-        assert verdict.state is State.FAULT
+        assert verdict.state is RobotState.FAULT
         assert "square by hand" in verdict.record.faults[0].remedy
         r.robot.set_square()
         assert_solved(r.solve())
@@ -163,7 +165,7 @@ def test_a_jam_is_caught_after_the_turn() -> None:
     with rehearsal("sensors", Mishap(jam, after_s=EARLY_S)) as r:
         verdict = r.solve()
         assert verdict.violations == ()
-        assert verdict.state is State.FAULT and verdict.faults[0] == "not-in-place"
+        assert verdict.state is RobotState.FAULT and verdict.faults[0] == "not-in-place"
         assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 2)
         assert "front" in verdict.record.reason
         r.robot.jam("front", jammed=False)
@@ -176,7 +178,7 @@ def test_a_policy_of_no_retries_asks_at_once() -> None:
     with Rehearsal(profile, scrambled(3, 1), mishaps=[Mishap(lose_steps, after_s=EARLY_S)]) as r:
         verdict = r.solve()
         assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 1)
-        assert (verdict.state, verdict.fault) == (State.FAULT, "not-in-place")
+        assert (verdict.state, verdict.fault) == (RobotState.FAULT, "not-in-place")
         assert verdict.record.faults[0].remedy
         assert_solved(r.solve())
 
@@ -195,7 +197,7 @@ def test_a_broken_sensor_is_named_before_anything_turns(active: bool, named: str
         r.robot.stick_end_stop("left", active)
         verdict = r.solve()
         assert verdict.violations == ()
-        assert (verdict.state, verdict.fault) == (State.FAULT, named)
+        assert (verdict.state, verdict.fault) == (RobotState.FAULT, named)
         assert (verdict.record.outcome, verdict.record.attempts) == ("jammed", 2)
         assert "left" in verdict.record.reason
         r.robot.stick_end_stop("left", None)

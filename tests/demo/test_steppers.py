@@ -9,7 +9,7 @@ import pytest
 
 from robot.calibration.results import SpeedRequest, SpeedTried, StepsRequest
 from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
-from robot.machine.interfaces import BadOrder, Robot
+from robot.machine.interfaces import InvalidRequest, Machine
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.virtual.rehearsal import Rehearsal
 from robot.twin.cube import CubeBody, scrambled
@@ -44,7 +44,7 @@ def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
-def trying(asked: SpeedRequest, robot: Robot, profile: RobotProfile) -> SpeedTried:
+def trying(asked: SpeedRequest, robot: Machine, profile: RobotProfile) -> SpeedTried:
     return tried_speed(robot, profile, asked)
 
 
@@ -114,5 +114,8 @@ def test_a_quarter_turn_shows_the_direction(inverted: bool) -> None:
 
 
 def test_a_servo_is_no_stepper() -> None:
-    with robot_of(flipper()) as r, pytest.raises(BadOrder, match=r"'arm' is no stepper.*table"):
+    with (
+        robot_of(flipper()) as r,
+        pytest.raises(InvalidRequest, match=r"'arm' is no stepper.*table"),
+    ):
         r.calibrate(lambda robot, profile: measured_play(robot, profile, "arm"))

@@ -10,8 +10,8 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, StepperSetup
-from robot.link.framing import Frame
-from robot.link.protocol import Go, Ping, PlanBegin, State, TurnBit, Turns
+from robot.link.framing import WireFrame
+from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.simulate import virtual
@@ -48,7 +48,7 @@ def to_and_fro(times: int, steps: int = 100) -> Schedule:
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
     """Start a plan and wait until the chip plays it."""
     run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != State.RUNNING:
+    while (await link.status()).state != BoardState.RUNNING:
         pass
     return run
 
@@ -154,7 +154,7 @@ async def test_a_starved_queue_is_reported_and_goes_on(link: Link, uno: Rig) -> 
     status = await link.status()
     while status.turns_done < 4:
         status = await link.status()
-    assert status.state == State.IDLE and len(uno.pins.rises(STEP_PIN)) == 600
+    assert status.state == BoardState.IDLE and len(uno.pins.rises(STEP_PIN)) == 600
 
 
 def fast_motors(count: int, speed: float) -> tuple[StepperSetup, ...]:
@@ -180,7 +180,7 @@ async def run_unchecked(link: Link, monkeypatch: pytest.MonkeyPatch, steps: int)
 
 async def flood(board: Rig) -> None:
     """Keep the line to the microcontroller full with frames of another session."""
-    noise = Frame(254, 0, 0, Ping.TYPE).encode() * 100
+    noise = WireFrame(254, 0, 0, Ping.TYPE).encode() * 100
     while True:
         board.port.write(noise)
         await asyncio.sleep(len(noise) / BYTES_PER_S)

@@ -9,9 +9,9 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link
-from robot.link.framing import Frame
-from robot.link.protocol import MESSAGES, WINDOW, Go, State, Turns
-from robot.link.window import Window
+from robot.link.framing import WireFrame
+from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
+from robot.link.window import SendWindow
 from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.simulate import virtual
@@ -58,7 +58,7 @@ def disturb(rig: Rig, damage: str, rate: float) -> None:
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
     """Start a plan and wait until the firmware plays it."""
     run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != State.RUNNING:
+    while (await link.status()).state != BoardState.RUNNING:
         pass
     return run
 
@@ -129,7 +129,7 @@ async def test_every_flipped_bit_of_every_frame_is_refused(
     before = await link.status()
     session = link._session
     assert session is not None
-    block = Frame(session._number, 0, 0, message.TYPE, bytes(message.LAYOUT.size)).encode()
+    block = WireFrame(session._number, 0, 0, message.TYPE, bytes(message.LAYOUT.size)).encode()
     for bit in range(8 * (len(block) - 1)):
         damaged = bytearray(block)
         damaged[bit // 8] ^= 1 << bit % 8
@@ -144,8 +144,8 @@ async def test_frames_of_another_session_do_nothing(link: Link, rig: Rig) -> Non
     assert session is not None
     other = session._number % 253 + 1
     for seq in range(256):
-        rig.port.write(Frame(other, seq, 0, Go.TYPE).encode())
-    assert (await link.status()).state == State.IDLE
+        rig.port.write(WireFrame(other, seq, 0, Go.TYPE).encode())
+    assert (await link.status()).state == BoardState.IDLE
     await link.run(PLAN)
     assert rig.pins.moves() == EXPECTED
 
@@ -167,7 +167,7 @@ async def test_a_host_that_counts_wrongly_overruns_nothing(
     link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More turns than the queue holds, all sent at once, are made once and in order."""
-    monkeypatch.setattr(Window, "credit", 1_000_000)
+    monkeypatch.setattr(SendWindow, "credit", 1_000_000)
     plan = staircase([5] * 600)
     execution = await link.run(plan)
     assert execution.turns_done == 1200 and link.statistics.resent > 0

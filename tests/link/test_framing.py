@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.link.framing import EMERGENCY_STOP, Frame, FrameReader, crc16, decode
+from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame, crc16, decode
 from robot.link.protocol import MAX_PAYLOAD
 
 BYTE = st.integers(0, 255)
-FRAMES = st.builds(Frame, BYTE, BYTE, BYTE, BYTE, st.binary(max_size=MAX_PAYLOAD))
+FRAMES = st.builds(WireFrame, BYTE, BYTE, BYTE, BYTE, st.binary(max_size=MAX_PAYLOAD))
 
 
 def test_crc_has_the_published_check_value() -> None:
@@ -19,7 +19,7 @@ def test_crc_has_the_published_check_value() -> None:
 
 @given(st.lists(FRAMES, max_size=5), st.data())
 def test_frames_are_found_however_the_stream_is_cut(
-    frames: list[Frame], data: st.DataObject
+    frames: list[WireFrame], data: st.DataObject
 ) -> None:
     stream = b"".join(frame.encode() for frame in frames)
     reader = FrameReader()
@@ -33,14 +33,14 @@ def test_frames_are_found_however_the_stream_is_cut(
 
 
 @given(FRAMES, st.data())
-def test_a_flipped_bit_is_found(frame: Frame, data: st.DataObject) -> None:
+def test_a_flipped_bit_is_found(frame: WireFrame, data: st.DataObject) -> None:
     block = bytearray(frame.encode()[:-1])
     block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     assert 0 in block or decode(bytes(block)) is None
 
 
 @given(FRAMES, st.binary(max_size=200))
-def test_noise_before_a_frame_costs_at_most_one_block(frame: Frame, noise: bytes) -> None:
+def test_noise_before_a_frame_costs_at_most_one_block(frame: WireFrame, noise: bytes) -> None:
     reader = FrameReader()
     found = list(reader.feed(noise + b"\0" + frame.encode()))
     assert frame in found
@@ -55,10 +55,10 @@ def test_long_noise_does_not_fill_the_memory() -> None:
 
 def test_the_emergency_stop_is_a_frame_without_zeros_inside() -> None:
     frame = decode(EMERGENCY_STOP.strip(b"\0"))
-    assert frame == Frame(255, 255, 255, 0x7F)
+    assert frame == WireFrame(255, 255, 255, 0x7F)
     assert 0 not in EMERGENCY_STOP[1:-1]
 
 
 def test_a_payload_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="fit"):
-        Frame(1, 0, 0, 1, bytes(MAX_PAYLOAD + 1)).encode()
+        WireFrame(1, 0, 0, 1, bytes(MAX_PAYLOAD + 1)).encode()

@@ -11,8 +11,8 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import EndstopHoming, Link, StepperSetup
-from robot.link.actuators import TurnCheck
-from robot.link.protocol import TICKS_PER_US, Clear, Go, PlanBegin, State, Turns
+from robot.link.actuators import TurnCheckSetup
+from robot.link.protocol import TICKS_PER_US, BoardState, Clear, Go, PlanBegin, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
@@ -41,7 +41,7 @@ def to_and_fro(times: int) -> Schedule:
 async def running(link: Link, plan: Schedule) -> asyncio.Task[Any]:
     """Start a plan and wait until the firmware plays it."""
     run = asyncio.create_task(link.run(plan))
-    while (await link.status()).state != State.RUNNING:
+    while (await link.status()).state != BoardState.RUNNING:
         pass
     return run
 
@@ -135,7 +135,7 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     """Active at every hundredth step: there turns may end, and nowhere else."""
     rig.pins.active_high, rig.pins.turner_steps = active_high, 0
     rig.pins.pressed = lambda steps: steps % 100 == 0
-    check = TurnCheck(pin=5, every_steps=100, active_high=active_high)
+    check = TurnCheckSetup(pin=5, every_steps=100, active_high=active_high)
     setups = with_end_stop(rig, homing=None, check=check)
     link = await rig.homed_link("turner", setups=setups)
     turner = next(a for a in setups if isinstance(a, StepperSetup))
@@ -184,7 +184,7 @@ async def test_stop_finishes_the_turn(link: Link, rig: Rig) -> None:
     with pytest.raises(Stopped):
         await run
     status = await link.status()
-    assert status.state == State.IDLE and 0 < status.turns_done < 400
+    assert status.state == BoardState.IDLE and 0 < status.turns_done < 400
     assert len(rig.pins.rises(STEP_PIN)) == 100 * status.turns_done
 
 

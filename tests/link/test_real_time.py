@@ -17,7 +17,7 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Execution, Link, LinkThread, SerialTransport, StepperSetup
-from robot.link.protocol import State
+from robot.link.protocol import BoardState
 from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
 
@@ -94,11 +94,11 @@ def test_the_blocking_link_stops_in_an_emergency(
         link.home()
         with ThreadPoolExecutor(1) as pool:
             plan = pool.submit(link.run, to_and_fro(200))
-            while link.status().state != State.RUNNING:
+            while link.status().state != BoardState.RUNNING:
                 assert not plan.done()
             link.emergency_stop()
             stopped = link.status()
-            assert (stopped.state, stopped.homed) == (State.FAULT, 0)
+            assert (stopped.state, stopped.homed) == (BoardState.FAULT, 0)
             assert stopped.turns_done < 400
             with pytest.raises(RobotFault) as caught:
                 plan.result(LIMIT_S)
@@ -115,7 +115,7 @@ def test_a_reset_starts_the_process_anew_behind_the_same_port(
     async def run() -> None:
         link = await homed(port)
         plan = asyncio.create_task(link.run(to_and_fro(1000)))
-        while (await link.status()).state != State.RUNNING:
+        while (await link.status()).state != BoardState.RUNNING:
             pass
         process.send_signal(signal.SIGUSR1)
         with pytest.raises(LinkFault) as caught:

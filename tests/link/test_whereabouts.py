@@ -12,7 +12,7 @@ from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.link import single
 from robot.link.position_ledger import Whereabouts, broken_off
-from robot.link.protocol import Home, State
+from robot.link.protocol import BoardState, Home
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.simulate import virtual
@@ -145,7 +145,7 @@ async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> N
     session = link._session
     assert session is not None
     session.put([Home(0b0100)])
-    while (await link.status()).state != State.HOMING:
+    while (await link.status()).state != BoardState.HOMING:
         pass
     await link.close()
     rig.loop.pass_time(1.0)
@@ -159,7 +159,7 @@ async def test_a_stop_leaves_places_known(link: Link, rig: Rig) -> None:
     each = push.duration_us
     turns = tuple(TimedTurn(number * each, number % 2) for number in range(100))
     run = asyncio.create_task(link.run(Schedule((push, back), turns, 100 * each)))
-    while (await link.status()).state != State.RUNNING:
+    while (await link.status()).state != BoardState.RUNNING:
         pass
     await link.stop()
     with pytest.raises(Stopped):
@@ -179,4 +179,4 @@ async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig)
     assert caught.value.fault == Fault.OUT_OF_RANGE
     await link.close()
     heir = await successor(rig)
-    assert (await heir.status()).state == State.IDLE
+    assert (await heir.status()).state == BoardState.IDLE

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from robot.link.protocol import WINDOW, Home, Message, Turns
-from robot.link.window import Window
+from robot.link.window import SendWindow
 
 QUEUE_BYTES = 60
 
@@ -17,7 +17,7 @@ class LossyLine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.window = Window()
+        self.window = SendWindow()
         self.now = 0.0
         self.given: list[Message] = []
         self.to_firmware: list[tuple[int, Message]] = []
@@ -100,7 +100,7 @@ TestLossyLine.settings = settings(max_examples=60, stateful_step_count=60)
 
 
 def test_sequence_numbers_wrap() -> None:
-    window = Window()
+    window = SendWindow()
     for number in range(1000):
         window.put(Home(number % 256))
         [(seq, message)] = window.pump(0.0)
@@ -110,7 +110,7 @@ def test_sequence_numbers_wrap() -> None:
 
 
 def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
-    window = Window()
+    window = SendWindow()
     window.put(Home(1))
     window.pump(0.0)
     window.acknowledge(7, 0.0, free=100)
@@ -118,7 +118,7 @@ def test_an_acknowledgement_of_nothing_sent_is_ignored() -> None:
 
 
 def test_what_was_not_sent_is_forgotten_and_what_was_is_counted() -> None:
-    window = Window()
+    window = SendWindow()
     window.acknowledge(255, 0.0, QUEUE_BYTES)
     for value in range(WINDOW + 2):
         window.put(Home(value))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from robot.machine.board_configuration import actuator_setups, homing_order
-from robot.machine.homing import Home, MoveTo, homing_steps
+from robot.machine.homing import HomeActuator, MoveTo, homing_steps
 from robot.settings import load_profile
 
 OPEN, CLOSED = 1600, 1250
@@ -18,19 +18,23 @@ def steps_of(name, places):
 @pytest.mark.parametrize("name", ["four-arm", "two-arm", "soltvvo", "cubotino", "six-motor"])
 def test_without_knowledge_everything_is_homed_once_in_the_usual_order(name):
     order = homing_order(load_profile(name))
-    assert steps_of(name, {}) == [Home(actuator) for actuator in order]
+    assert steps_of(name, {}) == [HomeActuator(actuator) for actuator in order]
 
 
 def test_an_open_gripper_turns_back_before_it_closes():
     steps = steps_of("four-arm", {"right-jaw": OPEN, "right": QUARTER, "front-jaw": CLOSED})
-    assert steps[0] == Home("right")
-    assert steps.index(Home("right")) < steps.index(Home("right-jaw"))
+    assert steps[0] == HomeActuator("right")
+    assert steps.index(HomeActuator("right")) < steps.index(HomeActuator("right-jaw"))
     assert len(steps) == 8
 
 
 def test_a_closed_gripper_lets_go_to_turn_back_once_all_hold_the_cube():
     steps = steps_of("four-arm", {"front-jaw": CLOSED, "front": QUARTER, "right-jaw": OPEN})
-    assert steps[-3:] == [MoveTo("front-jaw", OPEN), Home("front"), MoveTo("front-jaw", CLOSED)]
+    assert steps[-3:] == [
+        MoveTo("front-jaw", OPEN),
+        HomeActuator("front"),
+        MoveTo("front-jaw", CLOSED),
+    ]
     assert {step.actuator for step in steps[:-3]} >= {"right-jaw", "left-jaw", "back-jaw"}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.store import CalibrationStore
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.records.runs import RunStore
 
 Bench = Any
@@ -109,7 +109,7 @@ async def assert_whole(bench: Bench, scene: Scene) -> None:
     assert leftovers(bench.state_dir) <= 1
     assert bench.robot.violations == []
     async with bench.view() as view:
-        assert (await view.status()).state in set(State)
+        assert (await view.status()).state in set(RobotState)
 
 
 def leftovers(folder: Path) -> int:
@@ -121,7 +121,7 @@ async def solves_a_cube(bench: Bench) -> None:
     """Nothing of what was killed keeps the robot from its work."""
     client = bench.client()
     async with bench.view() as view, asyncio.timeout(LIMIT_S):
-        while (await view.status()).state is State.MAINTENANCE:
+        while (await view.status()).state is RobotState.MAINTENANCE:
             await asyncio.sleep(0.02)
         await asyncio.to_thread(client.stop)
         await bench.rest(view)

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from robot.client import ControlClient
-from robot.daemon.models import Status
+from robot.daemon.models import RobotStatus
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonView
@@ -112,7 +112,7 @@ class Bench:
         run_id = await asyncio.to_thread(self.client().start)
         return await self.ended(view, run_id)
 
-    async def rest(self, view: DaemonView) -> Status:
+    async def rest(self, view: DaemonView) -> RobotStatus:
         """Wait until no job is under way."""
         async with asyncio.timeout(LIMIT_S):
             while (status := await view.status()).job is not None:

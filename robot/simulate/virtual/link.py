@@ -1,4 +1,4 @@
-"""The blocking link of the daemon's hands to a virtual board: its time passes during calls only."""
+"""The motion controller's blocking link to a virtual board: its time passes during calls only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A whole robot in this process and in simulated time: the daemon's conductor, hands and mind, the
+"""A whole robot in this process and in simulated time: job controller, motion controller, planner,
 firmware, and the simulated robot at its pins. What it does depends on its seed alone, and costs no
-more time than computing takes. Its eyes are told by the simulated robot what they would see.
+more time than computing takes. Its scanner is told by the simulated robot what it would see.
 """
 
 from __future__ import annotations
@@ -20,18 +20,25 @@ from typing import Any, Self, TypeVar
 import cv2
 import numpy as np
 
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.models import StartRequest
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.link import Link
-from robot.machine.interfaces import Hear, Look, MotionPlan, NotReadable, Policy, Robot, ViewPoint
-from robot.machine.motion_controller import LinkHands
+from robot.machine.interfaces import (
+    FaceImage,
+    Hear,
+    Machine,
+    MotionPlan,
+    NotReadable,
+    Policy,
+    ViewPoint,
+)
+from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import as_cube_face, small_and_grey
-from robot.machine.solve_planner import Thought, motion_plan
+from robot.machine.solve_planner import SolvePlanner, motion_plan
 from robot.motion.schedule import Schedule
-from robot.planner import Look as PlannedLook
+from robot.planner import FaceView, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
-from robot.planner import build_mechanism, plan_solve
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.simulate.boards import firmware_command
@@ -72,7 +79,7 @@ class Mishap:
     """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
 
     deed: Deed
-    stage: State = State.TURNING
+    stage: RobotState = RobotState.TURNING
     after_s: float = 0.5
 
 
@@ -83,7 +90,7 @@ class Verdict:
     solved: bool
     violations: tuple[Violation, ...]
     record: RunRecord
-    state: State
+    state: RobotState
     fault: str | None
 
     @property
@@ -109,10 +116,10 @@ class Rehearsal:
     ) -> None:
         self.profile = profile
         self.robot = SimulatedRobot(profile, body)
-        self.state: Callable[[], State] = lambda: State.IDLE
-        self.hands: RehearsingHands | None = None
+        self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
+        self.motion: RehearsalMotionController | None = None
         self._mechanism = build_mechanism(profile)
-        self._mind = FirstThought(profile, self._mechanism)
+        self._planner = FirstSolutionPlanner(profile, self._mechanism)
         self._mishaps = list(mishaps)
         command = firmware_command(firmware, profile)
         with contextlib.ExitStack() as opened:
@@ -148,13 +155,13 @@ class Rehearsal:
         with _quiet():
             return asyncio.run(self._solve(starts, killed))
 
-    def calibrate(self, work: Callable[[Robot, RobotProfile], T]) -> T:
+    def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
         """Do something with the robot of a daemon in maintenance; what came of it."""
-        hands = RehearsingHands(self)
+        motion = RehearsalMotionController(self)
         try:
-            return work(self._parts(hands), self.profile)
+            return work(self._parts(motion), self.profile)
         finally:
-            hands.vanish()
+            motion.vanish()
 
     @property
     def folder(self) -> str:
@@ -167,12 +174,12 @@ class Rehearsal:
         self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
         return due
 
-    def _parts(self, hands: LinkHands) -> Robot:
-        return Robot(
+    def _parts(self, motion: MotionController) -> Machine:
+        return Machine(
             self.profile.name,
-            hands,
-            TruthfulEyes(self.robot),
-            self._mind,
+            motion,
+            TruthfulScanner(self.robot),
+            self._planner,
             Policy(
                 solve_retries=self.profile.policy.solve_retries,
                 reconnect_s=RECONNECT_S,
@@ -181,41 +188,41 @@ class Rehearsal:
         )
 
     async def _solve(self, starts: int, killed: bool) -> Verdict:
-        self.hands = hands = RehearsingHands(self)
-        conductor = Conductor(
-            self._parts(hands), RunStore(Path(self._folder.name)), version="rehearsal"
+        self.motion = motion = RehearsalMotionController(self)
+        controller = JobController(
+            self._parts(motion), RunStore(Path(self._folder.name)), version="rehearsal"
         )
-        self.state = lambda: conductor.state
-        await conductor.open()
+        self.state = lambda: controller.state
+        await controller.open()
         try:
             for _ in range(starts):
-                run = await conductor.start(StartRequest(kind="solve"))
-                await conductor.finished()
-            status = conductor.status()
+                run = await controller.start(StartRequest(kind="solve"))
+                await controller.finished()
+            status = controller.status()
             fault = status.fault.code if status.fault else None
-            record = await conductor.run_record(run)
+            record = await controller.run_record(run)
             violations = tuple(self.robot.violations)
             return Verdict(self.robot.solved, violations, record, status.state, fault)
         finally:
             if killed:
-                await asyncio.to_thread(hands.vanish)
-            await conductor.close()
+                await asyncio.to_thread(motion.vanish)
+            await controller.close()
 
 
-class RehearsingHands(LinkHands):
-    """The daemon's own hands on the virtual port; mishaps begin with their motions."""
+class RehearsalMotionController(MotionController):
+    """The daemon's own motion on the virtual port; mishaps begin with their motions."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
         self._rehearsal = rehearsal
 
     def home(self, first: Sequence[str] = ()) -> None:
-        """See :meth:`robot.machine.interfaces.Hands.home`."""
+        """See :meth:`robot.machine.interfaces.MotionController.home`."""
         self._expect_mishaps()
         super().home(first)
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """See :meth:`robot.machine.interfaces.Hands.perform`."""
+        """See :meth:`robot.machine.interfaces.MotionController.perform`."""
         self._expect_mishaps()
         return super().perform(schedule, progress)
 
@@ -245,14 +252,14 @@ class RehearsingHands(LinkHands):
             self._rehearsal.loop.call_later(mishap.after_s, mishap.deed, self._rehearsal)
 
 
-class FirstThought(Thought):
-    """The daemon's own mind, content with the first solution: always the same one.
+class FirstSolutionPlanner(SolvePlanner):
+    """The daemon's own planner, content with the first solution: always the same one.
 
     There are no pictures that it could doubt.
     """
 
-    def recognise(self, look: Look) -> None:
-        """See :meth:`robot.machine.interfaces.Mind.recognise`."""
+    def recognise(self, look: FaceImage) -> None:
+        """See :meth:`robot.machine.interfaces.SolvePlanner.recognise`."""
 
     def plan(
         self,
@@ -261,7 +268,7 @@ class FirstThought(Thought):
         cancel: threading.Event,
         progress: Hear,
     ) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.Mind.plan`."""
+        """See :meth:`robot.machine.interfaces.SolvePlanner.plan`."""
         del cancel
         found = CancelFlag()
         plan = plan_solve(
@@ -277,8 +284,8 @@ class FirstThought(Thought):
         return motion_plan(plan)
 
 
-class TruthfulEyes:
-    """:class:`robot.machine.interfaces.Eyes` that see the simulated robot itself, no picture."""
+class TruthfulScanner:
+    """:class:`robot.machine.interfaces.Scanner` that see the simulated robot itself, no picture."""
 
     def __init__(self, robot: SimulatedRobot) -> None:
         self._robot = robot
@@ -286,11 +293,11 @@ class TruthfulEyes:
         self._studio = Studio(robot)
 
     def settle(self) -> None:
-        """See :meth:`robot.machine.interfaces.Eyes.settle`."""
+        """See :meth:`robot.machine.interfaces.Scanner.settle`."""
 
-    def look(self, view: ViewPoint) -> Look:
-        """See :meth:`robot.machine.interfaces.Eyes.look`."""
-        planned: PlannedLook = view.step
+    def look(self, view: ViewPoint) -> FaceImage:
+        """See :meth:`robot.machine.interfaces.Scanner.look`."""
+        planned: FaceView = view.step
         if self._robot.pose().layers_open:
             raise NotReadable("a layer stands between two quarter turns")
         count = self._size**2
@@ -305,19 +312,19 @@ class TruthfulEyes:
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
         grid = FaceGrid.of_corners(square, self._size)
         colours = as_cube_face(seen, planned, self._size)
-        return Look(planned.face, planned.camera, NO_PICTURE, colours, grid)
+        return FaceImage(planned.face, planned.camera, NO_PICTURE, colours, grid)
 
     def glance(self) -> tuple[int, Any]:
-        """See :meth:`robot.machine.interfaces.Eyes.glance`: this one is a picture."""
+        """See :meth:`robot.machine.interfaces.Scanner.glance`: this one is a picture."""
         return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
 
     def picture(self, camera: str | None) -> bytes:
-        """See :meth:`robot.machine.interfaces.Eyes.picture`."""
+        """See :meth:`robot.machine.interfaces.Scanner.picture`."""
         del camera
         return NO_PICTURE
 
     def close(self) -> None:
-        """See :meth:`robot.machine.interfaces.Eyes.close`."""
+        """See :meth:`robot.machine.interfaces.Scanner.close`."""
 
 
 @contextlib.contextmanager

@@ -9,11 +9,10 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.machine.interfaces import Look, NotReadable
-from robot.machine.scanner import SITES, Sight
-from robot.machine.solve_planner import Thought
-from robot.planner import Look as PlannedLook
-from robot.planner import build_mechanism
+from robot.machine.interfaces import FaceImage, NotReadable
+from robot.machine.scanner import SITES, Scanner
+from robot.machine.solve_planner import SolvePlanner
+from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
@@ -46,7 +45,7 @@ class PaintedCamera:
     facelets: str
     name: str = CAMERA.name
     light: float = 1.0
-    shown: PlannedLook | None = None
+    shown: FaceView | None = None
     factors: list[float] = field(default_factory=list)
 
     def settle(self) -> None:
@@ -71,8 +70,8 @@ class PaintedCamera:
         pass
 
 
-def scanned(camera: PaintedCamera, thought: Thought) -> list[Look]:
-    sight = Sight(PROFILE, {CAMERA.name: camera})
+def scanned(camera: PaintedCamera, thought: SolvePlanner) -> list[FaceImage]:
+    sight = Scanner(PROFILE, {CAMERA.name: camera})
     looks = []
     for view in thought.tour(None, None).views:
         camera.shown = view.step
@@ -81,11 +80,11 @@ def scanned(camera: PaintedCamera, thought: Thought) -> list[Look]:
 
 
 @pytest.fixture
-def thought() -> Thought:
-    return Thought(PROFILE, build_mechanism(PROFILE))
+def thought() -> SolvePlanner:
+    return SolvePlanner(PROFILE, build_mechanism(PROFILE))
 
 
-def test_a_scan_is_read_and_explained_with_its_pictures(thought: Thought) -> None:
+def test_a_scan_is_read_and_explained_with_its_pictures(thought: SolvePlanner) -> None:
     cube = Cube.random(np.random.default_rng(4))
     looks = scanned(PaintedCamera(cube.facelets()), thought)
     reading = thought.read(looks)
@@ -97,7 +96,7 @@ def test_a_scan_is_read_and_explained_with_its_pictures(thought: Thought) -> Non
     assert with_pictures.shape[0] > without.shape[0] > 100
 
 
-def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then(thought: Thought) -> None:
+def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then(thought: SolvePlanner) -> None:
     cube = Cube.solved().apply("R U F2")
     looks = scanned(PaintedCamera(cube.facelets()), thought)
     reading = thought.read(looks[:5])
@@ -112,7 +111,7 @@ def decoded(png: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR))
 
 
-def test_stickers_that_clip_are_looked_at_in_less_light(thought: Thought) -> None:
+def test_stickers_that_clip_are_looked_at_in_less_light(thought: SolvePlanner) -> None:
     cube = Cube.random(np.random.default_rng(5))
     camera = PaintedCamera(cube.facelets(), light=2.2)
     looks = scanned(camera, thought)
@@ -121,9 +120,9 @@ def test_stickers_that_clip_are_looked_at_in_less_light(thought: Thought) -> Non
     assert thought.read(looks).facelets == cube.facelets()
 
 
-def test_a_grid_is_turned_with_its_face(thought: Thought) -> None:
+def test_a_grid_is_turned_with_its_face(thought: SolvePlanner) -> None:
     camera = PaintedCamera(Cube.random(np.random.default_rng(6)).facelets())
-    sight = Sight(PROFILE, {CAMERA.name: camera})
+    sight = Scanner(PROFILE, {CAMERA.name: camera})
     turns = set()
     for view in thought.tour(None, None).views:
         camera.shown = view.step

@@ -1,4 +1,4 @@
-"""What the daemon's hands make of schedules, positions and ports."""
+"""What the motion controller make of schedules, positions and ports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from robot.faults import Fault, LinkFault, MotionFault, RobotFault
 from robot.link import Capabilities, Execution, ServoSetup
 from robot.link.position_ledger import Course
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.link.session import Statistics
-from robot.link.statistics import Traffic
+from robot.link.session import SessionStatistics
+from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.interfaces import BadOrder
-from robot.machine.motion_controller import LinkHands, find_board, jog_profile, motion_fault
+from robot.machine.interfaces import InvalidRequest
+from robot.machine.motion_controller import MotionController, find_board, jog_profile, motion_fault
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.runs import LinkRecord
@@ -77,7 +77,7 @@ def test_jogging_is_slow_and_within_limits() -> None:
     assert (move.start, move.end) == (1500, 1510)
     assert move.duration_us >= 10_000
     assert jog_profile(lid(), 1500, 1500) is None
-    with pytest.raises(BadOrder, match="lid goes from 900 to 2100 us, not to 2600"):
+    with pytest.raises(InvalidRequest, match="lid goes from 900 to 2100 us, not to 2600"):
         jog_profile(lid(), 1500, 2600)
 
 
@@ -111,7 +111,7 @@ class BoardOf:
     """A link to a board that runs this version of the firmware."""
 
     closed = 0
-    statistics = Statistics(0, 0, 0, 0, 0, 0)
+    statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
     whereabouts = None
 
     def __init__(self, version: str) -> None:
@@ -133,7 +133,7 @@ class BoardOf:
 
 
 def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = LinkHands(load_profile("cubotino"), port="nowhere")
+    robot = MotionController(load_profile("cubotino"), port="nowhere")
     old = BoardOf("0.0.9")
     monkeypatch.setattr(motion_controller, "LinkThread", old)
     with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
@@ -153,25 +153,25 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
             return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
 
     monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))
-    robot = LinkHands(load_profile("cubotino"), port="nowhere")
+    robot = MotionController(load_profile("cubotino"), port="nowhere")
     for count in (1, 2):
         assert robot.perform(two_turns(), lambda _: None) == 1_000_005
-        assert robot.traffic() == LinkRecord(late=count)
+        assert robot.link_statistics() == LinkRecord(late=count)
 
 
 def test_traffic_is_counted_over_all_links() -> None:
     class Line:
-        statistics = Statistics(10, 1, 10, 5, 7, 0)
+        statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
 
-    line, traffic = Line(), Traffic()
+    line, traffic = Line(), LinkStatistics()
     traffic.opened(line)  # type: ignore[arg-type]
     assert traffic.total == LinkRecord()
-    line.statistics = Statistics(30, 2, 25, 6, 9, 0)
+    line.statistics = SessionStatistics(30, 2, 25, 6, 9, 0)
     traffic.noted(("held", "late"))
     seen = LinkRecord(sent=20, resent=1, received=15, damaged=3, held=1, late=1)
     assert traffic.total == seen
     traffic.closing()
-    line.statistics = Statistics(2, 0, 2, 0, 0, 0)
+    line.statistics = SessionStatistics(2, 0, 2, 0, 0, 0)
     traffic.opened(line)  # type: ignore[arg-type]
-    line.statistics = Statistics(5, 0, 4, 0, 3, 0)
+    line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
     assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.daemon.job_control import Conductor
+from robot.daemon.job_control import JobController
 from robot.daemon.models import StartRequest
-from robot.daemon.states import State
+from robot.daemon.states import RobotState
 from robot.faults import MotionFault
 from robot.machine.interfaces import MotionPlan, Parts, Policy
-from robot.machine.solve_planner import NICENESS, Thought, motion_plan
+from robot.machine.solve_planner import NICENESS, SolvePlanner, motion_plan
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
 from robot.records.runs import RunRecord
@@ -34,28 +34,28 @@ def part(moves: str, duration_us: int, end: str) -> MotionPlan:
 @pytest.fixture
 def improving(fake: Any) -> Any:
     fake.policy = Policy(improve_while_turning=True)
-    fake.mind.cuts = [Parts(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")]
+    fake.planner.cuts = [Parts(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")]
     return fake
 
 
 @pytest.fixture
-async def conductor(improving: Any, conductor: Conductor) -> Conductor:
-    """The fake robot's conductor, with the policy to improve."""
-    conductor.robot = improving.robot()
-    return conductor
+async def controller(improving: Any, controller: JobController) -> JobController:
+    """The fake robot's controller, with the policy to improve."""
+    controller.machine = improving.machine()
+    return controller
 
 
-async def solved(conductor: Conductor) -> RunRecord:
-    run_id = await conductor.start(StartRequest())
-    await conductor.finished()
-    return await conductor.run_record(run_id)
+async def solved(controller: JobController) -> RunRecord:
+    run_id = await controller.start(StartRequest())
+    await controller.finished()
+    return await controller.run_record(run_id)
 
 
 async def test_a_sooner_rest_is_performed_recorded_and_checked(
-    conductor: Conductor, improving: Any
+    controller: JobController, improving: Any
 ) -> None:
-    improving.mind.better = part("F", 300, "new end")
-    record = await solved(conductor)
+    improving.planner.better = part("F", 300, "new end")
+    record = await solved(controller)
     assert record.outcome == "solved"
     assert (record.moves, record.planned_us, record.executed_us) == ("R F", 900, 900)
     # The number of moves that was told on the way is the record's in the end.
@@ -65,19 +65,21 @@ async def test_a_sooner_rest_is_performed_recorded_and_checked(
         f"turning: {record.move_count} moves in 0.0 s, with a faster end",
     ]
     assert [operation["start_us"] for operation in record.operations] == [0, 600]
-    assert improving.mind.toured_from[-1] == "new end"
+    assert improving.planner.toured_from[-1] == "new end"
 
 
-async def test_without_one_the_plan_goes_on_as_it_was(conductor: Conductor, improving: Any) -> None:
-    record = await solved(conductor)
+async def test_without_one_the_plan_goes_on_as_it_was(
+    controller: JobController, improving: Any
+) -> None:
+    record = await solved(controller)
     assert (record.moves, record.executed_us) == ("R U F", 1000)
-    assert improving.mind.toured_from[-1] == "old end"
+    assert improving.planner.toured_from[-1] == "old end"
 
 
-async def test_a_turn_cut_in_two_stays_one_move(conductor: Conductor, improving: Any) -> None:
+async def test_a_turn_cut_in_two_stays_one_move(controller: JobController, improving: Any) -> None:
     """As many moves at the end as were told when the robot began to turn."""
-    improving.mind.cuts = [Parts(part("R D", 600, "middle"), part("D F", 400, "end"), "between")]
-    record = await solved(conductor)
+    improving.planner.cuts = [Parts(part("R D", 600, "middle"), part("D F", 400, "end"), "between")]
+    record = await solved(controller)
     assert (record.moves, record.move_count, record.executed_us) == ("R D2 F", 3, 1000)
 
 
@@ -98,26 +100,26 @@ def test_turns_of_one_axis_are_merged(moves: str, merged: str) -> None:
     assert Cube.solved().apply(moves) == Cube.solved().apply(merged)
 
 
-async def test_it_is_off_unless_wanted(conductor: Conductor, improving: Any) -> None:
+async def test_it_is_off_unless_wanted(controller: JobController, improving: Any) -> None:
     improving.policy = Policy()
-    conductor.robot = improving.robot()
-    assert (await solved(conductor)).moves == "R U"
+    controller.machine = improving.machine()
+    assert (await solved(controller)).moves == "R U"
 
 
 async def test_a_fault_in_the_head_ends_the_search_too(
-    conductor: Conductor, improving: Any
+    controller: JobController, improving: Any
 ) -> None:
     jam = MotionFault("overload", "jammed", "free it", recoverable=False)
-    improving.hands.faults = [None] * 6 + [jam]
-    record = await solved(conductor)
+    improving.motion.faults = [None] * 6 + [jam]
+    record = await solved(controller)
     assert (record.outcome, record.faults[-1].code) == ("fault", "overload")
-    assert conductor.state is State.FAULT
+    assert controller.state is RobotState.FAULT
 
 
 def test_a_long_way_round_gets_shorter_on_the_way() -> None:
     profile = load_profile("cubotino")
     mechanism = build_mechanism(profile)
-    thought = Thought(profile, mechanism)
+    thought = SolvePlanner(profile, mechanism)
     turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
     plan = plan_composites(mechanism, mechanism.start, turns)
     cube = Cube.solved().apply(" ".join(plan.moves)).inverse
@@ -145,7 +147,7 @@ def motions(schedule: Schedule) -> list[MotionProfile]:
 
 def test_a_short_plan_is_left_alone() -> None:
     profile = load_profile("cubotino")
-    thought = Thought(profile, build_mechanism(profile))
+    thought = SolvePlanner(profile, build_mechanism(profile))
     cube = Cube.solved().apply("R")
     plan = thought.plan(cube, None, threading.Event(), lambda _: None)
     assert thought.split(cube, plan) is None
@@ -154,7 +156,7 @@ def test_a_short_plan_is_left_alone() -> None:
 def test_thinking_ends_when_it_no_longer_pays() -> None:
     text = load_profile("four-arm")
     patient = text.model_copy(update={"policy": PolicySettings(search_s=30.0)})
-    thought = Thought(patient, build_mechanism(patient))
+    thought = SolvePlanner(patient, build_mechanism(patient))
     cube = Cube.random(np.random.default_rng(3))
     plan = thought.plan(cube, None, threading.Event(), lambda _: None)
     assert plan.source.search_s < 10.0
@@ -168,5 +170,5 @@ def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:
         niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
     monkeypatch.setattr("robot.machine.solve_planner.prepare", note)
-    Thought(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
+    SolvePlanner(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
     assert niceness[0] >= NICENESS

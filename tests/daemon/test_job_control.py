@@ -1,0 +1,437 @@
+"""One job at a time, from start to a closed record, whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from robot.cli.status import tell_status
+from robot.daemon.job_control import JobController
+from robot.daemon.models import StartRequest
+from robot.daemon.states import RobotState
+from robot.faults import MotionFault, Refused
+from robot.machine.interfaces import NotReadable, Policy
+from robot.records.runs import LinkRecord, RunRecord
+from solver.solution import Progress
+
+SOLVE = StartRequest()
+Wait = Callable[[threading.Event], Any]
+
+
+def jam(recoverable: bool = True) -> MotionFault:
+    return MotionFault("overload", "the table is jammed", "Free it", recoverable=recoverable)
+
+
+async def run(controller: JobController, request: StartRequest = SOLVE) -> RunRecord:
+    run_id = await controller.start(request)
+    await controller.finished()
+    return await controller.run_record(run_id)
+
+
+async def test_a_solve_goes_through_all_states(controller: JobController) -> None:
+    with controller.events.listening() as events:
+        record = await run(controller)
+        controller.events.close()
+        seen = [event async for event in events]
+    states = [event.state for event in seen if event.event == "state"]
+    assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
+    assert seen[-1].event == "finished"
+    assert seen[-1].outcome == "solved"
+    assert record.outcome == "solved"
+    assert (record.moves, record.planned_us, record.executed_us) == ("R U", 1000, 1000)
+    assert set(record.timings_s) >= {"home", "scan", "read", "search", "turn", "check"}
+    assert len(record.photos) == 13
+    assert (controller.store.directory_of(record.id) / "reading.png").read_bytes() == b"png"
+    assert controller.status().homed
+
+
+async def test_only_one_job_at_a_time(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    fake.motion.hold = threading.Event()
+    first, second = await asyncio.gather(
+        controller.start(SOLVE), controller.start(SOLVE), return_exceptions=True
+    )
+    assert isinstance(first, str)
+    assert isinstance(second, Refused)
+    await eventually(fake.motion.moving)
+    with pytest.raises(Refused, match="stop it first"):
+        await controller.start(SOLVE)
+    fake.motion.hold.set()
+    await controller.finished()
+    assert controller.state is RobotState.IDLE
+
+
+async def test_stop_ends_the_motion_and_closes_the_record(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    fake.motion.hold = threading.Event()
+    run_id = await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    assert await controller.stop()
+    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert controller.state is RobotState.IDLE
+    assert not controller.status().homed
+    assert "stop" in fake.motion.done
+
+
+async def test_stopping_an_idle_robot_does_nothing(controller: JobController, fake: Any) -> None:
+    assert not await controller.stop()
+    assert "stop" not in fake.motion.done
+
+
+async def test_emergency_stop_is_a_fault_until_the_next_start(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    assert await controller.stop(emergency=True)
+    assert "emergency" in fake.motion.done
+    status = controller.status()
+    assert status.state is RobotState.FAULT
+    assert status.fault is not None
+    assert status.fault.code == "emergency-stop"
+    fake.motion.hold = None
+    assert (await run(controller)).outcome == "solved"
+
+
+async def test_a_jam_is_homed_looked_at_and_solved_again(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.faults = [None] * 6 + [jam()]
+    fake.planner.readings = ["scrambled", "scrambled", "solved"]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == ("solved", 2)
+    assert fake.motion.done.count("home") == 2
+    assert any("recovering" in event.text for event in record.events)
+    assert record.recoveries == ["homed and started over after a fault: the table is jammed"]
+
+
+async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.faults = [None] * 6 + [jam()]
+    fake.planner.readings = ["scrambled", "solved"]
+    record = await run(controller)
+    assert (record.outcome, record.attempts, fake.planner.plans) == ("solved", 2, 1)
+
+
+async def test_a_jam_that_stays_is_a_fault_with_a_remedy(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.faults = [jam(), jam()]
+    record = await run(controller)
+    assert record.outcome == "fault"
+    assert record.faults[-1].remedy == "Free it"
+    status = controller.status()
+    assert (status.state, status.homed) == (RobotState.FAULT, False)
+    assert status.fault is not None
+    assert status.fault.cause == "the table is jammed"
+
+
+async def test_what_cannot_be_recovered_is_not_tried_again(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.faults = [jam(recoverable=False)]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == ("fault", 1)
+
+
+async def test_doubtful_faces_are_looked_at_again(controller: JobController, fake: Any) -> None:
+    fake.planner.readings = [("scrambled", "F"), "scrambled", "solved"]
+    assert (await run(controller)).outcome == "solved"
+    assert fake.scanner.seen[:7] == [*"URFDLB", "F"]
+    (told,) = controller.status().last_run.recoveries
+    assert told == "looked again at F: the colours leave more than one possible cube"
+
+
+@pytest.mark.parametrize(
+    ("readings", "seen"),
+    [
+        (["scrambled", "scrambled", "solved"], "URFDL"),
+        ([("scrambled", "F"), "scrambled", "solved"], "URFDLB"),
+        ([NotReadable("too few"), "scrambled", "solved"], "URFDLB"),
+    ],
+)
+async def test_the_scan_ends_when_one_cube_is_left(
+    controller: JobController, fake: Any, readings: list[Any], seen: str
+) -> None:
+    fake.policy = Policy(end_scan_early=True)
+    controller.machine = fake.machine()
+    fake.planner.readings = readings
+    assert (await run(controller)).outcome == "solved"
+    assert "".join(fake.scanner.seen) == seen + "URFDLB"
+    assert fake.planner.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
+
+
+async def test_doubt_that_stays_is_never_a_guess(controller: JobController, fake: Any) -> None:
+    fake.planner.readings = [("scrambled", "F")] * 3
+    record = await run(controller)
+    assert record.outcome == "unreadable"
+    assert fake.planner.plans == 0
+    assert controller.state is RobotState.FAULT
+
+
+async def test_unreadable_pictures_are_taken_again_then_refused(
+    controller: JobController, fake: Any
+) -> None:
+    fake.planner.readings = [NotReadable("too dark")] * 3
+    record = await run(controller)
+    assert (record.outcome, record.reason) == ("unreadable", "too dark")
+    assert len(fake.scanner.seen) == 18
+
+
+@pytest.mark.parametrize("code", ["no-cube", "two-cubes", "wrong-size", "face-covered"])
+async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
+    controller: JobController, fake: Any, code: str
+) -> None:
+    fake.planner.odd = [NotReadable("not a cube", "U", code)] * 3
+    record = await run(controller)
+    assert record.outcome == code
+    assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"] * 3)
+    assert record.faults[-1].remedy.endswith("then start again")
+    assert controller.state is RobotState.FAULT
+    assert (await run(controller)).outcome == "solved"
+
+
+async def test_a_hand_that_is_taken_away_does_not_end_the_job(
+    controller: JobController, fake: Any
+) -> None:
+    fake.planner.odd = [NotReadable("a hand", "U", "face-covered")]
+    record = await run(controller)
+    assert (record.outcome, record.recoveries) == ("solved", ["looked again: a hand"])
+    assert fake.planner.toured_from[:2] == [None, "at U"]
+
+
+async def test_without_retries_a_person_is_asked_at_once(
+    controller: JobController, fake: Any
+) -> None:
+    fake.policy = Policy(scan_retries=0, solve_retries=0)
+    controller.machine = fake.machine()
+    fake.planner.odd = [NotReadable("a hand", "U", "face-covered")]
+    assert (await run(controller)).outcome == "face-covered"
+    fake.motion.faults = [jam()]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == ("fault", 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"), [("cube-slipped", "slipped"), ("home-missing", "jammed")]
+)
+async def test_slipping_and_jamming_have_names_of_their_own(
+    controller: JobController, fake: Any, code: str, outcome: str
+) -> None:
+    fake.motion.faults = [MotionFault(code, "it went wrong", "See to it", recoverable=True)] * 2
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == (outcome, 2)
+    assert record.faults[-1].remedy == "See to it"
+
+
+async def test_a_cube_lost_from_view_by_turning_has_slipped(
+    controller: JobController, fake: Any
+) -> None:
+    """A lid that is stuck over the cube asks for no cube to be put in."""
+    gone = NotReadable("no cube is in view", "U", "no-cube")
+    fake.planner.readings = ["scrambled", *[gone] * 6]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == ("slipped", 2)
+    assert "no cube is in view" in record.reason
+    assert "no motor is jammed" in record.faults[-1].remedy
+
+
+@pytest.mark.parametrize("code", ["face-covered", "unreadable"])
+async def test_what_else_is_seen_after_turning_is_told_as_it_is(
+    controller: JobController, fake: Any, code: str
+) -> None:
+    """A hand, or a sticker that belongs to no cube, is not the motion's."""
+    fake.planner.readings = ["scrambled", *[NotReadable("not a cube", "U", code)] * 6]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == (code, 2)
+    assert [text.partition(":")[0] for text in record.recoveries] == [
+        "looked again",
+        "homed and started over after a fault",
+        "looked again",
+    ]
+
+
+async def test_no_cube_after_another_fault_is_told_as_it_is(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.faults = [None] * 6 + [jam()]
+    fake.planner.readings = ["scrambled", *[NotReadable("nothing there", "U", "no-cube")] * 3]
+    record = await run(controller)
+    assert (record.outcome, record.attempts) == ("no-cube", 2)
+
+
+async def test_a_bad_cable_is_told(
+    controller: JobController, fake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.motion.line = LinkRecord(sent=1000, received=1000, damaged=1)
+    run_id = await controller.start(SOLVE)
+    fake.motion.line = LinkRecord(sent=1300, received=1300, damaged=13, resent=9, held=1)
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert record.link == LinkRecord(sent=300, received=300, damaged=12, resent=9, held=1)
+    cable, silence = record.warnings
+    assert "damaged 12 of 600 messages (2.0%)" in cable
+    assert "paused once because this computer fell silent" in silence
+    assert cable in caplog.text
+    assert controller.status().warnings[0].startswith("the serial line damaged 13 of 2600")
+
+
+async def test_a_solved_cube_is_left_alone(controller: JobController, fake: Any) -> None:
+    fake.planner.readings = ["solved"]
+    assert (await run(controller)).outcome == "already-solved"
+    assert fake.planner.plans == 0
+
+
+async def test_a_cube_found_unsolved_is_solved_on(controller: JobController, fake: Any) -> None:
+    fake.planner.readings = ["scrambled", "scrambled", "solved"]
+    record = await run(controller)
+    assert (record.outcome, fake.planner.plans) == ("solved", 2)
+    assert fake.motion.done.count("home") == 1
+    assert record.recoveries == ["the cube was not solved after the turns: solved again from there"]
+
+
+async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:
+    from robot.records.runs import RunStore
+
+    fake.policy = Policy(check_after=False)
+    controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1")
+    await controller.open()
+    assert (await run(controller)).outcome == "done"
+    await controller.close()
+
+
+async def test_an_error_of_ours_ends_the_job_not_the_daemon(
+    controller: JobController, fake: Any
+) -> None:
+    fake.planner.readings = [ZeroDivisionError("oops")]
+    record = await run(controller)
+    assert (record.outcome, record.faults[-1].code) == ("fault", "internal")
+    assert "oops" in record.reason
+    assert controller.status().fault is not None
+    fake.planner.readings = ["solved"]
+    assert (await run(controller)).outcome == "already-solved"
+
+
+async def test_home_and_scramble(controller: JobController, fake: Any) -> None:
+    assert (await run(controller, StartRequest(kind="home"))).outcome == "done"
+    assert (await run(controller, StartRequest(kind="scramble", moves="R2"))).outcome == "done"
+    assert fake.motion.done.count("perform") == 1
+
+
+async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
+    controller: JobController, fake: Any
+) -> None:
+    fake.motion.open_fault = jam()
+    await controller.stop(emergency=True)
+    with pytest.raises(MotionFault, match="jammed"):
+        await controller.start(SOLVE)
+    fake.motion.open_fault = None
+    assert (await run(controller)).outcome == "solved"
+
+
+async def test_maintenance_keeps_jobs_away(controller: JobController) -> None:
+    controller.enter_maintenance()
+    with pytest.raises(Refused, match="calibrated"):
+        await controller.start(SOLVE)
+    controller.leave_maintenance()
+    assert (await run(controller)).outcome == "solved"
+
+
+async def test_no_maintenance_while_working(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    with pytest.raises(Refused):
+        controller.enter_maintenance()
+    await controller.stop()
+
+
+async def test_a_disk_that_fails_at_the_start_leaves_a_record_in_memory(
+    controller: JobController,
+) -> None:
+    controller.store.directory.write_text("not a directory")
+    record = await run(controller)
+    assert (record.id, record.outcome) == ("000000", "solved")
+
+
+async def test_a_full_disk_does_not_keep_the_cube_unsolved(
+    controller: JobController, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from robot.records.storage import StorageError
+
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    run_id = await controller.start(SOLVE)
+    monkeypatch.setattr("robot.records.runs.RunWriter.save", fail)
+    monkeypatch.setattr("robot.records.runs.RunWriter.save_photo", fail)
+    await controller.finished()
+    status = controller.status()
+    assert status.last_run is not None
+    assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")
+    (listed,) = await controller.runs(5)
+    assert (listed.id, listed.outcome) == (run_id, "solved")
+
+
+async def test_a_drawing_that_does_not_fit_costs_no_outcome(
+    controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = []
+    writer = "robot.records.runs.RunWriter"
+    monkeypatch.setattr(f"{writer}.finish", lambda self: order.append(self.record.outcome))
+    monkeypatch.setattr(f"{writer}.save_photo", lambda _, name, __: order.append(name))
+    monkeypatch.setattr(controller.store, "prune", lambda: order.append("prune"))
+    await run(controller)
+    outcome = order.index("solved")
+    assert order[outcome - 1] == "prune"
+    assert "reading.png" not in order[:outcome]
+
+
+MAKING = Progress("making tables in /folder", 0.25, making=True, remaining_s=3.0)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_search_that_waits_for_tables_says_so(controller: JobController, fake: Any) -> None:
+    fake.planner.tables = [replace(MAKING, done=0.0, remaining_s=None), MAKING]
+    run_id = await controller.start(SOLVE)
+    await until(lambda: bool((job := controller.status().job) and job.progress == 0.25))
+    status = controller.status()
+    assert status.job is not None
+    assert (status.state, status.job.step) == ("solving", "making tables in /folder")
+    assert status.job.remaining_s == 3.0
+    fake.planner.tables_done.set()
+    await controller.finished()
+    steps = [event.text for event in (await controller.run_record(run_id)).events]
+    search = "searching the soonest way"
+    at = steps.index(search)
+    assert steps[at : at + 3] == [search, "making tables in /folder", search]
+
+
+async def test_tables_are_made_at_the_start_and_the_status_names_them(
+    controller: JobController, fake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.planner.tables = [MAKING]
+    controller.prepare()
+    assert controller.status().preparation is not None
+    await until(lambda: bool((one := controller.status().preparation) and one.progress))
+    tell_status(controller.status().model_dump(mode="json"))
+    assert "  making tables in /folder, 25% done, 3 s left\n" in capsys.readouterr().out
+    assert controller.state is RobotState.IDLE
+    fake.planner.tables_done.set()
+    await until(lambda: controller.status().preparation is None)
