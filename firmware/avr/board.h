@@ -138,9 +138,4 @@ static inline bool board_read(board_pin pin)
     return BOARD_REGISTER(pin.port - 2) & pin.mask;
 }
 
-/* The main loop asks for bytes to send whenever the transmitter is empty. */
-static inline void board_uart_kick(void)
-{
-}
-
 #endif

@@ -92,7 +92,6 @@ static void send(uint8_t type, const void *payload, uint8_t length)
     uint8_t encoded = cobs_encode(&frame.session, frame_seal(&frame, length), tx_block);
     tx_sent = 0;
     tx_length = encoded;
-    board_uart_kick();
 }
 
 static void send_due(void)

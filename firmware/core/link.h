@@ -11,7 +11,7 @@ void link_receive(uint8_t byte);
 /* For the receive interrupt: a byte was lost. */
 void link_lost_byte(void);
 
-/* For the transmit interrupt: the next byte to send; false when there is none. */
+/* For whoever empties the transmitter: the next byte to send; false when there is none. */
 bool link_transmit(uint8_t *byte);
 
 /* For the main loop: handles what came, sends what is due. */

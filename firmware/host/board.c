@@ -165,11 +165,6 @@ uint8_t board_reset_cause(void)
     return reset_cause;
 }
 
-void board_uart_kick(void)
-{
-    /* simulation: machine.c takes the bytes */
-}
-
 /* Interrupts are calls from the one thread there is. */
 board_lock_t board_lock(void)
 {

@@ -33,7 +33,6 @@ void board_timer_set(uint16_t wait);
 uint32_t board_link_ms(void);
 uint32_t board_boot_id(void);
 uint8_t board_reset_cause(void);
-void board_uart_kick(void);
 uint16_t board_guard(uint8_t motors);
 void board_wait(uint16_t ahead);
 void board_events_changed(void);

@@ -109,10 +109,6 @@ uint8_t board_reset_cause(void)
     return RESET_CAUSE_POWER_ON;
 }
 
-void board_uart_kick(void)
-{
-}
-
 uint16_t board_guard(uint8_t motors)
 {
     (void)motors;
