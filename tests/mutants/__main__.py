@@ -10,14 +10,17 @@ import argparse
 import fcntl
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 from tests.mutants.changes import Mutant, sample, source_files
-from tests.mutants.copy import Copy, DoesNotBuild, Outcome
+from tests.mutants.copy import Copy, DoesNotBuild, Outcome, spread
 from tests.mutants.equivalent import known_equivalents
 from tests.mutants.selection import Selection
 
@@ -25,13 +28,18 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "build/mutants"
 NOTICED = ("killed", "timeout")
 PASSED, INTERNAL, USAGE, NO_TESTS = 0, 3, 4, 5
+START_S = 30.0
+"""Python, its imports and what a file's tests share, on a busy computer."""
+SLOWER = 5
+"""Times as long as when they were traced: that is a hang."""
 LIMIT_ALONE_S = 600.0
 SPARE = 10
 """Drawn beyond those asked for, in place of some that do not build."""
+INTERRUPTED = 130
 
 
 class Trial:
-    """Trying mutants, one after another."""
+    """Trying mutants in one copy, one after another."""
 
     def __init__(self, copy: Copy, selection: Selection, budget_s: float) -> None:
         self._copy = copy
@@ -50,7 +58,7 @@ class Trial:
             self._selection.leave_out(str(killer))
 
     def _first_verdict(self, mutant: Mutant) -> dict[str, object]:
-        tests, duration_s = self._selection.tests_for(mutant, self._budget_s)
+        tests, longest_s, duration_s = self._selection.tests_for(mutant, self._budget_s)
         record: dict[str, object] = {
             "file": mutant.path,
             "line": mutant.line,
@@ -60,7 +68,7 @@ class Trial:
         }
         started = time.monotonic()
         with self._copy.changed(mutant.path, mutant.after):
-            record |= self._tried(mutant, tests, duration_s)
+            record |= self._tried(mutant, tests, longest_s, duration_s)
         return record | {"took_s": round(time.monotonic() - started, 1)}
 
     def _passes_alone(self, test: str) -> bool:
@@ -69,10 +77,12 @@ class Trial:
             if not self._built_as_it_is:
                 self._copy.build()
                 self._built_as_it_is = True
-            self._trusted[test] = self._run([test], LIMIT_ALONE_S).code == PASSED
+            self._trusted[test] = self._run([test], LIMIT_ALONE_S, LIMIT_ALONE_S).code == PASSED
         return self._trusted[test]
 
-    def _tried(self, mutant: Mutant, tests: list[str], duration_s: float) -> Mapping[str, object]:
+    def _tried(
+        self, mutant: Mutant, tests: list[str], longest_s: float, duration_s: float
+    ) -> Mapping[str, object]:
         if not tests:
             return {"outcome": "survived", "by": "no test runs this line"}
         try:
@@ -82,12 +92,14 @@ class Trial:
                 self._copy.build()
         except DoesNotBuild:
             return {"outcome": "not built"}
-        return self._judged(self._run(tests, 60 + 6 * duration_s))
+        limits = START_S + SLOWER * longest_s, START_S + SLOWER * duration_s
+        return self._judged(self._run(tests, *limits))
 
-    def _run(self, tests: list[str], limit_s: float) -> Outcome:
-        chosen = FOLDER / "chosen-tests"
+    def _run(self, tests: list[str], limit_of_one_s: float, limit_s: float) -> Outcome:
+        chosen = self._copy.folder / "chosen-tests"
         chosen.write_text("\n".join(tests) + "\n")
         options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+        options += ["--timeout", f"{limit_of_one_s:.0f}"]
         with self._copy.tables_of_one_run() as tables:
             return self._copy.run(["-m", "pytest", *options, f"@{chosen}"], limit_s, tables)
 
@@ -104,75 +116,120 @@ class Trial:
         return killed | ({"killer": failed[0][7:].split(" - ")[0]} if failed else {})
 
 
+class Report:
+    """What became of a sample: a line of a file for each mutant, and on the screen."""
+
+    def __init__(self, options: argparse.Namespace, lines: TextIO) -> None:
+        self._options = options
+        self._lines = lines
+        self._lock = threading.Lock()
+        self._begun = 0
+        self._counted: Counter[str] = Counter()
+
+    def wants_another(self) -> bool:
+        """Whether one more is to be tried; then it counts as begun."""
+        with self._lock:
+            wanted = self._begun - self._counted["not built"] < self._options.count
+            self._begun += wanted
+            return wanted
+
+    def add(self, record: Mapping[str, object]) -> None:
+        """One more is judged."""
+        with self._lock:
+            self._counted[str(record["outcome"])] += 1
+            self._lines.write(json.dumps(record) + "\n")
+            self._lines.flush()
+            print(
+                f"{record['outcome']:10} {record['file']}:{record['line']}  {record.get('by', '')}"
+            )
+            if record["outcome"] == "survived":
+                print(record["difference"])
+            sys.stdout.flush()
+
+    def summary(self) -> str:
+        """Its figures, for a person and in JSON."""
+        counted = self._counted
+        noticed = sum(counted[outcome] for outcome in NOTICED)
+        judged = noticed + counted["survived"]
+        percent = round(100 * noticed / judged, 1) if judged else None
+        document = {
+            "mutants": self._options.path,
+            "seed": self._options.seed,
+            **{name.replace(" ", "_"): counted[name] for name in sorted(counted)},
+            "noticed_percent": percent,
+        }
+        told = f"{self._options.path}, seed {self._options.seed}: {noticed} of {judged} noticed"
+        told += f" ({percent} %)" if judged else ""
+        if counted["survived"]:
+            told += f"; the {counted['survived']} others are above and in {self._lines.name}"
+        return f"\n{told}\n{json.dumps(document)}"
+
+
 def main() -> None:
     options = _options()
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     with (FOLDER / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit("another `make mutants` works in build/mutants: wait for its end")
-        _sample(options)
+        with Path(options.report).open("w") as lines:
+            sys.exit(_reported(options, Report(options, lines)))
 
 
-def _sample(options: argparse.Namespace) -> None:
-    copy = Copy(CHECKOUT, FOLDER)
-    print("preparing the copy in build/mutants ...", flush=True)
-    copy.prepare()
-    files = source_files(CHECKOUT, copy.files, options.path)
+def _reported(options: argparse.Namespace, report: Report) -> int:
+    """The exit code; Ctrl-C ends the tests that run, and what was found until then is shown."""
+    try:
+        _sample(options, report)
+    except KeyboardInterrupt:
+        print(f"{report.summary()}\ninterrupted; the checkout was not touched")
+        return INTERRUPTED
+    print(report.summary())
+    return 0
+
+
+def _sample(options: argparse.Namespace, report: Report) -> None:
+    copies = [Copy(CHECKOUT, FOLDER / str(number)) for number in range(options.jobs)]
+    files = source_files(CHECKOUT, copies[0].files, options.path)
     if not files:
         sys.exit(f"{options.path}: no source of the product is there")
+    print("preparing build/mutants: copying and building ...", flush=True)
+    spread(copies, lambda copy, _: copy.prepare(), copies)
     mutants = sample(CHECKOUT, files, options.count + SPARE, options.seed)
-    selection = Selection(copy, FOLDER / "traces")
+    # Python first: going to and fro between the languages builds again and again.
+    drawn = sorted(mutants[: options.count], key=lambda mutant: not mutant.is_python)
+    selection = Selection(copies, FOLDER / "traces", options.without)
     selection.prepare(mutants)
-    trial = Trial(copy, selection, options.budget)
+    trials = {copy.folder: Trial(copy, selection, options.budget) for copy in copies}
     equivalents = known_equivalents()
-    report = Path(options.report)
-    counted: Counter[str] = Counter()
-    with report.open("w") as lines:
-        for mutant in mutants:
-            if counted.total() - counted["not built"] == options.count:
-                break
-            record = (
-                {"file": mutant.path, "line": mutant.line, "outcome": "equivalent"}
-                if (mutant.path, mutant.difference()) in equivalents
-                else trial.of(mutant)
-            )
-            counted[str(record["outcome"])] += 1
-            lines.write(json.dumps(record) + "\n")
-            lines.flush()
-            _show(record)
-    print(json.dumps(_summary(options, counted)))
+
+    def judge(copy: Copy, mutant: Mutant) -> None:
+        if not report.wants_another():
+            return
+        if (mutant.path, mutant.difference()) in equivalents:
+            report.add({"file": mutant.path, "line": mutant.line, "outcome": "equivalent"})
+        else:
+            report.add(trials[copy.folder].of(mutant))
+
+    spread(copies, judge, [*drawn, *mutants[options.count :]])
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("path", help="a file or folder of the product, such as robot/link")
     parser.add_argument("count", type=int, nargs="?", default=20, help="how many mutants")
     parser.add_argument(
         "seed", type=int, nargs="?", default=1, help="the same seed, the same sample"
     )
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for a mutant")
+    parser.add_argument(
+        "--without", action="append", default=[], help="a folder of tests/ that takes too long"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     parser.add_argument("--report", default=str(FOLDER / "report.jsonl"), help="a line per mutant")
     return parser.parse_args()
-
-
-def _show(record: Mapping[str, object]) -> None:
-    print(f"{record['outcome']:9} {record['file']}:{record['line']}  {record.get('by', '')}")
-    if record["outcome"] == "survived":
-        print(record["difference"])
-    sys.stdout.flush()
-
-
-def _summary(options: argparse.Namespace, counted: Counter[str]) -> dict[str, object]:
-    noticed = sum(counted[outcome] for outcome in NOTICED)
-    judged = noticed + counted["survived"]
-    return {
-        "mutants": options.path,
-        "seed": options.seed,
-        **{name.replace(" ", "_"): counted[name] for name in sorted(counted)},
-        "noticed_percent": round(100 * noticed / judged, 1) if judged else None,
-    }
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ install is not seen.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -15,20 +16,30 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
 
+Item = TypeVar("Item")
 LEFT_OUT = ("tests/install/boot/",)
 MARK = "CUBIST_MUTANT_RUN"
 MOST_MEMORY_BYTES = 4 << 30
 POLL_S = 0.5
+TRACING = 'os.environ.get("COVERAGE_PROCESS_START") and __import__("coverage").process_startup()'
 
 
 class DoesNotBuild(Exception):
     """A changed source is no program."""
+
+
+class GivenUp(Exception):
+    """A person does not want to wait for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,8 @@ class Copy:
     """The copy of a checkout, made or brought up to date."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
+        self.folder = folder
+        self._enough = threading.Event()
         self._checkout = checkout
         self.root = folder / "checkout"
         self._tables = folder / "tables"
@@ -58,6 +71,7 @@ class Copy:
         self.build()
 
     def _update_files(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
         for gone in set(_files_of(self.root)) - set(self.files):
             (self.root / gone).unlink()
         for name in self.files:
@@ -77,7 +91,7 @@ class Copy:
             )
         packages = next((self.root / ".venv/lib").glob("python*/site-packages"))
         (packages / "checkout.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-        (packages / "tracing.pth").write_text("import coverage; coverage.process_startup()\n")
+        (packages / "tracing.pth").write_text(f"import os; {TRACING}\n")
 
     def build(self) -> None:
         """Kernel, firmware and commands from the sources as they are; :class:`DoesNotBuild`."""
@@ -88,19 +102,32 @@ class Copy:
 
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[None]:
-        """A file's text replaced; afterwards it is what it was, with a later time."""
+        """A file's text replaced; afterwards it is what it was, with a later time.
+
+        Python tells by second and size whether it has compiled a file already: not enough here.
+        """
         target = self.root / path
+        compiled = Path(importlib.util.cache_from_source(str(target)))
         before = target.read_bytes()
         try:
+            compiled.unlink(missing_ok=True)
             target.write_bytes(text)
             yield
         finally:
             target.write_bytes(before)
+            compiled.unlink(missing_ok=True)
+
+    def give_up(self) -> None:
+        """What runs ends, and nothing is run any more."""
+        self._enough.set()
 
     def run(
         self, arguments: Sequence[str], limit_s: float, extra: Mapping[str, str] | None = None
     ) -> Outcome:
-        """Run the copy's Python; whatever it started has ended when this returns."""
+        """Run the copy's Python; whatever it started has ended when this returns.
+
+        Raises :class:`GivenUp` as soon as nobody waits for it any more.
+        """
         mark = uuid.uuid4().hex
         with tempfile.TemporaryDirectory(prefix="cubist-mutants-") as scratch:
             environment = self._environment(scratch) | {MARK: mark} | dict(extra or {})
@@ -117,7 +144,7 @@ class Copy:
                     start_new_session=True,
                 )
             try:
-                code = _watched(process, mark, started + limit_s)
+                code = self._watched(process, mark, started + limit_s)
             finally:
                 _end(mark)
                 process.wait()
@@ -127,13 +154,20 @@ class Copy:
     def _environment(self, scratch: str) -> dict[str, str]:
         tools = f"{self._python.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         folders = {"XDG_STATE_HOME": f"{scratch}/state", "XDG_RUNTIME_DIR": f"{scratch}/run"}
-        plain = {"PATH": tools, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400"}
+        plain = {"PATH": tools, "COLUMNS": "400"}
         cache = {"XDG_CACHE_HOME": str(self._tables)}
         return dict(os.environ) | folders | cache | plain
 
-    def forget_tables(self) -> None:
-        """Search tables are made anew by the next run."""
-        shutil.rmtree(self._tables, ignore_errors=True)
+    def _watched(self, process: subprocess.Popen[bytes], mark: str, until: float) -> int | None:
+        """The exit code; None when time or memory ran out."""
+        while time.monotonic() < until:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(POLL_S)
+            if self._enough.is_set():
+                raise GivenUp
+            if sum(_memory(number) for number in _marked(mark)) > MOST_MEMORY_BYTES:
+                return None
+        return None
 
     @contextlib.contextmanager
     def tables_of_one_run(self) -> Iterator[Mapping[str, str]]:
@@ -145,6 +179,36 @@ class Copy:
             yield {"XDG_CACHE_HOME": str(self._tables_of_one_run)}
         finally:
             shutil.rmtree(self._tables_of_one_run)
+
+
+def spread(
+    copies: Sequence[Copy], work: Callable[[Copy, Item], None], items: Iterable[Item]
+) -> None:
+    """Do some work on every item, each in a copy that nothing else is done in meanwhile.
+
+    Where one raises, or a person interrupts, what is under way is given up.
+    """
+    idle: SimpleQueue[Copy] = SimpleQueue()
+    for copy in copies:
+        idle.put(copy)
+
+    def with_copy(item: Item) -> None:
+        copy = idle.get()
+        try:
+            work(copy, item)
+        finally:
+            idle.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        begun = [pool.submit(with_copy, item) for item in items]
+        try:
+            for future in as_completed(begun):
+                future.result()
+        except BaseException:
+            for copy in copies:
+                copy.give_up()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _listed(checkout: Path) -> list[str]:
@@ -159,16 +223,6 @@ def _files_of(root: Path) -> Iterator[str]:
         inner[:] = [n for n in inner if n not in (".venv", "build", "__pycache__", ".hypothesis")]
         for name in names:
             yield str((Path(folder) / name).relative_to(root))
-
-
-def _watched(process: subprocess.Popen[bytes], mark: str, until: float) -> int | None:
-    """The exit code; None when time or memory ran out."""
-    while time.monotonic() < until:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(POLL_S)
-        if sum(_memory(number) for number in _marked(mark)) > MOST_MEMORY_BYTES:
-            return None
-    return None
 
 
 def _marked(mark: str) -> Iterator[int]:

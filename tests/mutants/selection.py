@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import groupby
+from pathlib import Path, PurePath
 
 import coverage
 
 from tests.mutants.changes import Mutant
-from tests.mutants.copy import Copy
+from tests.mutants.copy import Copy, spread
 
 FOLDERS: dict[str, tuple[str, ...]] = {
     "firmware": ("firmware", "link"),
@@ -30,6 +33,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/simulate/virtual": ("link", "daemon"),
     "robot/machine": ("daemon", "service"),
     "robot/calibration": ("daemon", "service"),
+    "robot/calibration/steppers.py": ("daemon", "demo/test_steppers.py"),
     "robot/records/runs.py": ("storage", "daemon", "cli"),
     "robot/records/storage.py": ("storage", "daemon", "cli"),
     "solver": ("cube", "solver", "planner", "cli"),
@@ -37,9 +41,16 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "solver/native/decode": ("vision",),
     "vision": ("vision", "daemon", "cli"),
 }
-"""The folders of tests/ to take tests from, by the longest beginning of a source's path."""
+"""Folders and files of tests/ to take tests from, by the longest beginning of a source's path."""
+PRODUCT = ("robot/", "solver/", "vision/")
+"""Where the Python is."""
 PHASE = re.compile(r" \((setup|call|teardown)\)$")
 TRACE_LIMIT_S = 3 * 3600
+LONGEST_TRACED_S = 60
+"""A test that takes longer is never chosen."""
+QUICK_S = (0.3, 3.0)
+"""Tests are tried in classes by how long they take, and file by file in each: going from file to
+file and back would set each file's fixtures up again and again."""
 RCFILE = """\
 [run]
 source = robot,solver,vision
@@ -53,97 +64,172 @@ disable_warnings = no-data-collected,module-not-imported,module-not-measured,alr
 
 @dataclass(slots=True)
 class Trace:
-    """What the tests of one folder run, and how long each takes."""
+    """What the tests of one file run, and how long each takes."""
 
-    durations: dict[str, float]
+    durations: dict[str, float] = field(default_factory=dict)
     lines: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
     files: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def folders_for(path: str) -> tuple[str, ...]:
-    """The folders of tests/ for a source file."""
+    """The folders and files of tests/ for a source file."""
     return FOLDERS[max((prefix for prefix in FOLDERS if path.startswith(prefix)), key=len)]
 
 
-class Selection:
-    """Traces of test folders, taken when they are first needed and kept beside the copy."""
+def in_order(
+    tests: Iterable[str], ranks: Mapping[str, int], durations: Mapping[str, float]
+) -> list[str]:
+    """Tests by rank, then quick ones before slow ones, then file by file."""
+    classes: dict[tuple[int, int], dict[str, list[str]]] = {}
+    for test in tests:
+        slowness = sum(durations[test] > limit for limit in QUICK_S)
+        files = classes.setdefault((ranks[test], slowness), {})
+        files.setdefault(_file_of(test), []).append(test)
+    return [test for key in sorted(classes) for file in classes[key].values() for test in file]
 
-    def __init__(self, copy: Copy, kept: Path) -> None:
-        self._copy = copy
+
+class Selection:
+    """Traces of test files, taken when they are first needed and kept in a folder."""
+
+    def __init__(self, copies: Sequence[Copy], kept: Path, without: Sequence[str] = ()) -> None:
+        self._copies = copies
+        self._copy = copies[0]
         self._kept = kept
+        self._without = without
         self._traces: dict[str, Trace] = {}
+        self._left_out: set[str] = set()
 
     def prepare(self, mutants: Iterable[Mutant]) -> None:
-        """Take the traces that are needed for some mutants."""
-        for folder in sorted({name for mutant in mutants for name in folders_for(mutant.path)}):
-            self._traces[folder] = self._trace(folder)
+        """Take the traces that are needed for some mutants and not kept from before."""
+        wanted = sorted({name for mutant in mutants for name in self._test_files(mutant.path)})
+        digests = self._digests()
+        self._read_kept(digests)
+        missing = [name for name in wanted if name not in self._traces]
+        folders = [list(files) for _, files in groupby(missing, key=_folder_of)]
 
-    def tests_for(self, mutant: Mutant, budget_s: float) -> tuple[list[str], float]:
-        """Tests by rank and duration, as many as took ``budget_s`` together, and how long.
+        def trace(copy: Copy, files: list[str]) -> None:
+            print(f"tracing {_folder_of(files[0])}: {len(files)} files ...", flush=True)
+            self._trace(copy, files, digests)
+
+        spread(self._copies, trace, folders)
+        self._read_kept(digests)
+
+    def tests_for(self, mutant: Mutant, budget_s: float) -> tuple[list[str], float, float]:
+        """Tests by rank and duration, as many as took ``budget_s`` together, and how long: the
+        longest of them, and all.
 
         A Python line's own tests come before those that run another line of its file, which see
         what runs once for all of them: imports, caches, fixtures of a module.
         """
-        traces = [self._traces[name] for name in folders_for(mutant.path)]
+        traces = [self._traces[name] for name in self._test_files(mutant.path)]
         durations = {test: took for trace in traces for test, took in trace.durations.items()}
-        ranks = [set(durations)]
+        ranks = dict.fromkeys(durations, 0)
         if mutant.is_python:
             place = (mutant.path, mutant.line)
-            ranks = [
-                {test for trace in traces for test in trace.lines.get(place, ())},
-                {test for trace in traces for test in trace.files.get(mutant.path, ())},
-            ]
-        chosen: dict[str, float] = {}
-        for rank in ranks:
-            for test in sorted(rank & set(durations), key=lambda name: (durations[name], name)):
-                if test not in chosen and sum(chosen.values()) + durations[test] <= budget_s:
-                    chosen[test] = durations[test]
-        return list(chosen), sum(chosen.values())
+            ranks = {test: 1 for trace in traces for test in trace.files.get(mutant.path, ())}
+            ranks |= {test: 0 for trace in traces for test in trace.lines.get(place, ())}
+        chosen: list[str] = []
+        took_s = 0.0
+        for test in sorted(ranks, key=lambda name: (ranks[name], durations[name], name)):
+            if test not in self._left_out and took_s + durations[test] <= budget_s:
+                chosen.append(test)
+                took_s += durations[test]
+        longest_s = max((durations[test] for test in chosen), default=0.0)
+        return in_order(chosen, ranks, durations), longest_s, took_s
 
     def leave_out(self, test: str) -> None:
         """Never choose a test again."""
-        for trace in self._traces.values():
-            trace.durations.pop(test, None)
+        self._left_out.add(test)
 
-    def _trace(self, folder: str) -> Trace:
-        target = self._kept / f"{folder}-{self._digest(folder)}"
-        data, durations = target / "coverage", target / "durations.json"
+    def _test_files(self, path: str) -> list[str]:
+        """The test files for a source file."""
+        places = [place for place in folders_for(path) if place not in self._without]
+        inside = tuple(f"tests/{place}{'' if '.' in place else '/'}" for place in places)
+        return [name for name in self._all_test_files() if name.startswith(inside)]
+
+    def _all_test_files(self) -> list[str]:
+        names = (name for name in self._copy.files if name.startswith("tests/"))
+        return [name for name in names if PurePath(name).match("test_*.py")]
+
+    def _trace(self, copy: Copy, files: Sequence[str], digests: Mapping[str, str]) -> None:
+        """Run test files traced, and keep what was found."""
+        batch = self._kept / f"{time.time_ns()}"
+        batch.mkdir(parents=True)
+        data, durations, rcfile = batch / "coverage", batch / "durations.json", batch / "rcfile"
+        rcfile.write_text(RCFILE.format(data=data))
+        extra = {"COVERAGE_PROCESS_START": str(rcfile), "CUBIST_DURATIONS": str(durations)}
+        options = ["-q", "-p", "tests.mutants.tracing", "-p", "no:cacheprovider", "-m", "not long"]
+        limit = ["--timeout", str(LONGEST_TRACED_S)]
+        done = copy.run(["-m", "pytest", *options, *limit, *files], TRACE_LIMIT_S, extra)
+        (batch / "output").write_text(done.output)
         if not durations.is_file():
-            print(f"tracing tests/{folder} ...", flush=True)
-            target.mkdir(parents=True, exist_ok=True)
-            rcfile = target / "rcfile"
-            rcfile.write_text(RCFILE.format(data=data))
-            extra = {"COVERAGE_PROCESS_START": str(rcfile), "CUBIST_DURATIONS": str(durations)}
-            options = ["-q", "-p", "tests.mutants.tracing", "-p", "no:cacheprovider"]
-            arguments = ["-m", "pytest", *options, "-m", "not long", f"tests/{folder}"]
-            done = self._copy.run(arguments, TRACE_LIMIT_S, extra)
-            (target / "output").write_text(done.output)
-            if not durations.is_file():
-                raise SystemExit(f"tests/{folder} cannot be traced:\n{done.output}")
-            measured = coverage.Coverage(data_file=str(data), config_file=str(rcfile))
-            measured.combine([str(target)])
-        return self._read(Trace(json.loads(durations.read_text())), data)
+            raise SystemExit(f"these tests cannot be traced: {', '.join(files)}\n{done.output}")
+        measured = coverage.Coverage(data_file=str(data), config_file=str(rcfile))
+        measured.combine([str(batch)])
+        made = {name: digests[name] for name in files}
+        made |= {name: digest for name, digest in digests.items() if name.startswith(PRODUCT)}
+        (batch / "digests.json").write_text(json.dumps(made))
 
-    def _read(self, trace: Trace, data: Path) -> Trace:
-        measured = coverage.CoverageData(basename=str(data))
-        measured.read()
-        for file in measured.measured_files():
-            name = str(Path(file).relative_to(self._copy.root))
-            for line, contexts in measured.contexts_by_lineno(file).items():
-                for test in _tests(contexts, trace.durations):
-                    trace.lines[name, line].add(test)
-                    trace.files[name].add(test)
-        return trace
+    def _read_kept(self, digests: Mapping[str, str]) -> None:
+        """Take over the newest traces of test files that are as they were then."""
+        for batch in sorted(self._kept.glob("*"), reverse=True):
+            index = batch / "digests.json"  # written last: without it the batch is not whole
+            made = json.loads(index.read_text()) if index.is_file() else {}
+            same = {name for name, digest in made.items() if digests.get(name) == digest}
+            tests = {name for name in same if name.startswith("tests/")}
+            if not tests:
+                shutil.rmtree(batch)
+            elif wanted := tests - self._traces.keys():
+                self._read(batch, wanted, same)
 
-    def _digest(self, folder: str) -> str:
-        """Of all a trace depends on: the product and that folder's tests."""
-        hashed = hashlib.sha256()
-        product = ("robot/", "solver/", "vision/", "firmware/", "config/", "pyproject.toml")
-        for name in self._copy.files:
-            if name.startswith((*product, f"tests/{folder}/")):
-                hashed.update(name.encode() + (self._copy.root / name).read_bytes())
-        return hashed.hexdigest()[:16]
+    def _read(self, batch: Path, files: Iterable[str], same: Container[str]) -> None:
+        """Of a source that has changed since, only that a test runs some line is still known."""
+        current = {name: Trace() for name in files}
+        for test, took in json.loads((batch / "durations.json").read_text()).items():
+            if (trace := current.get(_file_of(test))) is not None:
+                trace.durations[test] = took
+        for path, line, test in _lines(batch / "coverage"):
+            trace = current.get(_file_of(test))
+            if trace is not None and test in trace.durations:
+                trace.files[path].add(test)
+                if path in same:
+                    trace.lines[path, line].add(test)
+        self._traces |= current
+
+    def _digests(self) -> dict[str, str]:
+        """Of the product's Python sources, and of each test file with what helps it."""
+        contents = {
+            name: (self._copy.root / name).read_bytes()
+            for name in self._copy.files
+            if name.startswith((*PRODUCT, "tests/"))
+        }
+        tests = set(self._all_test_files())
+        helpers = defaultdict(hashlib.sha256)
+        for name in sorted(contents.keys() - tests):
+            helpers[_folder_of(name)].update(name.encode() + contents[name])
+        return {
+            name: hashlib.sha256(
+                content + (helpers[_folder_of(name)].digest() if name in tests else b"")
+            ).hexdigest()
+            for name, content in contents.items()
+            if name in tests or name.startswith(PRODUCT)
+        }
 
 
-def _tests(contexts: Sequence[str], durations: dict[str, float]) -> set[str]:
-    return {PHASE.sub("", context) for context in contexts} & set(durations)
+def _folder_of(name: str) -> PurePath:
+    """``tests/link`` for what is in it or below."""
+    return PurePath(*PurePath(name).parts[:2])
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _lines(data: Path) -> Iterator[tuple[str, int, str]]:
+    """Source file, line and a test that runs it."""
+    measured = coverage.CoverageData(basename=str(data))
+    measured.read()
+    for file in measured.measured_files():
+        path = file.rpartition("/checkout/")[2]
+        for line, contexts in measured.contexts_by_lineno(file).items():
+            yield from ((path, line, test) for test in {PHASE.sub("", name) for name in contexts})
