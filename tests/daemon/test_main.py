@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 from pathlib import Path
 
@@ -37,10 +38,21 @@ def test_a_simulated_robot_that_is_not_there_is_the_robot_s_failure(tmp_path: Pa
 
 
 def test_a_directory_that_cannot_be_made_is_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "run").write_text("")
     assert start(tmp_path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert " ERROR   " in line and str(tmp_path / "run") in line
+
+
+def test_the_journal_is_told_what_is_wrong_as_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1234")
+    assert start(tmp_path, "--profile", "none-such") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(line.startswith("<3>") for line in lines)
 
 
 def test_flags_outweigh_the_environment_and_that_the_usual_places() -> None:
@@ -69,6 +81,21 @@ def test_an_account_without_home_is_asked_for_a_directory(
         parse([], {})
     assert "no home directory: set CUBIST_STATE_DIR" in capsys.readouterr().err
     assert parse(["--state-dir", "/s"], {}).state_dir == Path("/s")
+
+
+def test_the_service_s_directories_come_before_the_user_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    service = tmp_path / "service"
+    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", service)
+    monkeypatch.setattr(paths, "SYSTEM_STATE", service)
+    own = {"XDG_RUNTIME_DIR": "/r", "XDG_STATE_HOME": "/s"}
+    assert runtime_directory(own) == Path("/r/cubist")
+    assert state_directory(own) == Path("/s/cubist")
+    fallback = Path(f"/tmp/cubist-{os.getuid()}/cubist")
+    assert runtime_directory({}) == runtime_directory({"XDG_RUNTIME_DIR": "r"}) == fallback
+    service.mkdir()
+    assert runtime_directory(own) == state_directory(own) == service
 
 
 def test_clients_and_daemon_look_in_the_same_places() -> None:

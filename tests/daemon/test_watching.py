@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
-from robot.calibration.travel import Grey, motion_in
+from robot.calibration.travel import STILL_PICTURES, Grey, measured_travel, motion_in
+from robot.machine.interfaces import InvalidRequest
+from robot.motion.schedule import Schedule
+from robot.settings import load_profile
 
 NOISE = 0.8
 
@@ -44,3 +52,47 @@ def test_a_motion_is_found_between_its_pictures() -> None:
 )
 def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float]) -> None:
     assert motion_in(pictures(positions)) is None
+
+
+LIMIT_S = 240.0
+
+
+def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
+    """The camera's bar moves from the first picture after the command on, for 30 pictures."""
+    scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
+    taken = itertools.count()
+    seen_all = threading.Event()
+
+    def glance() -> tuple[int, Grey]:
+        number = next(taken)
+        if number == 100:
+            seen_all.set()
+        return scene[min(number, len(scene) - 1)]
+
+    def perform(schedule: Schedule, _: Callable[[float], None]) -> int:
+        fake.motion.done.append("perform")
+        assert seen_all.wait(LIMIT_S), "nobody watches while it moves"
+        return schedule.duration_us
+
+    fake.scanner.glance, fake.motion.perform = glance, perform
+    profile = load_profile("cubotino")
+    servo = profile.actuators["holder"]
+    found = measured_travel(fake.machine(), profile, "holder", ("home", "cw"))
+    jog = f"jog holder {servo.positions_us['home']}"
+    assert fake.motion.done == ["home", jog, "perform", "home"]
+    assert found.measured_us == pytest.approx(300_000, abs=found.within_us)
+    (row,) = (
+        row
+        for row in found.values["actuators.holder.travel"]
+        if set(row["between"]) == {"home", "cw"}
+    )
+    assert row["ms"] == pytest.approx((found.measured_us + found.within_us) / 1e3, abs=0.1)
+
+
+def test_only_what_a_servo_has_is_measured(fake: Any) -> None:
+    profile = load_profile("cubotino")
+    with pytest.raises(InvalidRequest, match="'wing' is no servo; there is"):
+        measured_travel(fake.machine(), profile, "wing", ("home", "cw"))
+    with pytest.raises(InvalidRequest, match="holder has no 'up'; there is"):
+        measured_travel(fake.machine(), profile, "holder", ("home", "up"))
+    assert fake.motion.done == []

@@ -12,6 +12,7 @@ import pytest
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheckSetup
+from robot.link.framing import WireFrame
 from robot.link.protocol import TICKS_PER_US, BoardState, Clear, Go, PlanBegin, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -166,6 +167,20 @@ async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
     with pytest.raises(RobotFault, match="not connected") as caught:
         await link.status()
     assert caught.value.fault == Fault.LINK_LOST
+
+
+async def test_positions_from_before_a_command_are_no_answer(link: Link, rig: Rig) -> None:
+    """An answer to an earlier question may come late, when the actuators stand elsewhere."""
+    session = link._session
+    assert session is not None and rig.board.running
+    old = await session.positions()
+    handled = session._window.handled
+    await link.run(in_turn(servo_slew("lid", 1500, 1900, 100_000)))
+    asking = asyncio.create_task(session.positions())
+    await asyncio.sleep(0)
+    session._handle(WireFrame(session._number, 0, handled, old.TYPE, old.payload()))
+    new = await asking
+    assert new.known == old.known and new.positions != old.positions
 
 
 async def test_nothing_moves_before_homing(rig: Rig) -> None:

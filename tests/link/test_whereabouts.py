@@ -21,6 +21,8 @@ Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 AWAY = 70
 STEP_PIN = 6
+DIRECTION_PIN = 7
+LID_PIN = 10
 
 
 def two_turns() -> Schedule:
@@ -124,6 +126,23 @@ async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> N
     await fewer.configure()
     assert fewer.places == {}
     assert (await fewer.status()).homed == 0
+
+
+async def test_a_servo_that_another_configuration_lacks_gets_no_pulses(
+    link: Link, rig: Rig
+) -> None:
+    """In its place in the frame there is a stepper now."""
+    pusher, lid = link.actuators[3], link.actuators[1]
+    await link.close()
+    other = await rig.homed_link(setups=(pusher, lid))
+    before = len(rig.pins.records)
+    push = stepper_move("pusher", 0, AWAY, LIMITS)
+    lift = servo_slew("lid", 1500, 1900, 400_000)
+    turns = (TimedTurn(0, 0), TimedTurn(0, 1))
+    await other.run(Schedule((push, lift), turns, max(push.duration_us, lift.duration_us)))
+    since = rig.pins.records[before:]
+    assert {pin for _, pin, _ in since} == {STEP_PIN, DIRECTION_PIN, LID_PIN}
+    assert sum(pin == STEP_PIN and level for _, pin, level in since) == AWAY
 
 
 async def test_a_reset_board_knows_of_nothing(link: Link, rig: Rig) -> None:

@@ -99,6 +99,15 @@ def test_what_is_always_hidden_is_not_waited_for():
     assert upper.hidden == {5} and 4 not in upper.shown(3) and len(upper.shown(3)) == 8
 
 
+def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, monkeypatch):
+    """Each of the six faces is seen whole: one part each."""
+    monkeypatch.setattr(scan, "MAX_BITS", 6)
+    assert plan_scan(mechanism).steps
+    monkeypatch.setattr(scan, "MAX_BITS", 5)
+    with pytest.raises(CannotSee, match="cubotino: the grippers hide the cube in too many"):
+        plan_scan(mechanism)
+
+
 def test_faces_behind_jaws_are_completed_by_a_second_look():
     # So many angles that the grippers are not let go for looking: edges hide behind jaws.
     text = (

@@ -1,5 +1,6 @@
 """Cutting a plan, searching its rest anew, and when to stop searching."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +44,15 @@ def test_a_cut_plan_is_the_whole_plan(planned, replayed):
     middle = turned(cube, head)
     assert middle == cube.apply(" ".join(head.moves))
     assert replayed(tail, middle.facelets()).solved
+
+
+def test_a_boundary_at_the_very_time_is_cut_at(planned):
+    _, plan = planned
+    head, _ = split_at(plan, 20_000_000)
+    again, _ = split_at(plan, head.duration_us)
+    assert again.transitions == head.transitions
+    later, _ = split_at(plan, head.duration_us + 1)
+    assert len(later.transitions) > len(head.transitions)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
@@ -91,6 +101,21 @@ def test_the_rule_stops_when_a_second_saves_less_than_a_second():
     quick = StoppingRule()
     quick.better(0.001, 0.4)  # a robot done in 400 ms need not be thought about for long
     assert not quick.worth_it(0.05)
+
+
+def test_the_expected_gain_is_learnt_from_improvements():
+    """By experience 1.5 % of the plan each time the search has run e times as long, counted as
+    two such times; improvements found at once say only where the search began."""
+    rule = StoppingRule()
+    rule.better(0.1, 80.0)
+    assert rule.gain_s(0.05) == rule.gain_s(0.1) == pytest.approx(0.015 * 80)
+    assert rule.gain_s(0.1 * math.e) == pytest.approx(2 * 0.015 * 80 / 3)
+    rule.better(0.2, 76.0)
+    assert rule.gain_s(0.1 * math.e) == pytest.approx((2 * 0.015 * 76 + 4) / 3)
+    early = StoppingRule()
+    early.better(0.001, 90.0)
+    early.better(0.01, 80.0)
+    assert early.gain_s(0.02) == pytest.approx(0.015 * 80)
 
 
 def test_the_watch_cancels_a_search_that_no_longer_pays():

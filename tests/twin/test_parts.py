@@ -1,0 +1,140 @@
+"""The simulated robot's parts by themselves: arms with their zones, layers that cross, slips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot.twin.cube import CubeBody
+from robot.twin.flipper import Arm, ArmPlace
+from robot.twin.twisting import Slipping, TwistingCube
+from robot.twin.violations import Incidents
+
+ROLL = ((1, 0, 0), 1)
+ARM = Arm(
+    "lid",
+    [
+        ArmPlace("open", 0.0, "open"),
+        ArmPlace("hold", 100.0, "hold"),
+        ArmPlace("flip", 300.0, "block", ROLL),
+    ],
+)
+SOLVED = "".join(face * 9 for face in "URFDLB")
+
+
+@pytest.mark.parametrize(
+    ("position", "name", "role"),
+    [
+        (-35.0, "open", "open"),
+        (-36.0, None, "moving"),
+        (35.0, "open", "open"),
+        (36.0, None, "moving"),
+        (65.0, "hold", "hold"),
+        (135.0, "hold", "hold"),
+        (136.0, None, "moving"),
+        (229.0, None, "moving"),
+        (230.0, "flip", "block"),
+        (370.0, "flip", "block"),
+    ],
+)
+def test_near_a_place_an_arm_does_what_that_place_does(
+    position: float, name: str | None, role: str
+) -> None:
+    place = ARM.place(position)
+    assert (place and place.name, ARM.role(position)) == (name, role)
+
+
+@pytest.mark.parametrize(
+    ("position", "part"), [(300.0, 1.0), (400.0, 0.375), (200.0, 0.375), (142.0, 0.0125)]
+)
+def test_a_lift_begins_when_the_arm_touches_the_cube(position: float, part: float) -> None:
+    lift = ARM.lifts(position)
+    assert lift is not None
+    assert (lift[0], lift[1]) == (ROLL, pytest.approx(part))
+
+
+def test_an_arm_that_does_not_touch_the_cube_lifts_nothing() -> None:
+    assert [ARM.lifts(position) for position in (0.0, 100.0, 139.0)] == [None, None, None]
+
+
+def twisting(corner_cutting: float = 0.1) -> tuple[TwistingCube, Incidents]:
+    incidents = Incidents()
+    return TwistingCube(CubeBody(SOLVED), corner_cutting, incidents.report), incidents
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "collide"),
+    [
+        (("R", 0.11), ("U", 0.11), True),
+        (("R", 0.11), ("U", -0.11), True),
+        (("R", 0.11), ("L", 0.11), False),
+        (("R", 0.1), ("U", 0.3), False),
+        (("R", 0.3), ("U", 0.1), False),
+        (("R", 0.95), ("U", 0.3), False),
+        (("R", 1.2), ("F", 1.3), True),
+    ],
+)
+def test_only_one_of_two_crossing_layers_is_off_square(
+    first: tuple[str, float], second: tuple[str, float], collide: bool
+) -> None:
+    cube, incidents = twisting()
+    cube.turn_layer(*first)
+    cube.turn_layer(*second)
+    assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
+
+
+def test_a_layer_s_stickers_move_on_at_the_half_of_a_quarter() -> None:
+    cube, _ = twisting()
+    cube.turn_layer("R", 0.4)
+    assert cube.body.facelets() == SOLVED
+    assert cube.pose().layers == (("R", pytest.approx(0.4)),)
+    cube.turn_layer("R", 0.2)
+    turned = CubeBody(SOLVED)
+    turned.turn("R", 1)
+    assert cube.body.facelets() == turned.facelets()
+    assert cube.pose().layers == (("R", pytest.approx(-0.4)),)
+    assert cube.off_square("R") == pytest.approx(0.4)
+    cube.set_square()
+    assert cube.off_square("R") == 0.0 and cube.pose().layers == ()
+
+
+def test_the_whole_cube_is_off_square_about_one_axis() -> None:
+    cube, _ = twisting()
+    cube.turn_whole("R", 0.3)
+    cube.turn_whole("L", 0.1)
+    assert cube.tilt == ("R", pytest.approx(0.2))
+    cube.turn_whole("U", 0.1)
+    assert cube.tilt == ("U", pytest.approx(0.1))
+    cube.settle_whole()
+    assert cube.tilt == ("U", 0.0)
+    assert np.array_equal(cube.pose().whole, np.eye(3))
+
+
+def test_a_layer_off_square_is_so_wherever_the_cube_is_turned() -> None:
+    cube, _ = twisting()
+    cube.turn_layer("F", 0.25)
+    cube.turn_whole("U", 1.0)
+    assert cube.pose().layers == (("L", pytest.approx(0.25)),)
+    cube.turn_whole("U", -1.0)
+    assert cube.pose().layers == (("F", pytest.approx(0.25)),)
+
+
+def test_a_slip_costs_the_next_part_that_turns_a_quarter() -> None:
+    slips = Slipping()
+    assert slips.carried("right", 1.0) == 1.0
+    slips.wanted = 1
+    assert slips.carried("right", 0.0) == 0.0 and slips.wanted == 1
+    assert slips.carried("right", -0.75) == 0.0 and slips.wanted == 0
+    assert slips.carried("left", 0.5) == 0.5
+    assert slips.carried("right", 0.75) == 0.5
+    assert slips.carried("right", 0.75) == 0.75
+    slips.wanted = 1
+    assert slips.carried("left", -2.0) == -1.0
+
+
+def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
+    incidents = Incidents()
+    for time_us, subject in ((0, "a"), (500_000, "a"), (500_000, "b"), (1_000_001, "a")):
+        incidents.time_us = float(time_us)
+        incidents.report("jam", "it jams", subject)
+    assert [violation.time_us for violation in incidents.violations] == [0, 500_000, 1_000_001]
