@@ -4,6 +4,10 @@ The daemon's socket speaks JSON, one object per line. ``{"do": "frame", "camera"
 answered by ``{"width", "height", "time_us", "calibrated"}`` and the picture's bytes;
 ``{"do": "input", "pin", "pull"}`` and ``{"do": "output", "pin", "level"}`` set up and drive the
 Pi's pins, whose changes are sent as ``{"pin", "level"}``.
+
+Painting a large picture takes longer than a firmware may wait for an answer. So what a picture
+shows is taken down at the moment it is asked for, and painted on a thread of its own, while the
+event loop goes on answering.
 """
 
 from __future__ import annotations
@@ -127,6 +131,7 @@ class TwinServer:
         self._robot = robot
         self._studio = studio
         self._pins = PinPort(robot, self.pins_path)
+        self._painting = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -148,7 +153,7 @@ class TwinServer:
         self.panel.listen(tell)
         try:
             while line := await reader.readline():
-                self._answer(json.loads(line), writer)
+                await self._answer(json.loads(line), writer)
                 await writer.drain()
         except (ConnectionError, json.JSONDecodeError):
             pass
@@ -156,22 +161,26 @@ class TwinServer:
             self.panel.leave(tell)
             writer.close()
 
-    def _answer(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        if request["do"] == "frame":
+            await self._send_frame(request, writer)
+            return
         actions: dict[str, Callable[[dict[str, Any], asyncio.StreamWriter], None]] = {
-            "frame": self._send_frame,
             "input": self._set_input,
             "output": self._set_output,
         }
         actions[request["do"]](request, writer)
 
-    def _send_frame(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _send_frame(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         self._pins.catch_up()
-        shot = self._studio.shoot(request.get("camera"))
+        time_us, paint = round(self._robot.time_us), self._studio.pose_for(request.get("camera"))
+        async with self._painting:  # one picture at a time: a painter has one canvas
+            shot = await asyncio.to_thread(paint)
         height, width = shot.image.shape[:2]
         header = {
             "width": width,
             "height": height,
-            "time_us": round(self._robot.time_us),
+            "time_us": time_us,
             "calibrated": shot.calibrated,
         }
         _write_line(writer, header)

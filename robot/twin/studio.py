@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,19 +58,26 @@ class Studio:
 
     def shoot(self, name: str | None = None) -> Shot:
         """A picture by the camera called ``name`` (the first when None) at this moment."""
+        return self.pose_for(name)()
+
+    def pose_for(self, name: str | None = None) -> Callable[[], Shot]:
+        """What makes the picture of this moment, whatever moves until then.
+
+        It may be called on another thread, but not while another picture is made.
+        """
         name = name if name is not None else next(iter(self._cameras))
         camera = self._cameras[name]
         photograph = self._photograph(camera)
         if photograph is not None:
-            return Shot(photograph, calibrated=False)
+            shot = Shot(photograph, calibrated=False)
+            return lambda: shot
         covered = not any(self._in_sight(view) for view in camera.views)
-        light = self.disturbances.light
-        shown, pose = self._shown(), self._robot.pose()
-        image = self._painters[name].paint(shown, pose, light, covered, self._props())
-        return Shot(image, calibrated=not self._photographs)
+        seen = (self._shown(), self._robot.pose(), self.disturbances.light, covered)
+        painter, props, calibrated = self._painters[name], self._props(), not self._photographs
+        return lambda: Shot(painter.paint(*seen, props), calibrated)
 
     def _shown(self) -> CubeBody | None:
-        """The cube that the camera sees, if any."""
+        """The cube that the camera sees, if any, as it is now: not one that turns any further."""
         body, odd = self._robot.body, self.disturbances.odd
         if odd is OddView.NO_CUBE:
             return None
@@ -104,8 +111,6 @@ class Studio:
         return np.ascontiguousarray(np.rot90(self._photographs[face], -_turns(body, view.site)))
 
     def _disturbed(self, body: CubeBody) -> CubeBody:
-        if not self.disturbances.repainted:
-            return body
         return body.repainted(self.disturbances.repainted)
 
     def glare(self, strength: float, at: tuple[float, float] = (0.5, 0.45)) -> None:

@@ -50,6 +50,18 @@ def nearest_letters(means: np.ndarray) -> str:
     return "".join(names[i] for i in distances.argmin(axis=1))
 
 
+def test_a_picture_shows_the_moment_at_which_it_was_asked_for(cubotino: RobotProfile) -> None:
+    """Whatever happens until it is painted."""
+    shown = [studio(cubotino, scrambled(3, 1)).shoot().image]
+    later = studio(cubotino, scrambled(3, 1))
+    paint = later.pose_for()
+    later._robot.insert(scrambled(3, 2))
+    later._robot.body.turn("U", 1)
+    later.colour_cast((0.2, 0.2, 0.2))
+    shown.append(paint().image)
+    assert np.array_equal(*shown)
+
+
 def test_the_camera_stands_where_the_profile_says(cubotino: RobotProfile) -> None:
     for camera in cubotino.cameras:
         optics = place_camera(camera)

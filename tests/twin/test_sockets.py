@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +19,16 @@ from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.panel import BOUNCES, LevelListener, Panel
 from robot.twin.pins import Kind
+from robot.twin.render import Image, Painter
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraFault
 
 LID_PIN, BUTTON = 10, 17
+
+LIMIT_S = 20.0
+"""For what would wait for ever if it went wrong."""
 
 
 @pytest.fixture
@@ -94,6 +100,33 @@ async def test_a_read_is_answered(server: TwinServer) -> None:
         pins.sendall(record(100, 4, False, Kind.READ))
         answer = await asyncio.to_thread(pins.recv, 12)
     assert struct.unpack("<QHBB", answer) == (200, 4, 1, Kind.READ)
+
+
+async def test_pins_are_answered_while_a_picture_is_painted(
+    server: TwinServer, robot: SimulatedRobot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painting, gone_on = threading.Event(), threading.Event()
+    in_time: list[bool] = []
+    paint = Painter.paint
+
+    def slowly(self: Painter, *seen: Any) -> Image:
+        painting.set()
+        in_time.append(gone_on.wait(LIMIT_S))
+        return paint(self, *seen)
+
+    monkeypatch.setattr(Painter, "paint", slowly)
+    camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
+    with firmware(server) as pins:
+        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+        picture = asyncio.create_task(asyncio.to_thread(camera.capture))
+        await asyncio.to_thread(painting.wait)
+        pins.sendall(record(5_000, 4, False, Kind.READ))
+        await asyncio.to_thread(pins.recv, 12)
+        assert robot.time_us == 5_000
+        gone_on.set()
+        assert (await picture).time_us == 0  # it shows the moment at which it was asked for
+    assert in_time == [True]
+    camera.close()
 
 
 async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
