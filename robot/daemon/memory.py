@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
+import mmap
+import os
+import re
+import sys
+from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 """Of glibc's <malloc.h>."""
@@ -15,6 +21,11 @@ LARGE_BYTES = 128 * 1024
 Said once, it stays: by itself glibc raises it to the largest block that was ever freed, and
 pictures of 6 MB would lie between small things that stay.
 """
+
+_MAPPING = re.compile(
+    r"(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<rights>\S{4}) \S+ \S+ \d+ +(?P<path>.*)"
+)
+"""The first line of a mapping in smaps."""
 
 
 def keep_small() -> None:
@@ -31,7 +42,46 @@ def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Return to the system what is not used any more: cycles of objects, gaps in the heap."""
+    """Return to the system what is not used any more: cycles of objects, gaps in the heap, pages of
+    libraries."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+    leave_libraries()
+
+
+def leave_libraries() -> None:
+    """Let go of the pages of libraries; what is needed of them comes back by itself, as it does the
+    first time: from the page cache.
+
+    Importing a library touches much of it once, and the kernel maps more around each page.
+    Only what was imported by the first call is let go of: that stays where it is for good, while
+    another thread may put something else where a library was that is unloaded.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None, use_errno=True)
+        for start, size in _libraries():
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
+
+
+@functools.cache
+def _libraries() -> tuple[tuple[int, int], ...]:
+    """Address and size of what is mapped of libraries as it stands in their files.
+
+    What the loader has changed (``Anonymous``) is nowhere else, and so are writable data.
+    """
+    found: list[tuple[int, int]] = []
+    start = size = 0
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").splitlines():
+        if mapping := _MAPPING.match(line):
+            start = int(mapping["start"], 16)
+            size = int(mapping["end"], 16) - start if _is_library(mapping) else 0
+        elif size and line.startswith("Anonymous:") and int(line.split()[1]) == 0:
+            found.append((start, size))
+    return tuple(found)
+
+
+def _is_library(mapping: re.Match[str]) -> bool:
+    path = mapping["path"]
+    shared = ".so" in Path(path).name or path == os.path.realpath(sys.executable)
+    return path.startswith("/") and shared and "w" not in mapping["rights"]
