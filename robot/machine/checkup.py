@@ -15,6 +15,7 @@ from robot.faults import RobotFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
+from robot.machine.serial_ports import find_board
 from robot.settings import RobotProfile
 
 Verdict = Literal["ok", "warning", "bad"]
@@ -22,6 +23,11 @@ Verdict = Literal["ok", "warning", "bad"]
 MIN_FREE_BYTES = 200 * 1024 * 1024
 EARLIEST_CLOCK_S = 1_735_689_600
 """2025-01-01: a Pi without a clock of its own starts in the past until it has asked the network."""
+
+ONE_BOARD = (
+    "Plug the board in; check its USB cable and power. Where there are several serial ports, say "
+    "which in the profile: link.port."
+)
 
 _THROTTLED = {
     0: "the supply voltage is too low now",
@@ -70,10 +76,12 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
 
 def board(port: str, machine: Computer) -> Finding:
     """The microcontroller's serial port."""
-    path = Path(port) if port != "auto" else _only_board(machine)
-    if path is None or not path.exists():
-        what = "no board found" if path is None else f"{path} does not exist"
-        return Finding("board", "bad", what, "Plug the board in; check its USB cable and power.")
+    try:
+        path = Path(port) if port != "auto" else find_board(machine.dev)
+    except RobotFault as fault:
+        return Finding("board", "bad", fault.detail, ONE_BOARD)
+    if not path.exists():
+        return Finding("board", "bad", f"{path} does not exist", ONE_BOARD)
     if not machine.may_use(path):
         return Finding("board", "bad", f"{path}: no permission", JOIN_GROUP)
     return Finding("board", "ok", str(path))
@@ -154,14 +162,6 @@ def worst(findings: Sequence[Finding]) -> Verdict:
     """The worst verdict of all."""
     order: tuple[Verdict, ...] = ("bad", "warning", "ok")
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
-
-
-def _only_board(machine: Computer) -> Path | None:
-    named = machine.dev / "cubist"
-    if named.exists():
-        return named
-    found = sorted((machine.dev / "serial/by-id").glob("*"))
-    return found[0] if len(found) == 1 else None
 
 
 def _picamera(machine: Computer) -> Finding:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 from robot.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault, Stopped, described
 from robot.link import (
@@ -26,15 +25,11 @@ from robot.machine.board_configuration import actuator_setups, homing_order
 from robot.machine.firmware_build import matches
 from robot.machine.homing import HomeActuator, homing_steps
 from robot.machine.interfaces import InvalidRequest, RunStopped
+from robot.machine.serial_ports import find_board
 from robot.motion import servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.records.runs import LinkRecord
 from robot.settings.profile import RobotProfile
-
-BOARD_LINK = Path("/dev/cubist")
-"""The name our udev rule gives the board."""
-
-BY_ID = Path("/dev/serial/by-id")
 
 _AT_ONCE = frozenset({"reset", "brown-out", "hung", "emergency-stop", "overload"})
 """Faults that end a motion in its middle."""
@@ -291,7 +286,7 @@ class MotionController:
         self._boot_id = boot_id
 
     def _serial_link(self) -> LinkThread:
-        port = self._port if self._port != "auto" else find_board()
+        port = self._port if self._port != "auto" else str(find_board())
         return LinkThread(
             lambda: SerialTransport(port, self._baud), self._setups, self._silence_hold_ms
         )
@@ -353,14 +348,3 @@ def _is_astray(setup: StepperSetup, left: Whereabouts) -> bool:
 def motion_fault(fault: RobotFault) -> MotionFault:
     """The fault as told to people."""
     return MotionFault(fault.code, described(FAULTS[fault.code], fault.detail))
-
-
-def find_board(link: Path = BOARD_LINK, by_id: Path = BY_ID) -> str:
-    """The serial port of the only board there is; raises ``PORT_MISSING`` when that is unclear."""
-    if link.exists():
-        return str(link)
-    ports = sorted(by_id.iterdir()) if by_id.is_dir() else []
-    if len(ports) == 1:
-        return str(ports[0])
-    found = ", ".join(port.name for port in ports) or "none"
-    raise LinkFault(Fault.PORT_MISSING, f"looking for a board; serial ports found: {found}")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from robot.faults import Fault, LinkFault
+
+DEV = Path("/dev")
 
 ARDUINO = (0x2341, 0x2A03)
 """Vendors of boards that tell by their product number which board they are."""
@@ -50,3 +55,19 @@ def serial_ports() -> Sequence[SerialPort]:
         SerialPort(port.device, port.product or port.description, port.vid, port.pid)
         for port in sorted(comports())
     ]
+
+
+def find_board(dev: Path = DEV) -> Path:
+    """The serial port of the only board there is, for ``link.port: auto``.
+
+    That is the one our udev rule names, else the only one of ``by-id``. Raises ``PORT_MISSING``
+    when that is unclear.
+    """
+    named = dev / "cubist"
+    if named.exists():
+        return named
+    ports = sorted((dev / "serial/by-id").glob("*"))
+    if len(ports) == 1:
+        return ports[0]
+    found = ", ".join(port.name for port in ports) or "none"
+    raise LinkFault(Fault.PORT_MISSING, f"looking for a board; serial ports found: {found}")

@@ -39,6 +39,10 @@ def test_the_only_board_is_found(machine: Computer) -> None:
     assert checkup.board("auto", machine) == Finding(
         "board", "ok", str(machine.dev / "serial/by-id/usb-1a86_USB")
     )
+    (machine.dev / "serial/by-id/usb-2341_Uno").touch()
+    unclear = checkup.board("auto", machine)
+    assert (unclear.verdict, "link.port" in unclear.remedy) == ("bad", True)
+    assert "usb-1a86_USB, usb-2341_Uno" in unclear.text
     (machine.dev / "cubist").touch()
     assert checkup.board("auto", machine).text.endswith("dev/cubist")
     refused = checkup.board("auto", changed(machine, may_use=lambda _: False))

@@ -15,7 +15,8 @@ from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.interfaces import InvalidRequest
-from robot.machine.motion_controller import MotionController, find_board, jog_profile, motion_fault
+from robot.machine.motion_controller import MotionController, jog_profile, motion_fault
+from robot.machine.serial_ports import find_board
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.runs import LinkRecord
@@ -94,17 +95,17 @@ def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> N
 
 
 def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Path) -> None:
-    link, by_id = tmp_path / "cubist", tmp_path / "by-id"
+    link, by_id = tmp_path / "cubist", tmp_path / "serial" / "by-id"
     with pytest.raises(LinkFault, match="none"):
-        find_board(link, by_id)
-    by_id.mkdir()
+        find_board(tmp_path)
+    by_id.mkdir(parents=True)
     (by_id / "usb-one").touch()
-    assert find_board(link, by_id) == str(by_id / "usb-one")
+    assert find_board(tmp_path) == by_id / "usb-one"
     (by_id / "usb-two").touch()
     with pytest.raises(LinkFault, match="usb-one, usb-two"):
-        find_board(link, by_id)
+        find_board(tmp_path)
     link.touch()
-    assert find_board(link, by_id) == str(link)
+    assert find_board(tmp_path) == link
 
 
 class BoardOf:
