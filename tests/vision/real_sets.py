@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from altered_scans import same_facelets
+
+from vision.decide.reader import Unreadable, read_cube
 from vision.locate.six_faces import look_at_folder
 from vision.measure.sticker_colours import StickerColours
 
@@ -50,6 +53,25 @@ def photo_sets(*sizes: int) -> tuple[RealSet, ...]:
                 name = f"{folder.name}/{path.parent.name}"
                 found.append(RealSet(name, known["size"], _truth(known), colours))
     return tuple(found)
+
+
+def reading_of(real: RealSet) -> str:
+    """What a reader makes of a set as it is."""
+    try:
+        reading = read_cube(real.colours)
+    except Unreadable:
+        return "refused"
+    if not same_facelets(reading, real.truth):
+        return "wrong" if reading.confident else "unsure of another"
+    return "right" if reading.confident else "unsure"
+
+
+def known_sets(size: int) -> list[RealSet]:
+    """Scans and photographs whose cube is certain: of larger cubes no one knows the state for
+    certain where it was not read right.
+    """
+    sets = [*scans(size), *photo_sets(size)]
+    return [real for real in sets if size < 4 or reading_of(real) == "right"]
 
 
 def _truth(known: dict[str, str]) -> str:

@@ -6,12 +6,13 @@ and the light, and returns six frames in Kociemba's orientation with the truth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from rendered_light import Linear, expose, random_exposure, to_linear
+from rendered_light import Exposure, Linear, expose, random_exposure, to_linear
 from rendered_rooms import random_room
 
 from solver.cube.cube import Cube
@@ -73,6 +74,38 @@ class Make:
     logo: bool
 
 
+Corners = NDArray[np.float64]
+
+
+def _no_hand(scene: Linear, corners: Corners, rng: np.random.Generator) -> None:
+    """Nothing holds the cube."""
+
+
+def _as_lit(exposure: Exposure, corners: Corners, rng: np.random.Generator) -> Exposure:
+    """Light and camera stay as they were drawn."""
+    return exposure
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a cube is photographed: what differs from a robot's camera in a room.
+
+    ``share`` of the picture's shorter side that a face takes, lowest and highest. ``hand_held``
+    cubes lie otherwise in every picture. ``background`` is what the cube is drawn on, ``hold``
+    draws what holds it over it, ``light`` changes the exposure; both are told the face's corners.
+    """
+
+    make: Callable[[Make, np.random.Generator], Make] = lambda make, rng: make
+    share: tuple[float, float] = (0.3, 0.75)
+    hand_held: bool = False
+    background: Callable[[np.random.Generator, tuple[int, int]], Linear] = random_room
+    hold: Callable[[Linear, Corners, np.random.Generator], None] = _no_hand
+    light: Callable[[Exposure, Corners, np.random.Generator], Exposure] = _as_lit
+
+
+ROBOT = Surroundings()
+
+
 @dataclass(frozen=True, eq=False)
 class RenderedCube:
     """Six frames and what is true about them.
@@ -96,29 +129,37 @@ def render_cube(
     resolution: tuple[int, int] = (640, 480),
     max_tilt: float = 35.0,
     stickerless: bool | None = None,
+    harsh: float = 1.0,
+    at: Surroundings = ROBOT,
+    faces: str = FACES,
 ) -> RenderedCube:
-    """The cube of a seed, photographed six times at ``resolution`` (width, height).
+    """The cube of a seed, each of ``faces`` photographed at ``resolution`` (width, height).
 
-    ``max_tilt`` in degrees is the largest angle between camera axis and face normal.
+    ``max_tilt`` in degrees is the largest angle between camera axis and face normal; ``harsh``
+    multiplies the ranges of what spoils the pictures.
     """
     rng = np.random.default_rng([seed, size])
     facelets = random_facelets(size, rng)
-    make = _random_make(rng, stickerless)
+    make = at.make(_random_make(rng, stickerless), np.random.default_rng([seed, size, 6]))
     room = int(rng.integers(2**32))
-    camera = _Camera.random(np.random.default_rng(room), resolution, max_tilt)
     frames: dict[str, Frame] = {}
-    corners: dict[str, NDArray[np.float64]] = {}
-    for number, face in enumerate(FACES):
+    corners: dict[str, Corners] = {}
+    for face in faces:
+        number = FACES.index(face)
         own = np.random.default_rng([seed, size, number])
+        place = np.random.default_rng([room, number] if at.hand_held else room)
+        camera = _Camera.random(place, resolution, max_tilt, at.share)
         pose = camera.jittered(own)
-        scene = random_room(own, resolution)
+        scene = at.background(own, resolution)
         _draw_cube(scene, pose, facelets, face, size, make, own)
         corners[face] = pose.project(_corners_of("front"))
+        at.hold(scene, corners[face], own)
         middle = corners[face].mean(axis=0)
         half = float(np.linalg.norm(corners[face] - middle, axis=1).mean() / 2**0.5)
         exposure = random_exposure(
-            own, np.random.default_rng(room + 1), (float(middle[0]), float(middle[1]), half)
+            own, np.random.default_rng(room + 1), (float(middle[0]), float(middle[1]), half), harsh
         )
+        exposure = at.light(exposure, corners[face], own)
         frames[face] = Frame(expose(scene, exposure, own), "rendered", number)
     about = f"seed {seed} size {size} tilt {np.degrees(camera.tilt):.0f} {make}"
     return RenderedCube(size, facelets, frames, corners, make, about)
@@ -199,11 +240,15 @@ class _Camera:
 
     @classmethod
     def random(
-        cls, rng: np.random.Generator, resolution: tuple[int, int], max_tilt: float
+        cls,
+        rng: np.random.Generator,
+        resolution: tuple[int, int],
+        max_tilt: float,
+        shares: tuple[float, float],
     ) -> _Camera:
         width, height = resolution
         distance = rng.uniform(5.0, 14.0)
-        share = rng.uniform(0.3, 0.75)
+        share = rng.uniform(*shares)
         focal = share * min(width, height) * (distance - 1) / 2
         room = 0.5 * (0.9 - share)
         aim = (

@@ -154,22 +154,25 @@ def random_exposure(
     rng: np.random.Generator,
     whole: np.random.Generator,
     face: tuple[float, float, float],
+    harsh: float = 1.0,
 ) -> Exposure:
     """The exposure of one face: ``whole`` is drawn alike for every face of a cube (same room,
-    same camera), ``rng`` anew; ``face`` is the face's centre and half side in pixels.
+    same camera), ``rng`` anew; ``face`` is the face's centre and half side in pixels. ``harsh``
+    multiplies the ranges of all that spoils a picture (jumps of exposure by its root).
     """
     light = temperature_rgb(whole.uniform(2500, 8000))
     # Auto white balance takes most of the cast out, then drifts a little from face to face.
-    cast = light ** (1 - whole.uniform(0.45, 1.0))
-    level = whole.uniform(0.35, 1.05) * np.exp(0.18 * np.clip(rng.standard_normal(), -2, 2))
-    gains = cast / cast.max() * level * np.exp(0.03 * rng.standard_normal(3))
-    slope = whole.uniform(-0.35, 0.35, 2)
+    cast = light ** min(1.0, harsh * (1 - whole.uniform(0.45, 1.0)))
+    jump = 0.18 * harsh**0.5
+    level = whole.uniform(0.35, 1.05) * np.exp(jump * np.clip(rng.standard_normal(), -2, 2))
+    gains = cast / cast.max() * level * np.exp(0.03 * harsh * rng.standard_normal(3))
+    slope = harsh * whole.uniform(-0.35, 0.35, 2)
     shadowed = whole.random() < 0.25
     shadow = (
         rng.uniform(0, 2 * np.pi),
         rng.uniform(-0.4, 0.6),
         rng.uniform(1.5, 12),
-        whole.uniform(0.35, 0.75),
+        whole.uniform(0.35, 0.75) ** harsh,
     )
     x, y, half = face
     glare = tuple(
@@ -177,20 +180,25 @@ def random_exposure(
             x + half * rng.uniform(-1.1, 1.1),
             y + half * rng.uniform(-1.1, 1.1),
             half * rng.uniform(0.08, 0.35),
-            rng.uniform(0.2, 1.6),
+            harsh * rng.uniform(0.2, 1.6),
         )
-        for _ in range(rng.choice(3, p=(0.6, 0.3, 0.1)))
+        for _ in range(round(harsh * rng.choice(3, p=(0.6, 0.3, 0.1))))
     )
     moving = rng.random() < 0.12
     return Exposure(
         gains=(float(gains[0]), float(gains[1]), float(gains[2])),
         slope=(float(slope[0]), float(slope[1])),
-        vignette=float(whole.uniform(0, 0.5)),
+        vignette=float(min(0.9, harsh * whole.uniform(0, 0.5))),
         shadow=shadow if shadowed else None,
         glare=glare,
-        blur=float(whole.uniform(0.3, 1.4)),
-        motion=(rng.uniform(2, 6), rng.uniform(0, np.pi)) if moving else None,
-        read_noise=float(whole.uniform(0.001, 0.006)),
-        shot_noise=float(whole.uniform(0.004, 0.03)),
-        quality=int(whole.integers(70, 96)) if whole.random() < 0.7 else None,
+        blur=float(harsh * whole.uniform(0.3, 1.4)),
+        motion=(harsh * rng.uniform(2, 6), rng.uniform(0, np.pi)) if moving else None,
+        read_noise=float(harsh * whole.uniform(0.001, 0.006)),
+        shot_noise=float(harsh * whole.uniform(0.004, 0.03)),
+        quality=_spoilt(whole.integers(70, 96), harsh) if whole.random() < 0.7 else None,
     )
+
+
+def _spoilt(quality: int, harsh: float) -> int:
+    """JPEG quality with ``harsh`` times the loss."""
+    return max(20, round(100 - harsh * (100 - quality)))

@@ -6,22 +6,12 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from altered_scans import mistakes, outcome, same_facelets
-from real_sets import FOLDERS, RealSet, photo_sets, scans
+from altered_scans import mistakes, outcome
+from real_sets import FOLDERS, known_sets, photo_sets, reading_of, scans
 
-from vision.decide.reader import Unreadable, read_cube
+from vision.decide.reader import read_cube
 
 pytestmark = pytest.mark.skipif(len(FOLDERS) < 2, reason="no real scans beside the checkout")
-
-
-def reading_of(real: RealSet) -> str:
-    try:
-        reading = read_cube(real.colours)
-    except Unreadable:
-        return "refused"
-    if not same_facelets(reading, real.truth):
-        return "wrong" if reading.confident else "unsure of another"
-    return "right" if reading.confident else "unsure"
 
 
 def test_photographs_are_read_right() -> None:
@@ -62,11 +52,8 @@ def test_altered_scans_are_never_surely_wrong() -> None:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
 def test_every_set_with_every_mistake(size: int) -> None:
-    sets = [*scans(size), *photo_sets(size)]
-    # Of larger cubes no one knows the state for certain where it was not read right.
-    known = [real for real in sets if reading_of(real) == "right" or size < 4]
     counts: Counter[str] = Counter()
-    for real in known:
+    for real in known_sets(size):
         for mistake in mistakes():
             result = outcome(real.colours, real.truth, mistake)
             assert result != "wrong", (real.name, mistake.told)

@@ -28,6 +28,9 @@ _DIP = 0.22
 _STEP = (0.05, 0.15)
 """Colour step between cells, as a share of brightness: none, certain."""
 
+_RISE = (0.3, 0.5)
+"""How much lighter than both its sides a line is in some channel: none, certain."""
+
 _UNEVEN = (0.07, 0.25)
 """Deviation inside a cell as a share of brightness: even, not a sticker."""
 
@@ -118,11 +121,16 @@ def _borders(bands: NDArray[np.float32], count: int) -> Floats:
     around = bands.reshape(3, -1, count + 1, CELL)
     before = around[..., half - far : half - near].mean(axis=3)
     after = around[..., half + near : half + far].mean(axis=3)
-    line = around[..., half - reach : half + reach].max(axis=0).min(axis=2) + _DARK
+    stretch = around[..., half - reach : half + reach]
+    line = stretch.max(axis=0).min(axis=2) + _DARK
     bright_before, bright_after = before.max(axis=0) + _DARK, after.max(axis=0) + _DARK
     dip = 1.0 - line / np.minimum(bright_before, bright_after)
     step = np.abs(before - after).max(axis=0) / np.maximum(bright_before, bright_after)
-    mark = np.clip(np.maximum(dip / _DIP, (step - _STEP[0]) / (_STEP[1] - _STEP[0])), 0.0, 1.0)
+    # White plastic is lighter than stickers in the channels that they lack.
+    rise = (stretch.max(axis=3) - np.maximum(before, after)).max(axis=0)
+    rise = rise / np.maximum(bright_before, bright_after)
+    mark = np.maximum(dip / _DIP, (step - _STEP[0]) / (_STEP[1] - _STEP[0]))
+    mark = np.clip(np.maximum(mark, (rise - _RISE[0]) / (_RISE[1] - _RISE[0])), 0.0, 1.0)
     # A border runs the whole length of a cell; what only crosses it is in one of the bands.
     return np.asarray(mark.reshape(-1, 2, count + 1).min(axis=1), dtype=np.float64)
 

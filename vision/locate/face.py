@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import product
 
 import cv2
 import numpy as np
@@ -22,6 +23,24 @@ SIZES = (2, 3, 4, 5, 6, 7)
 
 _WORK_SIDE = 640
 """Longer side of the picture that is searched; larger photographs are shrunk first."""
+
+_COARSE_SIDE = 320
+"""Where nothing holds it is searched again so small: reflections, texture and the rounded edges of
+stickers without borders vanish.
+"""
+
+_FINE_SIDE = 1920
+_TILE = 640
+_FAR_FACE = 200
+"""Then so large, in squares of the second side that overlap by the third: a face that takes less,
+in pixels, has stickers of too few pixels at the working size.
+"""
+
+_FINER = 1.5
+"""How many times larger than the working size a picture must be for that to be worth it."""
+
+_CLEAR_PITCH = 16.0
+"""Pixels from a cell to the next at which its borders can be judged."""
 
 _SURE = 0.75
 _WORST = 0.3
@@ -92,6 +111,11 @@ class FaceGrid:
         scale = np.array([[factor, 0, shift], [0, factor, shift], [0, 0, 1.0]])
         return FaceGrid(self.size, scale @ self.homography, self.fit, self.seen)
 
+    def shifted(self, right: float, down: float) -> FaceGrid:
+        """The same face so many pixels farther to the right and down."""
+        shift = np.array([[1, 0, right], [0, 1, down], [0, 0, 1.0]])
+        return FaceGrid(self.size, shift @ self.homography, self.fit, self.seen)
+
 
 def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
     """The likeliest face in a picture uint8[H, W, 3]; raises :class:`NoFace`."""
@@ -104,9 +128,51 @@ def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
     return grids[0]
 
 
-def locate_grids(image: Picture, sizes: Collection[int] = SIZES) -> list[FaceGrid]:
-    """Faces that may be in the picture, at most one for each size and place, likeliest first."""
-    work, factor = _shrunk(image)
+def locate_grids(
+    image: Picture, sizes: Collection[int] = SIZES, *, thorough: bool = True
+) -> list[FaceGrid]:
+    """Faces that may be in the picture, at most one for each size and place, likeliest first.
+
+    Where nothing holds, a ``thorough`` search looks again at a coarser and a finer scale.
+    """
+    grids = _seen_at(_WORK_SIDE, image, sizes)
+    if thorough and not _holds(grids) and _longer(image) > _COARSE_SIDE:
+        grids += _seen_at(_COARSE_SIDE, image, sizes)
+    if thorough and not _holds(grids) and _longer(image) > _FINER * _WORK_SIDE:
+        grids += _seen_far_away(image, sizes)
+    return _without_parts(grids)
+
+
+def _holds(grids: list[FaceGrid]) -> bool:
+    return any(grid.fit >= _HOLDS for grid in grids)
+
+
+def _longer(image: Picture) -> int:
+    return int(max(image.shape[:2]))
+
+
+def _seen_at(side: int, image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+    """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
+    work, factor = _shrunk(image, side)
+    return [grid.scaled(factor) for grid in _searched(work, sizes)]
+
+
+def _seen_far_away(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+    """Small faces that may be in the picture, looked for square by square."""
+    work, factor = _shrunk(image, _FINE_SIDE)
+    step = _TILE - _FAR_FACE
+    grids: list[FaceGrid] = []
+    starts = (range(0, max(side - _FAR_FACE, 1), step) for side in work.shape[:2])
+    for top, left in product(*starts):
+        tile = np.ascontiguousarray(work[top : top + _TILE, left : left + _TILE])
+        grids += [grid.shifted(left, top).scaled(factor) for grid in _searched(tile, sizes)]
+        if _holds(grids):
+            break
+    return grids
+
+
+def _searched(work: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+    """Faces that may be in a picture of working size."""
     edges = edge_strength(work)
     every: Blobs | None = None
     grids: list[FaceGrid] = []
@@ -114,12 +180,10 @@ def locate_grids(image: Picture, sizes: Collection[int] = SIZES) -> list[FaceGri
         blobs = find_blobs(edges, level).distinct()
         grids += _grids_of(work, blobs, sizes)
         if _is_settled(grids):
-            break
+            return grids
         every = blobs if every is None else every.joined(blobs)
-    else:
-        assert every is not None
-        grids += _grids_of(work, every.distinct(), sizes)
-    return [grid.scaled(factor) for grid in _without_parts(grids)]
+    assert every is not None
+    return grids + _grids_of(work, every.distinct(), sizes)
 
 
 def _is_settled(grids: list[FaceGrid]) -> bool:
@@ -153,7 +217,9 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
 
 def cell_evidence(image: Picture, grid: FaceGrid) -> Evidence:
     """What a picture says for and against each cell of a grid."""
-    work, factor = _shrunk(image)
+    # Small faces are looked at in more of the picture's pixels.
+    clear = _CLEAR_PITCH * _longer(image) / grid.pitch
+    work, factor = _shrunk(image, max(_WORK_SIDE, round(clear)))
     last = (grid.size - 1, grid.size - 1)
     return gather(work, _node_homography(grid.scaled(1.0 / factor)), (0, 0), last)
 
@@ -188,9 +254,11 @@ def _is_part(grid: FaceGrid, whole: FaceGrid) -> bool:
     return bool(misses < 0.25 and (places > 0).all() and (places < whole.size).all())
 
 
-def _shrunk(image: Picture) -> tuple[Picture, float]:
-    """The picture at working size, and how many times larger the original is."""
-    factor = max(image.shape[:2]) / _WORK_SIDE
+def _shrunk(image: Picture, side: int = _WORK_SIDE) -> tuple[Picture, float]:
+    """The picture with a longer side of at most ``side``, and how many times larger the original
+    is.
+    """
+    factor = _longer(image) / side
     if factor <= 1.0:
         return image, 1.0
     height, width = (max(round(side / factor), 1) for side in image.shape[:2])

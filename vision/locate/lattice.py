@@ -30,6 +30,11 @@ _UPRIGHT = 0.25
 _EQUAL = 0.35
 """Logarithm of the ratio of their squared lengths, at most."""
 
+_FLAT = 1e-12
+"""Determinant, with the largest entry 1, below which a homography flattens the plane; the smallest
+faces that are looked for have 1e-7.
+"""
+
 _NEIGHBOURS = 10
 _SEEDS = 400
 _KEPT = 8
@@ -60,6 +65,15 @@ def project(homography: Floats, points: Floats) -> Floats:
 def inverse_of(homography: Floats) -> Floats:
     """The homography that leads back."""
     return np.asarray(np.linalg.inv(homography), dtype=np.float64)
+
+
+def is_proper(homography: Floats) -> bool:
+    """Whether a homography leads back; one fitted to patches that only seem to stand in rows may
+    lay the whole plane into a line.
+    """
+    if not np.isfinite(homography).all():
+        return False
+    return abs(float(np.linalg.det(homography / np.abs(homography).max()))) > _FLAT
 
 
 def spans_plane(nodes: Ints) -> bool:
@@ -201,6 +215,8 @@ def _grown(blobs: Blobs, anchor: int, frame: Floats) -> Lattice | None:
         if not spans_plane(nodes):
             return None
         homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
+        if not is_proper(homography):
+            return None
     return Lattice(nodes, chosen, homography, _residual(blobs, nodes, chosen, homography))
 
 

@@ -112,7 +112,8 @@ def _expected(image: Picture, place: FaceGrid) -> FaceGrid:
     cells = _Cells.of(image, place)
     share = float(cells.stickers.mean())
     if share < _CLEAR:
-        near = [g for g in locate_grids(image) if g.fit >= _CERTAIN and _overlap(g, place)]
+        found = locate_grids(image, thorough=False)
+        near = [grid for grid in found if grid.fit >= _CERTAIN and _overlap(grid, place)]
         for grid in near:
             if grid.size == place.size:
                 return grid
@@ -202,7 +203,7 @@ def _others(image: Picture, face: FaceGrid) -> Sequence[FaceGrid]:
     rest = image.copy()
     around = face.corners + 0.1 * (face.corners - face.corners.mean(axis=0))
     cv2.fillConvexPoly(rest, np.round(around).astype(np.int32), (0, 0, 0))
-    return [grid for grid in locate_grids(rest) if grid.fit >= _CERTAIN]
+    return [grid for grid in locate_grids(rest, thorough=False) if grid.fit >= _CERTAIN]
 
 
 def _is_joined(face: FaceGrid, other: FaceGrid) -> bool:

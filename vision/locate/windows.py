@@ -11,7 +11,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from vision.locate.evidence import MARGIN, Evidence, gather
-from vision.locate.lattice import Lattice, fit_homography, inverse_of, project, spans_plane
+from vision.locate.lattice import (
+    Lattice,
+    fit_homography,
+    inverse_of,
+    is_proper,
+    project,
+    spans_plane,
+)
 from vision.locate.patches import Blobs
 
 Floats = NDArray[np.float64]
@@ -157,6 +164,8 @@ def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
         return replace(window, mark=0.0)
     nodes, chosen = lattice.nodes[inside], lattice.blobs[inside]
     homography = fit_homography(nodes.astype(np.float64), blobs.centres[chosen])
+    if not is_proper(homography):
+        return replace(window, mark=0.0)
     to_nodes = inverse_of(homography)
     misses = np.abs(project(to_nodes, blobs.centres[lattice.blobs]) - lattice.nodes).max(axis=1)
     ratio = blobs.areas[lattice.blobs] / np.median(blobs.areas[chosen])
