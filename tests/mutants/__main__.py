@@ -108,7 +108,9 @@ class Trial:
             return {"outcome": "timeout"}
         if done.code == PASSED:
             return {"outcome": "survived"}
-        if done.code in (INTERNAL, USAGE, NO_TESTS) and "found no collectors" in done.output:
+        unimportable = "\nERROR tests/" in done.output  # which the mutant has made of its tests
+        lost = "found no collectors" in done.output and not unimportable
+        if done.code in (INTERNAL, USAGE, NO_TESTS) and lost:
             raise SystemExit(f"the tests chosen were not found:\n{done.output}")
         said = [line for line in done.output.splitlines() if line.startswith(("FAILED", "ERROR"))]
         killed = {"outcome": "killed", "by": said[0][:200] if said else done.output[-200:]}

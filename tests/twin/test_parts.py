@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robot.settings.actuators import Homing, Stepper, StepperPins, TurnCheck
+from robot.twin.assembly import _end_stop
 from robot.twin.cube import CubeBody
 from robot.twin.flipper import Arm, ArmPlace
+from robot.twin.motors import EndStop
 from robot.twin.twisting import Slipping, TwistingCube
 from robot.twin.violations import Incidents
 
@@ -138,3 +141,40 @@ def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
         incidents.time_us = float(time_us)
         incidents.report("jam", "it jams", subject)
     assert [violation.time_us for violation in incidents.violations] == [0, 500_000, 1_000_001]
+
+
+HOMING = Homing(
+    direction=-1,
+    speed_steps_per_s=800,
+    slow_speed_steps_per_s=100,
+    backoff_steps=40,
+    max_travel_steps=3000,
+    offset_steps=24,
+)
+
+
+@pytest.mark.parametrize(
+    ("homing", "check", "end_stop"),
+    [
+        (None, None, None),
+        (HOMING, None, EndStop(-24, -1, False)),
+        (HOMING, TurnCheck(), EndStop(-24, -1, False)),
+        (None, TurnCheck(at_steps=50), EndStop(40.0, 1, False, 20.0, None)),
+        (None, TurnCheck(every_steps=400), EndStop(-25.0, 1, False, 50.0, 400)),
+        (HOMING, TurnCheck(every_steps=400), EndStop(24, -1, False, 48, 400)),
+    ],
+)
+def test_an_end_stop_stands_where_homing_and_looking_expect_it(
+    homing: Homing | None, check: TurnCheck | None, end_stop: EndStop | None
+) -> None:
+    settings = Stepper(
+        kind="stepper",
+        pins=StepperPins(step=2, direction=3, endstop=4),
+        steps_per_turn=1600,
+        max_speed_steps_per_s=1000,
+        max_acceleration_steps_per_s2=1000,
+        homing=homing,
+        turn_check=check,
+    )
+    found = _end_stop(settings)
+    assert (found and vars(found)) == (end_stop and vars(end_stop))
