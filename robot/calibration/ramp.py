@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from robot.mechanism.durations import stepper_limits
+from robot.motion import stepper_limits
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
 from solver.errors import CubistError

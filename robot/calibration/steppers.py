@@ -27,12 +27,10 @@ from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import PARTS_OF_TRAVEL
 from robot.machine.interfaces import InvalidRequest, Machine
-from robot.mechanism.durations import stepper_limits
-from robot.motion import MotionError, StepperLimits, stepper_move
+from robot.motion import MotionError, StepperLimits, stepper_limits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo, Stepper
-from robot.settings.mechanisms import FlipperSettings
+from robot.settings.actuators import Stepper
 
 LONGEST_TURNS = 40
 """Turns of a trial, at most, to reach the speed that is to be tried."""
@@ -345,12 +343,10 @@ def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
 
 def _hold_cube(motor: _Motor, profile: RobotProfile) -> None:
     """Put down the arm that holds the cube above a table; grippers and faces hold it anyway."""
-    mechanism = profile.mechanism
-    for arm in mechanism.arms if isinstance(mechanism, FlipperSettings) else ():
-        servo = profile.actuators[arm.actuator]
-        position = next((name for name, role in arm.positions.items() if role == "hold"), None)
-        if isinstance(servo, Servo) and position is not None:
-            motor.machine.motion.jog(arm.actuator, servo.positions_us[position])
+    for name, position in profile.mechanism.holding:
+        actuator = profile.actuators[name]
+        if not actuator.turns_freely:
+            motor.machine.motion.jog(name, actuator.places[position])
             return
 
 

@@ -23,7 +23,6 @@ from robot.records.storage import (
 )
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
-from robot.settings.geometry import check_geometry
 from solver.errors import CubistError
 
 FILE_NAME = "calibration.json"
@@ -120,7 +119,7 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise BadCalibration(f"{where}: {first['msg']}") from error
-    findings = list(check_profile(calibrated)) or list(check_geometry(calibrated))
+    findings = check_profile(calibrated)
     if findings:
         path, text = findings[0]
         raise BadCalibration(f"{'.'.join(str(part) for part in path)}: {text}")

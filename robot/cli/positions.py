@@ -13,9 +13,6 @@ from solver.errors import CubistError
 LONGEST_STEP_S = 600.0
 """A scan by a slow robot takes a minute, timing its operations a few."""
 
-TABLES = {"servo": "positions_us", "stepper": "positions_steps"}
-"""Kind of actuator -> where its profile keeps named positions."""
-
 
 class NoSuchActuator(CubistError, ValueError):
     """The robot has no actuator, or no position, of that name."""

@@ -38,7 +38,7 @@ from robot.machine.first_contact import (
 from robot.machine.interfaces import InvalidRequest, Machine
 from robot.machine.motion_controller import require_within
 from robot.settings import RobotProfile
-from robot.settings.actuators import Actuator, Servo, Stepper
+from robot.settings.actuators import ActuatorSettings
 
 Tried = TypeVar("Tried")
 MakeMachine = Callable[[RobotProfile], Machine]
@@ -109,10 +109,10 @@ class Maintenance:
         if actuator is None:
             known = ", ".join(profile.actuators)
             raise InvalidRequest(f"actuator: there is no {name!r}; there is {known}")
-        if isinstance(actuator, Servo) and target is not None:
-            require_within(name, target, *actuator.limits_us, "us")
+        if actuator.limits is not None and target is not None:
+            require_within(name, target, *actuator.limits, actuator.unit)
         within = self._confirmations.range(name, actuator, values)
-        if isinstance(actuator, Stepper):
+        if actuator.limits is None:
             require_direction(name, values)
         place = motion.position(name)
         if place is None:
@@ -206,12 +206,12 @@ class Maintenance:
 
 
 def _first_place(
-    name: str, actuator: Actuator, within: tuple[int, int] | None, request: MoveRequest
+    name: str, actuator: ActuatorSettings, within: tuple[int, int] | None, request: MoveRequest
 ) -> int:
     """Where to let an actuator begin: within what is confirmed, if anything is."""
     if within is None:
-        if isinstance(actuator, Servo):
-            return require_begin(name, actuator, request.begin_at)
+        if actuator.limits is not None:
+            return require_begin(name, actuator.limits, request.begin_at)
         return 0  # a stepper's own start counts
     wanted = request.begin_at if request.to is None else request.to
     return within[0] if wanted is None else max(within[0], min(within[1], wanted))

@@ -82,6 +82,10 @@ class ServoSetup:
         """Position at which the microcontroller has homed it."""
         return self.start_us
 
+    def way_to_start(self, at: int) -> int:
+        """Microseconds of pulse from ``at`` to the start."""
+        return self.start_us - at
+
     def message(self) -> ConfigActuator:
         """As it is sent."""
         return ConfigActuator(

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
-from robot.mechanism.durations import NotDrivable, stepper_limits
-from robot.mechanism.registry import build_mechanism
+from robot.mechanism.durations import NotDrivable
+from robot.mechanism.homing import HomingRequest, HomingStep
+from robot.mechanism.registry import MECHANISMS, build_mechanism
+from robot.motion import stepper_limits
 from robot.settings.actuators import Homing, Servo, Stepper
-from robot.settings.mechanisms import FlipperSettings, Gripper, GrippersSettings, Turntable
+from robot.settings.kinds import Kinds
+from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
 
 Positions = Mapping[str, str | int]
+SetUp = Callable[[str, Any, Positions, RotatingPart | None], ActuatorSetup]
+
+SET_UPS: Kinds[SetUp] = Kinds("actuator that a board can drive")
+"""What the board is told of an actuator of each kind: from its name and settings, the positions in
+which the mechanism starts, and the part that it rotates."""
 
 ONE_PLACE = 65_535
 """Steps between places of a sensor that has only one: no actuator travels so far."""
@@ -31,15 +40,13 @@ def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
     starts = mechanism.configurations[mechanism.start.configuration].positions
     setups: list[ActuatorSetup] = []
     for name, actuator in profile.actuators.items():
-        if isinstance(actuator, Servo):
-            setups.append(_servo(name, actuator, starts))
-        elif isinstance(actuator, Stepper):
-            setups.append(_stepper(name, actuator, starts, _part(profile, name)))
-        else:
+        if not actuator.drivable:
             raise NotDrivable(
                 f"{name} of {profile.name} is only timed: describe it as a servo or stepper with "
                 "its pins to drive this robot"
             )
+        part = profile.mechanism.rotated_by(name)
+        setups.append(SET_UPS[actuator.kind](name, actuator, starts, part))
     return tuple(setups)
 
 
@@ -48,16 +55,26 @@ def homing_order(profile: RobotProfile) -> tuple[str, ...]:
 
     A lid goes up before the table turns below it; jaws close before grippers rotate.
     """
-    mechanism = profile.mechanism
-    first: list[str] = []
-    if isinstance(mechanism, FlipperSettings):
-        first = [arm.actuator for arm in mechanism.arms]
-    elif isinstance(mechanism, GrippersSettings):
-        first = [gripper.jaw for gripper in mechanism.grippers.values()]
-    return tuple(dict.fromkeys([*first, *profile.actuators]))
+    return tuple(dict.fromkeys([*profile.mechanism.homed_first, *profile.actuators]))
 
 
-def _servo(name: str, servo: Servo, starts: Positions) -> ServoSetup:
+def homing_steps(
+    profile: RobotProfile,
+    setups: Sequence[ActuatorSetup],
+    order: Sequence[str],
+    places: Mapping[str, int],
+) -> list[HomingStep]:
+    """How to home all actuators of ``order``, given where some are known to rest."""
+    away = {
+        setup.name
+        for setup in setups
+        if setup.name in places and setup.way_to_start(places[setup.name])
+    }
+    request = HomingRequest(order, places, away)
+    return MECHANISMS[profile.mechanism.kind].home(profile, profile.mechanism, request)
+
+
+def _servo(name: str, servo: Servo, starts: Positions, _part: RotatingPart | None) -> ServoSetup:
     low, high = servo.limits_us
     start = starts.get(name, next(iter(servo.positions_us)))
     return ServoSetup(
@@ -71,18 +88,8 @@ def _servo(name: str, servo: Servo, starts: Positions) -> ServoSetup:
     )
 
 
-def _part(profile: RobotProfile, name: str) -> Turntable | Gripper | None:
-    """The part of a flipper or gripper robot that the actuator called ``name`` rotates."""
-    mechanism = profile.mechanism
-    if isinstance(mechanism, FlipperSettings):
-        return mechanism.turntable if mechanism.turntable.actuator == name else None
-    if isinstance(mechanism, GrippersSettings):
-        return next((g for g in mechanism.grippers.values() if g.rotation == name), None)
-    return None
-
-
 def _stepper(
-    name: str, stepper: Stepper, starts: Positions, part: Turntable | Gripper | None
+    name: str, stepper: Stepper, starts: Positions, part: RotatingPart | None
 ) -> StepperSetup:
     low, high = _range_steps(stepper, part)
     return StepperSetup(
@@ -109,7 +116,7 @@ def _start_steps(stepper: Stepper, start: str | int) -> int:
     return start * (stepper.steps_per_turn or 0) // 4
 
 
-def _range_steps(stepper: Stepper, part: Turntable | Gripper | None) -> tuple[int, int]:
+def _range_steps(stepper: Stepper, part: RotatingPart | None) -> tuple[int, int]:
     """Lowest and highest position that is ever wanted, or gone to beyond what is wanted."""
     below = stepper.overshoot_steps + stepper.backlash_steps
     if stepper.positions_steps:
@@ -121,12 +128,11 @@ def _range_steps(stepper: Stepper, part: Turntable | Gripper | None) -> tuple[in
     return low - below, high + stepper.overshoot_steps
 
 
-def _period_steps(stepper: Stepper, part: Turntable | Gripper | None) -> int | None:
+def _period_steps(stepper: Stepper, part: RotatingPart | None) -> int | None:
     """After how many steps an endless part looks the same: tables and faces every quarter turn."""
     if stepper.steps_per_turn is None or (part is not None and part.range_quarters is not None):
         return None
-    symmetry = part.symmetry if isinstance(part, Gripper) else 4
-    return stepper.steps_per_turn // symmetry
+    return stepper.steps_per_turn * (part.looks if part is not None else 1) // 4
 
 
 def _turn_check(stepper: Stepper) -> TurnCheckSetup | None:
@@ -155,3 +161,6 @@ def _homing(stepper: Stepper, homing: Homing | None) -> EndstopHoming | None:
         edge_position=-homing.offset_steps,
         active_high=homing.endstop_active == "high",
     )
+
+
+SET_UPS.update({"servo": _servo, "stepper": _stepper})

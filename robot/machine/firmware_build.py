@@ -6,15 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from robot.link import Capabilities, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo, Stepper
-from robot.settings.board_table import PINS
+from robot.settings.boards import BOARD_PINS
+from robot.settings.kinds import Kinds
 from solver.errors import CubistError
 from solver.tables import cache_directory
 
@@ -25,7 +25,7 @@ class FirmwareTrouble(CubistError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class FirmwareBoard:
-    """A board the firmware is made for."""
+    """A board that the AVR firmware is built for and flashed to; ``chip`` is also its target."""
 
     name: str
     title: str
@@ -36,19 +36,14 @@ class FirmwareBoard:
     ram_bytes: int
 
 
-BOARDS: Mapping[str, FirmwareBoard] = {
-    board.name: board
-    for board in (
-        FirmwareBoard(
-            "uno", "Arduino Uno or Nano", "atmega328p", "arduino", 115_200, 32_256, 2_048
-        ),
-        FirmwareBoard("mega", "Arduino Mega 2560", "atmega2560", "wiring", 115_200, 253_952, 8_192),
-    )
-}
-"""Boards by their name."""
+BOARDS: Kinds[FirmwareBoard] = Kinds("board")
+"""Boards by their name, those with fewer pins first."""
 
-TARGETS = {"atmega328p": "uno", "atmega2560": "mega"}
-"""The board of a profile's ``firmware.target``."""
+for _board in (
+    FirmwareBoard("uno", "Arduino Uno or Nano", "atmega328p", "arduino", 115_200, 32_256, 2_048),
+    FirmwareBoard("mega", "Arduino Mega 2560", "atmega2560", "wiring", 115_200, 253_952, 8_192),
+):
+    BOARDS[_board.name] = _board
 
 AVR_HEADER = Path("/usr/lib/avr/include/avr/io.h")
 """A file of avr-libc, where Debian has it."""
@@ -72,17 +67,11 @@ class Built:
 
 
 def board_for(profile: RobotProfile) -> str:
-    """``uno``, or ``mega`` where the profile asks for it or has more pins than an Uno."""
-    pins = [
-        pin
-        for actuator in profile.actuators.values()
-        if isinstance(actuator, Servo | Stepper)
-        for pin in actuator.pins.model_dump().values()
-        if pin is not None
-    ]
-    if max(pins, default=0) >= PINS["atmega328p"]:
-        return "mega"
-    return TARGETS.get(profile.firmware.target, "uno")
+    """The board of the profile's target; without one, the first that has all pins it uses."""
+    used = [pin for one in profile.actuators.values() for pin in one.connections.values()]
+    boards = sorted(BOARDS.values(), key=lambda board: board.chip != profile.firmware.target)
+    roomy = (board for board in boards if all(pin in BOARD_PINS[board.chip] for pin in used))
+    return next(roomy, boards[0]).name
 
 
 def missing(packages: Sequence[str]) -> list[str]:

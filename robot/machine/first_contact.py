@@ -15,7 +15,7 @@ from typing import Any
 
 from robot.faults import Refused
 from robot.settings import RobotProfile
-from robot.settings.actuators import Actuator, Servo, Stepper
+from robot.settings.actuators import ActuatorSettings
 
 LARGEST_STEP_US = 50
 """Of a servo beyond what is confirmed: four or five degrees."""
@@ -32,15 +32,12 @@ class Confirmations:
     def __init__(self) -> None:
         self._walked: dict[str, Range] = {}
 
-    def range(self, name: str, actuator: Actuator, values: Mapping[str, Any]) -> Range | None:
+    def range(
+        self, name: str, actuator: ActuatorSettings, values: Mapping[str, Any]
+    ) -> Range | None:
         """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
-        keys = (f"actuators.{name}.{table}." for table in ("positions_us", "positions_steps"))
-        kept = [
-            values[key + position]
-            for key in keys
-            for position in _positions(actuator)
-            if key + position in values
-        ]
+        keys = (f"actuators.{name}.{actuator.positions_key}.{one}" for one in actuator.places)
+        kept = [values[key] for key in keys if key in values]
         places = [*kept, *self._walked.get(name, ())]
         return (min(places), max(places)) if places else None
 
@@ -49,13 +46,15 @@ class Confirmations:
         low, high = self._walked.get(name, (place, place))
         self._walked[name] = (min(low, place), max(high, place))
 
-    def require_step(self, name: str, actuator: Actuator, within: Range, target: int) -> None:
+    def require_step(
+        self, name: str, actuator: ActuatorSettings, within: Range, target: int
+    ) -> None:
         """Raise :class:`Refused` for a target too far beyond what is confirmed."""
         low, high = within
         step = largest_step(actuator)
         if step is None or low - step <= target <= high + step:
             return
-        unit = "us" if isinstance(actuator, Servo) else "steps"
+        unit = actuator.unit
         edge = low - step if target < low else high + step
         raise Refused(
             f"{name}: {target} {unit} is too far beyond {low}..{high} {unit}, which is what was "
@@ -63,18 +62,18 @@ class Confirmations:
         )
 
 
-def largest_step(actuator: Actuator) -> int | None:
+def largest_step(actuator: ActuatorSettings) -> int | None:
     """How far it may go at a time beyond what is confirmed; None: it turns round."""
-    if isinstance(actuator, Servo):
+    if actuator.limits is not None:
         return LARGEST_STEP_US
-    places = _positions(actuator).values()
+    places = actuator.places.values()
     return max(1, (max(places) - min(places)) // PARTS_OF_TRAVEL) if places else None
 
 
-def require_begin(name: str, servo: Servo, begin_at: int | None) -> int:
+def require_begin(name: str, limits: Range, begin_at: int | None) -> int:
     """The first pulse of a servo without a confirmed position, as somebody has said; raises
     :class:`Refused` where nobody has, or beyond its limits."""
-    low, high = servo.limits_us
+    low, high = limits
     if begin_at is not None and low <= begin_at <= high:
         return begin_at
     raise Refused(
@@ -101,19 +100,12 @@ def require_direction(name: str, values: Mapping[str, Any]) -> None:
 def require_confirmed(profile: RobotProfile, values: Mapping[str, Any]) -> None:
     """Raise :class:`Refused` unless all that homing goes by is confirmed."""
     for name, actuator in profile.actuators.items():
-        if isinstance(actuator, Stepper):
+        if actuator.limits is None:
             require_direction(name, values)
-        table = "positions_us" if isinstance(actuator, Servo) else "positions_steps"
-        for position in _positions(actuator):
-            if f"actuators.{name}.{table}.{position}" not in values:
+        for position in actuator.places:
+            if f"actuators.{name}.{actuator.positions_key}.{position}" not in values:
                 raise Refused(
                     f"position {position} of {name} is not confirmed: set the positions first "
                     f"(`cubist calibrate`), which moves it there in small steps. "
                     "`cubist calibrate home --as-profile` trusts the profile and goes at full speed"
                 )
-
-
-def _positions(actuator: Actuator) -> Mapping[str, int]:
-    if isinstance(actuator, Servo):
-        return actuator.positions_us
-    return actuator.positions_steps if isinstance(actuator, Stepper) else {}

@@ -21,11 +21,11 @@ from robot.link import (
 from robot.link.position_ledger import Clock, Course, position_lost
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.statistics import LinkStatistics
-from robot.machine.board_configuration import actuator_setups, homing_order
+from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.firmware_build import matches
-from robot.machine.homing import HomeActuator, homing_steps
 from robot.machine.interfaces import InvalidRequest, RunStopped
 from robot.machine.serial_ports import find_board
+from robot.mechanism.homing import HomeActuator
 from robot.motion import servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.records.runs import LinkRecord

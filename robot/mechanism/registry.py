@@ -1,14 +1,51 @@
-"""From a profile to the graph of its mechanism."""
+"""The kinds of mechanism: how each is built as a graph, homed, and put into words.
+
+A kind is a folder beside this module. Its ``settings`` say what stands in a profile, its ``graph``
+registers the rest here, and ``robot/twin`` has its simulation under the same name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
-from robot.mechanism.direct.graph import build_direct
-from robot.mechanism.flipper.graph import build_flipper
 from robot.mechanism.graph import Mechanism
-from robot.mechanism.grippers.graph import build_grippers
-from robot.settings.mechanisms import DirectSettings, FlipperSettings
+from robot.mechanism.homing import HomingRequest, HomingStep, home_in_order
+from robot.settings.kinds import Kinds
+from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
+
+Own = TypeVar("Own", bound=MechanismSettings)
+
+
+@dataclass(frozen=True)
+class MechanismKind(Generic[Own]):
+    """What is done with a kind of mechanism.
+
+    ``build`` makes the graph and may raise ImpossibleRobot. A graph that is ``sound`` by
+    construction is not searched for dead ends. ``home`` says how to home a robot whose motion broke
+    off. ``words`` are the kind's own operations for people, as templates of their fields.
+    """
+
+    build: Callable[[RobotProfile, Own], Mechanism]
+    sound: bool = False
+    home: Callable[[RobotProfile, Own, HomingRequest], list[HomingStep]] = home_in_order
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+MECHANISMS: Kinds[MechanismKind[Any]] = Kinds(
+    "kind of mechanism", "robot.mechanism.{kind}.graph", BUILT_IN_MECHANISMS
+)
+"""Every kind of mechanism by the ``kind`` of its settings."""
+
+
+def words_of(operation: Mapping[str, Any]) -> str:
+    """A mechanism's own operation, as in JSON, in a person's words."""
+    op = operation["op"]
+    words = (kind.words[op] for kind in MECHANISMS.values() if op in kind.words)
+    return next(words, op).format(**operation)
 
 
 def build_mechanism(profile: RobotProfile) -> Mechanism:
@@ -17,13 +54,9 @@ def build_mechanism(profile: RobotProfile) -> Mechanism:
     Raises :class:`ImpossibleRobot` with the reason if it could not turn every face it must, or
     never get somewhere it has a position for.
     """
-    mechanism = profile.mechanism
-    if isinstance(mechanism, DirectSettings):
-        return build_direct(profile, mechanism)
-    if isinstance(mechanism, FlipperSettings):
-        graph = build_flipper(profile, mechanism)
-    else:
-        graph = build_grippers(profile, mechanism)
-    check_turnable(graph)
-    check_reachable(graph)
+    kind = MECHANISMS[profile.mechanism.kind]
+    graph = kind.build(profile, profile.mechanism)
+    if not kind.sound:
+        check_turnable(graph)
+        check_reachable(graph)
     return graph

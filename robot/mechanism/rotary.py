@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from robot.mechanism.durations import rotation_us, travel_us
 from robot.mechanism.graph import Motion
-from robot.settings.actuators import Servo
-from robot.settings.mechanisms import Gripper, Turntable
+from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
 
 
@@ -17,19 +16,18 @@ class Rotary:
     Endless motors have ``looks`` angles, 0 to looks - 1: those that can be told apart.
     """
 
-    def __init__(self, profile: RobotProfile, part: Turntable | Gripper) -> None:
+    def __init__(self, profile: RobotProfile, part: RotatingPart) -> None:
         self._profile = profile
         self._names = {quarters: name for name, quarters in part.angles.items()}
-        self.actuator = part.actuator if isinstance(part, Turntable) else part.rotation
-        self._is_servo = isinstance(profile.actuators[self.actuator], Servo)
-        self.looks = 1 if isinstance(part, Turntable) else 4 // part.symmetry
-        self.endless = not self._is_servo and part.range_quarters is None
+        self.actuator, self.looks = part.motor, part.looks
+        self._free = profile.actuators[self.actuator].turns_freely
+        self.endless = self._free and part.range_quarters is None
         self.angles = self._angles(part)
         start = part.angles[part.start] if isinstance(part.start, str) else part.start
         self.start = start % self.looks if self.endless else start
 
-    def _angles(self, part: Turntable | Gripper) -> tuple[int, ...]:
-        if self._is_servo:
+    def _angles(self, part: RotatingPart) -> tuple[int, ...]:
+        if not self._free:
             return tuple(sorted(self._names))
         if part.range_quarters is None:
             return tuple(range(self.looks))
@@ -37,7 +35,7 @@ class Rotary:
 
     def position(self, angle: int) -> str | int:
         """What a configuration says about the part at ``angle``."""
-        return self._names[angle] if self._is_servo else angle
+        return angle if self._free else self._names[angle]
 
     def angle(self, positions: Mapping[str, str | int]) -> int:
         """The part's angle in a configuration's positions."""
@@ -65,8 +63,8 @@ class Rotary:
                 yield other, quarters
 
     def motion(self, angle: int, other: int, quarters: int, held: bool) -> Motion | None:
-        """The rotation; None if a servo was taught no way between these positions."""
-        if not self._is_servo:
+        """The rotation; None if no way was taught between these positions."""
+        if self._free:
             duration = rotation_us(self._profile, self.actuator, quarters, held)
             return Motion(self.actuator, duration, quarters=quarters, held=held)
         start, end = self._names[angle], self._names[other]

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from solver.errors import CubistError
+
+
+class MotionError(CubistError, ValueError):
+    """A motion that its actuator or the firmware cannot perform; the text says which limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServoSegment:

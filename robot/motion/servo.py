@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robot.motion.limits import MotionError
-from robot.motion.schedule import MotionProfile, ServoSegment
+from robot.motion.drive import DRIVES, Drive
+from robot.motion.schedule import MotionError, MotionProfile, ServoSegment
+from robot.settings.actuators import Servo
+from robot.settings.base import microseconds
 
 EASE_PIECES = 4
 
@@ -88,3 +90,39 @@ def _eased_way(time_us: int, travel_us: int, ease_us: int) -> float:
     if time_us >= travel_us - ease_us:
         return 1 - top_speed * (travel_us - time_us) ** 2 / (2 * ease_us)
     return top_speed * (time_us - ease_us / 2)
+
+
+class ServoDrive(Drive):
+    """A servo as calibrated: slews between its named positions."""
+
+    def __init__(self, name: str, settings: Servo) -> None:
+        super().__init__(name)
+        self._settings = settings
+
+    def travel_us(self, start: str, end: str, held: bool) -> int | None:
+        """See :meth:`Drive.travel_us`."""
+        times = self._settings.transition_us(start, end, held)
+        return None if times is None else sum(times)
+
+    def travel(self, start: str, end: str, held: bool) -> MotionProfile:
+        """See :meth:`Drive.travel`."""
+        servo = self._settings
+        times = servo.transition_us(start, end, held)
+        if times is None:
+            raise ValueError(f"{self.name} has no way from {start} to {end}")
+        travel, settle = times
+        beyond, back = 0, 0
+        if held and servo.overshoot is not None:
+            beyond, back = servo.overshoot.us, microseconds(servo.overshoot.back_ms)
+        return servo_slew(
+            self.name,
+            servo.positions_us[start],
+            servo.positions_us[end],
+            travel,
+            settle - back,
+            ease_us=min(microseconds(servo.ease_ms), travel // 2),
+            overshoot=(beyond, back),
+        )
+
+
+DRIVES["servo"] = ServoDrive

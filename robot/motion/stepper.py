@@ -1,18 +1,69 @@
-"""Stepper moves: trapezoid or S-curve of speed, as runs of step intervals."""
+"""Stepper moves: a curve of speed, then the times of its steps, then runs of step intervals.
+
+A move from rest to rest speeds up from the start speed to the top speed, cruises, and slows down
+the same way: a trapezoid of speed, or with a limit of jerk an S-curve. From the curve comes the
+time of every step.
+
+The firmware stores and plays runs of ``interval, count, add``. A run plays the intervals
+``interval, interval + add, ...``, so the time of its n-th step (from 1) is
+``n * interval + add * n (n - 1) / 2``: a parabola through the wanted times. Runs are found
+greedily: the longest run that keeps every step near its time, then the next. Errors never add up,
+as each run is fitted to absolute times from where the last one really ended.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from robot.motion.limits import TICKS_PER_S, TICKS_PER_US, MotionError, StepperLimits
-from robot.motion.ramp import step_times
-from robot.motion.runs import compress, run_ticks
-from robot.motion.schedule import MotionProfile, StepSegment
+from robot.motion.drive import DRIVES, Drive
+from robot.motion.schedule import MotionError, MotionProfile, StepSegment
+from robot.settings.actuators import Stepper
+from robot.settings.base import microseconds
+
+TICKS_PER_US = 2
+TICKS_PER_S = 2_000_000
+MAX_INTERVAL_TICKS = 40_000
+"""Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
+BISECTIONS = 60
+TOLERANCE_PER_INTERVAL = 1 / 4
+"""A step may stray by this part of its interval: microsteps, far below what a rotor follows."""
+MAX_COUNT = 32_767
+MAX_ADD = 32_767
+
+
+@dataclass(frozen=True, slots=True)
+class StepperLimits:
+    """Speeds in steps/s, acceleration in steps/s^2, jerk in steps/s^3 (``None``: trapezoid).
+
+    ``start_speed`` is the speed at which the motor starts and stops dead without losing steps.
+    Raises :class:`MotionError` for values no motion can be made of.
+    """
+
+    start_speed: float
+    max_speed: float
+    acceleration: float
+    jerk: float | None = None
+
+    def __post_init__(self) -> None:
+        values = (self.start_speed, self.max_speed, self.acceleration, self.jerk or 1.0)
+        if not all(math.isfinite(value) and value > 0 for value in values):
+            raise MotionError(f"stepper limits must be positive numbers, got {self}")
+        if self.start_speed < TICKS_PER_S / MAX_INTERVAL_TICKS:
+            raise MotionError(
+                f"start speed {self.start_speed:g} steps/s is below the firmware's slowest, "
+                f"{TICKS_PER_S / MAX_INTERVAL_TICKS:.1f} steps/s"
+            )
+        if self.max_speed < self.start_speed:
+            raise MotionError(
+                f"maximum speed {self.max_speed:g} steps/s is below the start speed "
+                f"{self.start_speed:g} steps/s"
+            )
 
 
 def stepper_move(
@@ -89,3 +140,220 @@ def on_whole_ticks(limits: StepperLimits) -> StepperLimits:
     """The next lower top speed with an interval of whole ticks, so that one run plays all of it."""
     top = TICKS_PER_S / math.ceil(TICKS_PER_S / limits.max_speed - 1e-9)
     return replace(limits, max_speed=top, start_speed=min(limits.start_speed, top))
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRamp:
+    """Speed rising from ``low`` to ``high``: jerk for ``rise_s``, steady, jerk back.
+
+    The acceleration is a trapezoid over ``duration_s`` with edges of ``rise_s`` (0: a rectangle).
+    """
+
+    low: float
+    high: float
+    rise_s: float
+    duration_s: float
+
+    @property
+    def distance(self) -> float:
+        """Steps made; the speed curve is symmetric about its middle."""
+        return (self.low + self.high) / 2 * self.duration_s
+
+    def steps_at(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Steps made at each time in [0, duration_s]."""
+        mirrored = times_s > self.duration_s / 2
+        early = np.where(mirrored, self.duration_s - times_s, times_s)
+        gained = self._steps_above_low(early)
+        late = self.distance - (self.high * early - gained)
+        return np.where(mirrored, late, self.low * early + gained)
+
+    def _steps_above_low(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Steps made beyond those at speed ``low``, in the first half of the ramp."""
+        if self.duration_s == 0:
+            return np.zeros_like(times_s)
+        peak = (self.high - self.low) / (self.duration_s - self.rise_s)
+        if self.rise_s == 0:
+            return peak * times_s**2 / 2
+        jerk = peak / self.rise_s
+        steady = np.maximum(times_s - self.rise_s, 0)
+        rising = np.minimum(times_s, self.rise_s)
+        corner_speed = peak * self.rise_s / 2
+        return jerk * rising**3 / 6 + corner_speed * steady + peak * steady**2 / 2
+
+
+def ramp_between(low: float, high: float, limits: StepperLimits) -> SpeedRamp:
+    """The quickest ramp from ``low`` to ``high`` steps/s within acceleration and jerk."""
+    gain = high - low
+    if limits.jerk is None:
+        return SpeedRamp(low, high, 0.0, gain / limits.acceleration)
+    rise_s = min(limits.acceleration / limits.jerk, (gain / limits.jerk) ** 0.5)
+    steady_s = gain / (limits.jerk * rise_s) - rise_s if rise_s else 0.0
+    return SpeedRamp(low, high, rise_s, 2 * rise_s + max(steady_s, 0.0))
+
+
+def quickest_ramp(steps: int, limits: StepperLimits) -> SpeedRamp:
+    """The ramp to the highest speed from which a move of ``steps`` can still come to rest."""
+    full = ramp_between(limits.start_speed, limits.max_speed, limits)
+    if 2 * full.distance <= steps:
+        return full
+    low, high = limits.start_speed, limits.max_speed
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if 2 * ramp_between(limits.start_speed, middle, limits).distance <= steps:
+            low = middle
+        else:
+            high = middle
+    return ramp_between(limits.start_speed, low, limits)
+
+
+def step_times(steps: int, limits: StepperLimits) -> NDArray[np.float64]:
+    """Seconds from the start at which each of ``steps`` steps falls; the last ends the move."""
+    ramp = quickest_ramp(steps, limits)
+    cruise = steps - 2 * ramp.distance
+    cruise_s = cruise / ramp.high
+    total_s = 2 * ramp.duration_s + cruise_s
+    numbers = np.arange(1, steps + 1, dtype=np.float64)
+    braking = numbers > steps - ramp.distance
+    mirrored = np.where(braking, steps - numbers, numbers)
+    in_ramp = _times_in(ramp, np.minimum(mirrored, ramp.distance))
+    early = in_ramp + np.maximum(mirrored - ramp.distance, 0) / ramp.high
+    return np.where(braking, total_s - early, early)
+
+
+def _times_in(ramp: SpeedRamp, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When the ramp passes each position, by bisection: the curve is monotone."""
+    low = np.zeros_like(positions)
+    high = np.full_like(positions, ramp.duration_s)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        short = ramp.steps_at(middle) < positions
+        low = np.where(short, middle, low)
+        high = np.where(short, high, middle)
+    return high
+
+
+def compress(times_ticks: NDArray[np.int64]) -> tuple[StepSegment, ...]:
+    """Runs whose steps fall near the ascending ``times_ticks`` (counted from the start)."""
+    intervals = np.diff(times_ticks, prepend=0)
+    tolerance = np.maximum(intervals * TOLERANCE_PER_INTERVAL, 1.0)
+    runs: list[StepSegment] = []
+    done, clock = 0, 0
+    while done < len(times_ticks):
+        run = _longest_run(times_ticks[done:] - clock, tolerance[done:])
+        runs.append(run)
+        done += run.count
+        clock += run_ticks(run)
+    return tuple(runs)
+
+
+def run_ticks(run: StepSegment) -> int:
+    """How long a run takes, in ticks."""
+    count = abs(run.count)
+    return count * run.interval_ticks + run.add_ticks * count * (count - 1) // 2
+
+
+def _longest_run(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> StepSegment:
+    """Double the length while a run fits, then bisect; a single step always fits."""
+    limit = min(len(wanted), MAX_COUNT)
+    best = StepSegment(max(1, min(int(wanted[0]), MAX_INTERVAL_TICKS)), 1, 0)
+    low, high = 1, 2
+    while high <= limit and (run := _fit(wanted[:high], tolerance[:high])):
+        best, low, high = run, high, high * 2
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        run = _fit(wanted[:middle], tolerance[:middle])
+        if run:
+            best, low = run, middle
+        else:
+            high = middle
+    return best
+
+
+def _fit(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> StepSegment | None:
+    """A parabola through first, middle and last step of the stretch, if all steps are near it."""
+    count = len(wanted)
+    numbers = np.arange(1, count + 1, dtype=np.int64)
+    sums = numbers * (numbers - 1) // 2
+    middle = count // 2
+    slope = (wanted[-1] / count - wanted[middle - 1] / middle) * 2 / (count - middle)
+    for add in {int(np.floor(slope)), int(np.ceil(slope))}:
+        interval = round((int(wanted[-1]) - add * int(sums[-1])) / count)
+        last = interval + add * (count - 1)
+        if not (min(interval, last) > 0 and max(interval, last) <= MAX_INTERVAL_TICKS):
+            continue
+        if abs(add) <= MAX_ADD and np.all(
+            np.abs(interval * numbers + add * sums - wanted) <= tolerance
+        ):
+            return StepSegment(interval, count, add)
+    return None
+
+
+class StepperDrive(Drive):
+    """A stepper as calibrated: to named positions, or by any number of quarter turns."""
+
+    def __init__(self, name: str, settings: Stepper) -> None:
+        super().__init__(name)
+        self._settings = settings
+
+    def travel(self, start: str, end: str, held: bool) -> MotionProfile:
+        """See :meth:`Drive.travel`."""
+        steps = self._settings.positions_steps
+        return self._move(steps[start], steps[end] - steps[start], held)
+
+    def rotation(self, angle: int, quarters: int, held: bool) -> MotionProfile:
+        """See :meth:`Drive.rotation`; it starts at its place within the turn."""
+        turn = self._settings.steps_per_turn
+        if turn is None:
+            return super().rotation(angle, quarters, held)
+        return self._move(angle % 4 * turn // 4, quarters * turn // 4, held)
+
+    def angle_left_us(self, quarters: int, degrees: float) -> int:
+        """See :meth:`Drive.angle_left_us`: by its steps, as it slows down towards the end."""
+        steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
+        return _steps_left_us(self.rotation(0, quarters, held=True), steps)
+
+    def _move(self, start_steps: int, steps: int, held: bool) -> MotionProfile:
+        """The motion; as long as the one the other way, which may have more play to take up."""
+        there, back = (self._one_way(start_steps, way, held) for way in (steps, -steps))
+        missing = max(0, back.duration_us - there.duration_us)
+        return replace(there, duration_us=there.duration_us + missing)
+
+    def _one_way(self, start_steps: int, steps: int, held: bool) -> MotionProfile:
+        stepper = self._settings
+        return stepper_move(
+            self.name,
+            start_steps,
+            steps,
+            stepper_limits(stepper, held),
+            microseconds(stepper.settle_ms),
+            overshoot_steps=stepper.overshoot_steps if held else 0,
+            backlash_steps=stepper.backlash_steps,
+        )
+
+
+def stepper_limits(stepper: Stepper, held: bool) -> StepperLimits:
+    """What the motor can do, alone or with the layer of a held cube."""
+    loaded = stepper.held if held and stepper.held is not None else stepper
+    return StepperLimits(
+        start_speed=min(stepper.start_speed_steps_per_s, loaded.max_speed_steps_per_s),
+        max_speed=loaded.max_speed_steps_per_s,
+        acceleration=loaded.max_acceleration_steps_per_s2,
+        jerk=stepper.max_jerk_steps_per_s3,
+    )
+
+
+def _steps_left_us(motion: MotionProfile, steps: int) -> int:
+    """Microseconds from the first moment when no more than ``steps`` are left."""
+    ticks, to_go = 0, abs(motion.end - motion.start)
+    for run in motion.segments:
+        if isinstance(run, StepSegment):
+            for number in range(run.count):
+                if to_go <= steps:
+                    break
+                ticks += run.interval_ticks + number * run.add_ticks
+                to_go -= 1
+    return motion.duration_us - -(-ticks // TICKS_PER_US)
+
+
+DRIVES["stepper"] = StepperDrive

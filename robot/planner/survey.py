@@ -140,7 +140,7 @@ def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
 
 
 def _drivable(mechanism: Mechanism) -> bool:
-    return all(actuator.kind != "timed" for actuator in mechanism.profile.actuators.values())
+    return all(actuator.drivable for actuator in mechanism.profile.actuators.values())
 
 
 def random_cube(size: int, rng: np.random.Generator) -> Cube | PocketCube:

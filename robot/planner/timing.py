@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from robot.mechanism.durations import rotation_profile, travel_profile
 from robot.mechanism.graph import Mechanism, Motion, State, Transition
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
-from robot.settings.actuators import Stepper
 
 
 def schedule_of(
@@ -43,13 +42,4 @@ def _profile(mechanism: Mechanism, motion: Motion, quarters: dict[str, int]) -> 
         return travel_profile(robot, name, motion.start, motion.end, motion.held)
     before = quarters.get(name, 0)
     quarters[name] = before + motion.quarters
-    return rotation_profile(
-        robot, name, _steps(robot.actuators[name], before), motion.quarters, motion.held
-    )
-
-
-def _steps(actuator: object, quarters: int) -> int:
-    """A rotating stepper's place within its turn, in steps."""
-    if isinstance(actuator, Stepper) and actuator.steps_per_turn is not None:
-        return quarters % 4 * actuator.steps_per_turn // 4
-    return 0
+    return rotation_profile(robot, name, before, motion.quarters, motion.held)

@@ -11,6 +11,10 @@ from robot.settings.board_table import FIRST_PIN, PINS, PULSE_US
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
 
+OPPOSITE = {"U": "D", "D": "U", "R": "L", "L": "R", "F": "B", "B": "F"}
+AXIS_OF = {"U": "y", "D": "y", "R": "x", "L": "x", "F": "z", "B": "z"}
+"""The robot axis through each site."""
+
 Axis = Literal["x", "y", "z"]
 Rotation = Literal["x", "x2", "x'", "y", "y2", "y'", "z", "z2", "z'"]
 """A turn of the whole cube about a robot axis: x as an R turn, y as U, z as F."""

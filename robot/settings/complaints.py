@@ -9,15 +9,15 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from robot.settings.document import Document, Path
-from robot.settings.errors import Complaint
+from robot.settings.document import Complaint, Path, ProfileDocument
+from robot.settings.kinds import KindSettings
 from solver.errors import shortened
 
 UNITS = ("_ms", "_us", "_s", "_mm", "_degrees", "_quarters", "_steps", "_gpio")
 
 
 def complaints_of(
-    error: ValidationError, document: Document, model: type[BaseModel]
+    error: ValidationError, document: ProfileDocument, model: type[BaseModel]
 ) -> list[Complaint]:
     """Every finding of ``error`` with file, line, key and what would be allowed there."""
     seen: dict[Path, Complaint] = {}
@@ -117,12 +117,14 @@ def _models(owner: Any) -> Iterator[type[BaseModel]]:
 
 
 def _members(owner: Any) -> Iterator[Any]:
-    """``owner`` without Annotated, and each member of a union on its own."""
+    """``owner`` without Annotated; each member of a union, each kind of a part, on its own."""
     origin = get_origin(owner)
     if origin is Annotated:
         yield from _members(get_args(owner)[0])
     elif origin in (Union, UnionType):
         for member in get_args(owner):
             yield from _members(member)
+    elif isinstance(owner, type) and issubclass(owner, KindSettings):
+        yield from owner.kinds()
     else:
         yield owner

@@ -8,17 +8,19 @@ whatever else stands in the file is a complaint with file, line and key.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from robot.settings.errors import BadProfile, Complaint
-from solver.errors import shortened
+from solver.errors import CubistError, shortened
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indexes from the top."""
+
+Finding = tuple[Path, str]
+"""Something wrong with the value at a place, and what."""
 
 MOST_VALUES = 5_000
 DEEPEST = 50
@@ -30,8 +32,35 @@ LONGEST_NUMBER = 30
 _TOO_LARGE = "too large or too deeply nested for a profile"
 
 
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One fault of a profile: ``key`` is a dotted path, ``line`` counts from 1 (0: unknown)."""
+
+    file: str
+    line: int
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
+
+
+class BadProfile(CubistError, ValueError):
+    """A robot's description that cannot be used; ``complaints`` lists every fault found."""
+
+    def __init__(self, complaints: Sequence[Complaint]) -> None:
+        super().__init__("\n".join(map(str, complaints)))
+        self.complaints = tuple(complaints)
+
+
+def no_such(what: str, known: Iterable[str]) -> str:
+    """What is said of a name that is not among those ``known``."""
+    return f"no such {what}; there is {', '.join(sorted(known)) or 'none'}"
+
+
 @dataclass(frozen=True)
-class Document:
+class ProfileDocument:
     """The parsed ``data`` of a YAML text and the line of each of its values."""
 
     file: str
@@ -56,7 +85,7 @@ def dotted(path: Path) -> str:
     return text.removeprefix(".")
 
 
-def parse_document(text: str, file: str) -> Document:
+def parse_document(text: str, file: str) -> ProfileDocument:
     """Parse one YAML document; :class:`BadProfile` for no plain data and for doubled keys."""
     try:
         node = _compose(text)
@@ -126,7 +155,7 @@ class _Reader:
     complaints: list[Complaint] = field(default_factory=list)
     work: int = 0
 
-    def read(self, node: yaml.Node | None) -> Document:
+    def read(self, node: yaml.Node | None) -> ProfileDocument:
         """The document; raises :class:`BadProfile` with all that was found."""
         if not (isinstance(node, yaml.MappingNode) and node.tag == _MAP):
             line = 1 if node is None else _line_of(node)
@@ -135,7 +164,7 @@ class _Reader:
         data = self._value(node, (), _line_of(node))
         if self.complaints:
             raise BadProfile(self.complaints)
-        return Document(self.file, data, self.lines)
+        return ProfileDocument(self.file, data, self.lines)
 
     def _value(self, node: yaml.Node, path: Path, line: int) -> Any:
         """The value of a node; a mapping's value is at the line of its key."""

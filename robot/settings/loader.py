@@ -9,17 +9,19 @@ from pydantic import ValidationError
 
 from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
-from robot.settings.document import parse_document
-from robot.settings.errors import BadProfile, Complaint, UnknownProfile
-from robot.settings.geometry import check_geometry
+from robot.settings.document import BadProfile, Complaint, parse_document
 from robot.settings.profile import RobotProfile
-from solver.errors import shortened
+from solver.errors import CubistError, shortened
 from solver.files import BadFile, read_text
 
 DEFAULT_PROFILE = "cubotino"
 
 MAX_BYTES = 64 * 1024
 """Of a profile's file; those that ship with Cubist have 2,000."""
+
+
+class UnknownProfile(CubistError, LookupError):
+    """No profile of that name exists; the text lists those that do."""
 
 
 def profile_folders() -> tuple[Path, ...]:
@@ -72,7 +74,7 @@ def parse_profile(text: str, file: str = "profile") -> RobotProfile:
         profile = RobotProfile.model_validate(document.data)
     except ValidationError as error:
         raise BadProfile(complaints_of(error, document, RobotProfile)) from None
-    findings = list(check_profile(profile)) or list(check_geometry(profile))
+    findings = check_profile(profile)
     if findings:
         raise BadProfile([document.complaint(path, text) for path, text in findings])
     return profile.described_by(document)

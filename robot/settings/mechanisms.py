@@ -1,114 +1,162 @@
-"""How the actuators are put together: the kinds of mechanism."""
+"""What all kinds of mechanism share in a profile; each kind's own settings are in its folder."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from robot.settings.base import Axis, Name, Rotation, Settings, Site
+from robot.settings.actuators import ActuatorSettings
+from robot.settings.base import Name, Settings, Site
+from robot.settings.document import Finding, Path
+from robot.settings.kinds import Kinds, KindSettings
 
 Quarters = Annotated[
     int, Field(strict=True, ge=-8, le=8, description="a whole number of quarter turns, -8..8")
 ]
+Actuators = Mapping[str, ActuatorSettings]
+
+BUILT_IN_MECHANISMS = ("flipper", "grippers", "direct")
+"""Kinds that come with Cubist: each is a folder of robot/mechanism and a module of robot/twin."""
+
+MECHANISM_SETTINGS: Kinds[type[MechanismSettings]] = Kinds(
+    "kind of mechanism", "robot.mechanism.{kind}.settings", BUILT_IN_MECHANISMS
+)
+"""The settings of each kind of mechanism. Its graph is registered in ``robot.mechanism.registry``,
+its simulation in ``robot.twin.registry``."""
 
 
-class Turntable(Settings):
-    """The table below the cube. Angles count in the sense of a D turn, clockwise from below.
+class Jaws(NamedTuple):
+    """The actuator that opens and closes a gripper, and its two positions."""
+
+    actuator: str
+    open: str
+    closed: str
+
+
+class MechanismSettings(KindSettings):
+    """What the rest of the program asks of a mechanism, whatever its kind."""
+
+    @classmethod
+    def registry(cls) -> Mapping[str, type[MechanismSettings]]:
+        """Every kind of mechanism."""
+        return MECHANISM_SETTINGS
+
+    @property
+    def rotating(self) -> tuple[RotatingPart, ...]:
+        """Its tables and grippers; motors fixed to a face of the cube are not among them."""
+        return ()
+
+    @property
+    def homed_first(self) -> tuple[str, ...]:
+        """Actuators to be homed before the others: those that hold or roll the cube."""
+        return ()
+
+    @property
+    def jaws(self) -> Mapping[Site, Jaws]:
+        """The jaws of its grippers by site."""
+        return {}
+
+    @property
+    def holding(self) -> tuple[tuple[str, str], ...]:
+        """``(actuator, position)`` of each arm that can hold the cube above a table."""
+        return ()
+
+    def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
+        """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""
+        raise NotImplementedError
+
+    def rotated_by(self, actuator: str) -> RotatingPart | None:
+        """The table or gripper that an actuator rotates."""
+        return next((part for part in self.rotating if part.motor == actuator), None)
+
+
+class RotatingPart(Settings):
+    """A table or gripper: the angles that its actuator may turn it to, in quarter turns.
 
     A servo names the quarter turns of its positions in ``angles``; a stepper or timed actuator
     gives ``range_quarters``, or nothing when it may turn for ever.
     """
 
-    actuator: Name
     angles: dict[Name, Quarters] = Field(default_factory=dict)
     range_quarters: tuple[Quarters, Quarters] | None = None
     start: Name | Quarters = 0
 
+    @property
+    def motor(self) -> str:
+        """The actuator that rotates it."""
+        raise NotImplementedError
 
-class Roll(Settings):
-    """An arm's position that rolls the cube when it is entered; ``then`` is what it does there."""
+    @property
+    def looks(self) -> int:
+        """How many of its angles can be told apart: 1 when every quarter turn looks the same."""
+        raise NotImplementedError
 
-    rolls: Rotation
-    then: Literal["open", "hold", "block"] = "block"
+    def check(self, path: Path, key: str, actuators: Actuators) -> Iterator[Finding]:
+        """The actuator, named at ``key``, exists and rotates it over the angles it was given."""
+        actuator = actuators.get(self.motor)
+        if actuator is None:
+            yield (*path, key), missing(self.motor, actuators)
+        elif actuator.turns_freely:
+            yield from self._check_range(path, key, actuator)
+        else:
+            yield from self._check_angles(path, actuator)
 
+    def _check_angles(self, path: Path, actuator: ActuatorSettings) -> Iterator[Finding]:
+        """Of an actuator that turns between named positions."""
+        name, places = self.motor, actuator.places
+        if len(self.angles) < 2:
+            text = f"{name} is a {actuator.kind}: name two or more positions and their angles"
+            yield (*path, "angles"), text
+        for position in sorted(set(self.angles) - set(places)):
+            known = ", ".join(sorted(places))
+            yield (*path, "angles", position), f"{name} has no such position; it has {known}"
+        if len(set(self.angles.values())) < len(self.angles):
+            yield (*path, "angles"), "two positions have the same angle"
+        in_order = sorted(self.angles, key=self.angles.__getitem__)
+        pulses = [places[one] for one in in_order if one in places]
+        if pulses not in (sorted(pulses), sorted(pulses, reverse=True)):
+            text = f"the pulses {pulses} of {name} neither rise nor fall from angle to angle"
+            yield (*path, "angles"), text
+        if self.range_quarters is not None:
+            text = f"a {actuator.kind}'s range is given by angles; leave this out"
+            yield (*path, "range_quarters"), text
+        if self.start not in self.angles:
+            yield (*path, "start"), f"must be one of the angles' names: {', '.join(self.angles)}"
 
-ArmRole = Literal["open", "hold"] | Roll
-"""``open``: the cube is free; ``hold``: all but the bottom layer is held; or a roll."""
-
-
-class Arm(Settings):
-    """A lid or lifter above the table: what each of its actuator's positions does to the cube."""
-
-    actuator: Name
-    positions: dict[Name, ArmRole] = Field(min_length=2)
-    start: Name
-
-
-class FlipperSettings(Settings):
-    """A turntable below and one or more arms; only the bottom layer can be turned."""
-
-    kind: Literal["flipper"]
-    turntable: Turntable
-    arms: tuple[Arm, ...] = Field(min_length=1, max_length=3)
-
-
-class Gripper(Settings):
-    """A rotating gripper at a site: the actuators of its rotation and of its jaws.
-
-    Angles count clockwise seen from outside the site. A servo names the quarter turns of its
-    positions in ``angles``; a stepper or timed actuator gives ``range_quarters``, or nothing when
-    it may turn for ever. Jaws that look the same after half a turn have ``symmetry`` 2. ``jaws`` is
-    the robot axis along which they lie at angle 0; in that direction they are in the way of
-    neighbours. ``covers``: what closed jaws hide on the two sites they reach over: nothing, the
-    ``middle`` of the row next to the gripper, or all of that ``row``.
-    """
-
-    rotation: Name
-    jaw: Name
-    open: Name = "open"
-    closed: Name = "closed"
-    angles: dict[Name, Quarters] = Field(default_factory=dict)
-    range_quarters: tuple[Quarters, Quarters] | None = None
-    start: Name | Quarters = 0
-    symmetry: Literal[1, 2] = 2
-    jaws: Axis | None = None
-    covers: Literal["nothing", "middle", "row"] = "nothing"
-
-
-class GrippersSettings(Settings):
-    """Grippers at two to six sites. At rest all are closed.
-
-    ``others``: while a layer turns, closed grippers of other axes ``hold`` the rest of the cube,
-    or must ``release`` it, a 2x2x2 then being held by two opposite grippers alone. ``regrip``: a
-    gripper may open, rotate and close again while layers of another axis turn ``at-once``, only
-    when its jaws are ``clear`` of the turning ones, or ``never``. ``holders``: how many grippers
-    must stay closed and still for the cube not to fall or slip; while a layer turns those beside
-    its axis count (any, where regrips are ``at-once``).
-    """
-
-    kind: Literal["grippers"]
-    grippers: dict[Site, Gripper] = Field(min_length=2, max_length=6)
-    others: Literal["hold", "release"] = "hold"
-    regrip: Literal["clear", "at-once", "never"] = "clear"
-    holders: Annotated[int, Field(strict=True, ge=1, le=3)] = 1
+    def _check_range(self, path: Path, key: str, actuator: ActuatorSettings) -> Iterator[Finding]:
+        """Of an actuator that turns by any number of quarter turns."""
+        if self.angles:
+            yield (*path, "angles"), f"{self.motor} is no servo: give range_quarters or nothing"
+        yield from check_rotates((*path, key), self.motor, actuator)
+        low, high = self.range_quarters or (-8, 8)
+        if high - low < 1:
+            yield (*path, "range_quarters"), "cannot reach a second angle: the range is empty"
+        if isinstance(self.start, str) or not low <= self.start <= high:
+            yield (*path, "start"), f"must be a number of quarter turns in {low}..{high}"
 
 
-class DirectSettings(Settings):
-    """A motor on each of five or six faces; the cube as a whole never moves.
-
-    ``together``: motors of opposite faces may run at once. ``overlap_degrees``: the next axis
-    starts when no more than this angle is left of the turns before it.
-    """
-
-    kind: Literal["direct"]
-    motors: dict[Site, Name] = Field(min_length=1, max_length=6)
-    together: bool = True
-    overlap_degrees: Annotated[
-        float, Field(ge=0, le=40, description="degrees a layer may be off when the next starts")
-    ] = 0.0
+def missing(name: str, actuators: Actuators) -> str:
+    """What is said of an actuator that does not exist."""
+    return f"no actuator named {name}; there is {', '.join(sorted(actuators))}"
 
 
-MechanismSettings = Annotated[
-    FlipperSettings | GrippersSettings | DirectSettings, Field(discriminator="kind")
-]
+def check_rotates(path: Path, name: str, actuator: ActuatorSettings) -> Iterator[Finding]:
+    """The actuator can turn something round."""
+    if not actuator.rotates:
+        yield path, f"{name} does not rotate: it has no {actuator.rotation_key}"
+
+
+def check_positions(
+    path: Path, key: str, name: str, actuators: Actuators, needed: Mapping[str, str]
+) -> Iterator[Finding]:
+    """The actuator called ``name`` exists and knows the positions that ``needed`` gives by key."""
+    actuator = actuators.get(name)
+    if actuator is None:
+        yield (*path, key), missing(name, actuators)
+        return
+    for role, position in needed.items():
+        if position not in actuator.position_names:
+            known = ", ".join(sorted(actuator.position_names)) or "none"
+            yield (*path, role), f"{name} has no position {position}; it has {known}"

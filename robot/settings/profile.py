@@ -7,11 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr
 
 from robot.panel.gpio import Pull
-from robot.settings.actuators import Actuator
+from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site
-from robot.settings.document import Document, Path, dotted
-from robot.settings.errors import Complaint
+from robot.settings.boards import BOARD_PINS
+from robot.settings.document import Complaint, Path, ProfileDocument, dotted
+from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
+from vision.cameras import registry as cameras
+
+SIMULATED_CAMERA = "simulated"
+"""The kind of a camera that only the simulated robot has."""
 
 Fraction = Annotated[
     float, Field(ge=0, le=1, description="a fraction of the picture's width or height, 0..1")
@@ -45,7 +50,7 @@ class CameraSettings(Settings):
     """A camera and the sites it sees. ``device`` is a V4L2 number, a camera number or a folder."""
 
     name: Name
-    kind: Literal["picamera2", "usb", "folder", "simulated"]
+    kind: Annotated[str, OneOf(lambda: (*cameras.camera_kinds(), SIMULATED_CAMERA))]
     device: int | str = 0
     resolution: tuple[
         Annotated[int, Field(ge=64, le=8192)], Annotated[int, Field(ge=64, le=8192)]
@@ -72,7 +77,7 @@ class FirmwareSettings(Settings):
     """The chip of the board, whose pins the profile may use. ``host``: no board, the firmware is a
     process on this machine; for robots that are only simulated."""
 
-    target: Literal["host", "atmega328p", "atmega2560"] = "host"
+    target: Annotated[str, OneOf(lambda: tuple(BOARD_PINS))] = "host"
     baud: Literal[115200, 250000, 500000, 1000000] = 500000
 
 
@@ -153,7 +158,7 @@ class RobotProfile(Settings):
     title: str = Field(min_length=1, max_length=80)
     cube: CubeSettings
     mechanism: MechanismSettings
-    actuators: dict[Name, Actuator] = Field(min_length=1, max_length=16)
+    actuators: dict[Name, ActuatorSettings] = Field(min_length=1, max_length=16)
     cameras: tuple[CameraSettings, ...] = ()
     colours: ColourSettings | None = None
     firmware: FirmwareSettings = FirmwareSettings()
@@ -162,9 +167,9 @@ class RobotProfile(Settings):
     policy: PolicySettings = PolicySettings()
     simulation: SimulationSettings = SimulationSettings()
 
-    _document: Document | None = PrivateAttr(default=None)
+    _document: ProfileDocument | None = PrivateAttr(default=None)
 
-    def described_by(self, document: Document) -> RobotProfile:
+    def described_by(self, document: ProfileDocument) -> RobotProfile:
         """The same, with the document it was read from: complaints then name file and line."""
         self._document = document
         return self

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.daemon.states import RobotState
+from robot.mechanism.registry import words_of
 from robot.simulate.progress import DemoProgress, Stage
 
 FACE_COLOURS = {
@@ -68,9 +69,7 @@ def operation_text(operation: Mapping[str, Any]) -> str:
         return f"layer {operation['site']}: {quarters[operation['quarter_turns']]}"
     if operation["op"] == "rotate":
         return f"whole cube about {operation['axis']}: {quarters[operation['quarter_turns']]}"
-    subject = operation.get("arm") or operation.get("gripper") or ""
-    goal = f" to {operation['to']}" if "to" in operation else ""
-    return f"{operation['op']} {subject}{goal}".replace(f"lid {subject}", subject or "lid")
+    return words_of(operation)
 
 
 def _append_row(text: Text, facelets: str, face: str, row: int, size: int) -> None:

@@ -23,6 +23,9 @@ NORMALS: dict[str, tuple[int, int, int]] = {
 }
 """Outward direction of each site in the robot frame (x right, y up, z towards the viewer)."""
 
+SITE_OF_AXIS = {"x": "R", "y": "U", "z": "F"}
+"""The site at which each robot axis comes out."""
+
 _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "U": ((1, 0, 0), (0, 0, 1)),
     "R": ((0, 0, -1), (0, -1, 0)),

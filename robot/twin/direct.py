@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from robot.settings import RobotProfile
 from robot.twin.cube import CubeBody
 from robot.twin.pose import Pose
+from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, Reading
 from robot.twin.twisting import Slipping, TwistingCube
+
+CORNER_CUTTING_DEGREES = 10.0
+"""How far a layer may be off square when one that crosses it moves: any cube bears this."""
 
 
 class DirectDrive:
@@ -37,12 +42,34 @@ class DirectDrive:
         return None
 
     def interrupted(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.interrupted`: layers stay as they are."""
+        """See :meth:`SimulatedMechanism.interrupted`: layers stay as they are."""
 
     def set_square(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.set_square`."""
+        """See :meth:`SimulatedMechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:
         """Where the layers are."""
         return self._cube.pose()
+
+
+class DirectReading(Reading):
+    """The settings of a robot with a motor on each face."""
+
+    motors: dict[str, str]
+    overlap_degrees: float
+
+
+def direct_parts(profile: RobotProfile) -> MechanismParts:
+    """The motors of a profile, each on its face."""
+    settings = DirectReading.model_validate(profile.mechanism)
+    cutting = max(CORNER_CUTTING_DEGREES, settings.overlap_degrees + CORNER_CUTTING_DEGREES / 2)
+    sites = {name: site for site, name in settings.motors.items()}
+    return MechanismParts(
+        rotations={name: {} for name in sites},
+        start_places={},
+        around=lambda body, report: DirectDrive(TwistingCube(body, cutting / 90, report), sites),
+    )
+
+
+SIMULATED_MECHANISMS["direct"] = direct_parts

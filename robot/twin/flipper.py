@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from robot.twin.cube import NORMALS, CubeBody
+from robot.settings import RobotProfile
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from robot.twin.pose import Pose, turned
+from robot.twin.registry import (
+    SIMULATED_MECHANISMS,
+    MechanismParts,
+    Reading,
+    tolerance_quarters,
+)
 from robot.twin.twisting import Slipping, beyond
 from robot.twin.violations import Reporter
 
@@ -31,7 +39,7 @@ class ArmPlace:
     roll: Roll | None = None
 
 
-class Arm:
+class SimulatedArm:
     """A lid or lifter with its named places."""
 
     def __init__(self, name: str, places: Sequence[ArmPlace]) -> None:
@@ -85,7 +93,7 @@ class Flipper:
         self,
         body: CubeBody,
         table: str,
-        arms: Sequence[Arm],
+        arms: Sequence[SimulatedArm],
         tolerance_quarters: float,
         report: Reporter,
     ) -> None:
@@ -118,12 +126,12 @@ class Flipper:
         return None
 
     def interrupted(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.interrupted`."""
+        """See :meth:`SimulatedMechanism.interrupted`."""
         if self._lift is not None:
             self._lift.excused = True
 
     def set_square(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.set_square`."""
+        """See :meth:`SimulatedMechanism.set_square`."""
         self._twist = float(round(self._twist))
         self._yaw = float(round(self._yaw))
 
@@ -223,3 +231,68 @@ class Flipper:
         else:
             text = "the turntable moved while an arm was neither open nor holding the cube"
         self._report("turn-while-arm-moves", text, "")
+
+
+class TableReading(Reading):
+    """The turntable of a flipper's settings."""
+
+    actuator: str
+    angles: dict[str, int]
+    start: str | int
+
+
+class RollReading(Reading):
+    """A position of an arm that rolls the cube, in a flipper's settings."""
+
+    rolls: str
+    then: str
+
+
+class ArmReading(Reading):
+    """An arm of a flipper's settings."""
+
+    actuator: str
+    positions: dict[str, Literal["open", "hold"] | RollReading]
+    start: str
+
+
+class FlipperReading(Reading):
+    """The settings of a flipper."""
+
+    turntable: TableReading
+    arms: tuple[ArmReading, ...]
+
+
+def flipper_parts(profile: RobotProfile) -> MechanismParts:
+    """Table and arms of a profile with a flipper."""
+    settings = FlipperReading.model_validate(profile.mechanism)
+    table = settings.turntable
+    arms = [_arm(arm, profile) for arm in settings.arms]
+    starts = {arm.actuator: arm.start for arm in settings.arms}
+    if isinstance(table.start, str):
+        starts[table.actuator] = table.start
+    tolerance = tolerance_quarters(profile)
+    return MechanismParts(
+        rotations={table.actuator: table.angles},
+        start_places=starts,
+        around=lambda body, report: Flipper(body, table.actuator, arms, tolerance, report),
+    )
+
+
+def _arm(arm: ArmReading, profile: RobotProfile) -> SimulatedArm:
+    at = profile.actuators[arm.actuator].places
+    places = []
+    for name, role in arm.positions.items():
+        if isinstance(role, RollReading):
+            places.append(ArmPlace(name, at[name], role.then, _roll(role.rolls)))
+        else:
+            places.append(ArmPlace(name, at[name], role))
+    return SimulatedArm(arm.actuator, places)
+
+
+def _roll(text: str) -> Roll:
+    """``x``, ``x2`` or ``x'`` as an axis and clockwise quarters."""
+    return NORMALS[SITE_OF_AXIS[text[0]]], {"": 1, "2": 2, "'": -1}[text[1:]]
+
+
+SIMULATED_MECHANISMS["flipper"] = flipper_parts

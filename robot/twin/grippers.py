@@ -14,15 +14,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot.twin.cube import NORMALS, CubeBody
-from robot.twin.flipper import Arm
+from robot.settings import RobotProfile
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
+from robot.twin.flipper import ArmPlace, SimulatedArm
 from robot.twin.pose import FloatArray, Pose, turned
+from robot.twin.registry import (
+    SIMULATED_MECHANISMS,
+    MechanismParts,
+    Reading,
+    tolerance_quarters,
+)
 from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, beyond
 from robot.twin.violations import Reporter
 
 
 @dataclass
-class Gripper:
+class SimulatedGripper:
     """One gripper: its site, the motor that turns it (positions in quarters), its jaws.
 
     ``across`` is the robot direction along which the jaws lie when the motor is at 0; ``width`` is
@@ -31,7 +38,7 @@ class Gripper:
 
     site: str
     rotation: str
-    jaws: Arm
+    jaws: SimulatedArm
     across: tuple[int, int, int]
     width: float = 0.0
     angle: float | None = None
@@ -42,7 +49,7 @@ class Gripper:
         """Whether the jaws are closed on the cube."""
         return self.grip == "hold"
 
-    def reach(self, other: Gripper) -> float:
+    def reach(self, other: SimulatedGripper) -> float:
         """How far, 0..1, the jaws stick out towards the site of ``other``."""
         direction = turned(NORMALS[self.site], self.angle or 0.0) @ np.array(self.across)
         return float(abs(direction @ np.array(NORMALS[other.site])))
@@ -67,7 +74,7 @@ class GripperMechanism:
     def __init__(
         self,
         cube: TwistingCube,
-        grippers: Sequence[Gripper],
+        grippers: Sequence[SimulatedGripper],
         tolerance_quarters: float,
         report: Reporter,
     ) -> None:
@@ -102,10 +109,10 @@ class GripperMechanism:
         return None
 
     def interrupted(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.interrupted`: jaws stay as they are."""
+        """See :meth:`SimulatedMechanism.interrupted`: jaws stay as they are."""
 
     def set_square(self) -> None:
-        """See :meth:`robot.twin.registry.Mechanism.set_square`."""
+        """See :meth:`SimulatedMechanism.set_square`."""
         self._cube.set_square()
 
     def pose(self) -> Pose:
@@ -113,7 +120,7 @@ class GripperMechanism:
         jaws = [jaw for gripper in self._grippers for jaw in gripper.covers(self.body.size)]
         return replace(self._cube.pose(), covers=tuple(jaws))
 
-    def _set_grip(self, gripper: Gripper, grip: str) -> None:
+    def _set_grip(self, gripper: SimulatedGripper, grip: str) -> None:
         if grip == gripper.grip:
             return
         before, gripper.grip = gripper.grip, grip
@@ -125,7 +132,7 @@ class GripperMechanism:
         if grip != "open":
             self._check_jaws(gripper)
 
-    def _let_go(self, gripper: Gripper) -> None:
+    def _let_go(self, gripper: SimulatedGripper) -> None:
         if not any(other.holds for other in self._grippers):
             self._report("dropped", "no gripper holds the cube: it falls", "")
         if self._cube.off_square(gripper.site) > self._tolerance:
@@ -134,7 +141,7 @@ class GripperMechanism:
         else:
             self._cube.settle(gripper.site)
 
-    def _take_hold(self, gripper: Gripper) -> None:
+    def _take_hold(self, gripper: SimulatedGripper) -> None:
         axis, tilt = self._cube.tilt
         off = abs(beyond(gripper.angle or 0.0))
         along = gripper.site in {axis, OPPOSITE[axis]}
@@ -147,7 +154,7 @@ class GripperMechanism:
         elif not along:
             self._cube.settle_whole()
 
-    def _turn(self, gripper: Gripper, quarters: float) -> None:
+    def _turn(self, gripper: SimulatedGripper, quarters: float) -> None:
         """A gripper has turned by ``quarters``, with what it holds."""
         self._check_jaws(gripper)
         if gripper.grip == "moving":
@@ -166,7 +173,7 @@ class GripperMechanism:
         else:
             self._share_turn(gripper, quarters)
 
-    def _share_turn(self, gripper: Gripper, quarters: float) -> None:
+    def _share_turn(self, gripper: SimulatedGripper, quarters: float) -> None:
         """Two opposite grippers alone hold the cube: its middle goes half the way of each."""
         self._cube.turn_whole(gripper.site, quarters / 2)
         self._cube.turn_layer(gripper.site, quarters / 2)
@@ -175,14 +182,14 @@ class GripperMechanism:
             text = f"gripper {gripper.site} turned its layer while nobody held the cube's middle"
             self._report("layer-not-held", text, gripper.site)
 
-    def _crossing_holder(self, gripper: Gripper) -> bool:
+    def _crossing_holder(self, gripper: SimulatedGripper) -> bool:
         along = {gripper.site, OPPOSITE[gripper.site]}
         return any(other.holds and other.site not in along for other in self._grippers)
 
-    def _at(self, site: str) -> Gripper | None:
+    def _at(self, site: str) -> SimulatedGripper | None:
         return next((gripper for gripper in self._grippers if gripper.site == site), None)
 
-    def _check_jaws(self, gripper: Gripper) -> None:
+    def _check_jaws(self, gripper: SimulatedGripper) -> None:
         """Jaws that are not open must keep away from a neighbour that is not open either."""
         if gripper.grip == "open":
             return
@@ -193,7 +200,7 @@ class GripperMechanism:
                 text = f"the jaws of grippers {pair[0]} and {pair[1]} ran into each other"
                 self._report("jaws-collide", text, pair)
 
-    def _collide(self, one: Gripper, other: Gripper) -> bool:
+    def _collide(self, one: SimulatedGripper, other: SimulatedGripper) -> bool:
         """Jaws over a neighbour's layer stop its turning, and meet jaws that reach back."""
         limit = math.sin(self._tolerance * math.pi / 2)
         over, back = one.reach(other) > limit, other.reach(one) > limit
@@ -201,9 +208,70 @@ class GripperMechanism:
         other_turns = abs(beyond(other.angle or 0.0)) > self._tolerance
         return (over and back) or (over and other_turns) or (back and one_turns)
 
-    def _check_drift(self, gripper: Gripper, quarters: float) -> None:
+    def _check_drift(self, gripper: SimulatedGripper, quarters: float) -> None:
         drift = self._drift.get(gripper.site, 0.0) + quarters
         self._drift[gripper.site] = drift
         if abs(drift) > self._tolerance:
             text = f"gripper {gripper.site} turned while its jaws were neither open nor closed"
             self._report("turn-while-jaws-move", text, gripper.site)
+
+
+class GripperReading(Reading):
+    """One gripper of a robot's settings."""
+
+    rotation: str
+    jaw: str
+    open: str
+    closed: str
+    angles: dict[str, int]
+    start: str | int
+    jaws: str | None
+    covers: str
+
+
+class GrippersReading(Reading):
+    """The settings of a robot with grippers."""
+
+    grippers: dict[str, GripperReading]
+
+
+def gripper_parts(profile: RobotProfile) -> MechanismParts:
+    """The grippers of a profile."""
+    settings = GrippersReading.model_validate(profile.mechanism).grippers
+    tolerance = tolerance_quarters(profile)
+    starts = {one.jaw: one.closed for one in settings.values()}
+    starts |= {one.rotation: one.start for one in settings.values() if isinstance(one.start, str)}
+    return MechanismParts(
+        rotations={one.rotation: one.angles for one in settings.values()},
+        start_places=starts,
+        around=lambda body, report: GripperMechanism(
+            TwistingCube(body, tolerance, report),
+            [_gripper(site, one, tuple(settings), profile) for site, one in settings.items()],
+            tolerance,
+            report,
+        ),
+    )
+
+
+def _gripper(
+    site: str, settings: GripperReading, sites: tuple[str, ...], profile: RobotProfile
+) -> SimulatedGripper:
+    at = profile.actuators[settings.jaw].places
+    places = [
+        ArmPlace(settings.open, at[settings.open], "open"),
+        ArmPlace(settings.closed, at[settings.closed], "hold"),
+    ]
+    across = SITE_OF_AXIS[settings.jaws] if settings.jaws else _free_direction(site, sites)
+    width = {"nothing": 0.0, "middle": 1 / profile.cube.size, "row": 1.0}[settings.covers]
+    jaws = SimulatedArm(settings.jaw, places)
+    return SimulatedGripper(site, settings.rotation, jaws, NORMALS[across], width)
+
+
+def _free_direction(site: str, sites: tuple[str, ...]) -> str:
+    """Across the gripper's axis and, if there is such a direction, away from all neighbours."""
+    directions = [axis for axis in "URF" if axis not in {site, OPPOSITE[site]}]
+    free = [axis for axis in directions if axis not in sites and OPPOSITE[axis] not in sites]
+    return (free or directions)[0]
+
+
+SIMULATED_MECHANISMS["grippers"] = gripper_parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,8 +68,9 @@ def _fit(corners: FloatArray, pixels: FloatArray, width: int, height: int, focal
 
 
 def _miss(optics: Optics, corners: FloatArray, pixels: FloatArray) -> float:
-    """Worst distance in pixels between calibrated and seen corners."""
-    return float(np.abs(optics.project(corners) - pixels).max())
+    """Worst distance in pixels between calibrated and seen corners; infinite for no camera."""
+    miss = float(np.abs(optics.project(corners) - pixels).max())
+    return miss if math.isfinite(miss) else math.inf
 
 
 def worst_miss(optics: Optics, camera: CameraSettings) -> float:

@@ -1,34 +1,101 @@
-"""From the settings of a mechanism to its physical parts."""
+"""The kinds that the simulated robot is made of: its motors, and the parts that they move.
+
+A kind registers itself in the module of its name beside this one. It reads the profile for itself:
+the simulated robot is a second opinion on what the planner makes of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
-import numpy as np
+from pydantic import BaseModel, ConfigDict
 
-from robot.settings import DirectSettings, FlipperSettings, GrippersSettings, RobotProfile
-from robot.settings.actuators import Servo, Stepper
-from robot.settings.mechanisms import Arm as ArmSettings
-from robot.settings.mechanisms import Gripper as GripperSettings
-from robot.settings.mechanisms import Roll as RollSettings
-from robot.settings.mechanisms import Turntable
-from robot.twin.cube import NORMALS, CubeBody
-from robot.twin.direct import DirectDrive
-from robot.twin.flipper import Arm, ArmPlace, Flipper, Roll
-from robot.twin.grippers import Gripper, GripperMechanism
+from robot.settings import RobotProfile
+from robot.settings.kinds import Kinds
+from robot.settings.mechanisms import BUILT_IN_MECHANISMS
+from robot.settings.profile import SimulatedActuator
+from robot.twin.cube import CubeBody
 from robot.twin.pose import Pose
-from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube
+from robot.twin.twisting import Slipping
 from robot.twin.violations import Reporter
 
 Scale = Callable[[float], float]
+"""From a motor's own units to quarter turns."""
 
-AXES = {"x": "R", "y": "U", "z": "F"}
-CORNER_CUTTING_DEGREES = 10.0
-"""How far a layer may be off square when one that crosses it moves: any cube bears this."""
+EdgeHandler = Callable[[float, bool], None]
+"""Called with the time in microseconds and the level when a pin changes."""
 
 
-class Mechanism(Protocol):
+class Motor:
+    """A motor of any kind; ``position`` is in its own units."""
+
+    glides: ClassVar[bool] = False
+    """Whether it moves on between two edges of its pins."""
+
+    def __init__(self, name: str, position: float) -> None:
+        self.name = name
+        self.position = position
+        self.jammed = False
+        self.lost_steps = 0
+
+    @property
+    def moving(self) -> bool:
+        """Whether it is on its way."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """The firmware was reset: all its pins are low."""
+
+    def advance(self, start_us: float, end_us: float) -> None:
+        """Let time pass."""
+
+    def has_stepped(self) -> bool:
+        """Whether an edge has moved it since this was last asked."""
+        return False
+
+    def lose_steps(self, steps: int) -> None:
+        """Miss its next steps without anybody noticing."""
+        raise ValueError(f"{self.name} has no steps to lose")
+
+
+class EndStop(Protocol):
+    """A switch or sensor that a motor's load works."""
+
+    stuck: bool | None
+    chatter: int
+
+    def level(self, position: float) -> bool:
+        """Level of the input pin when the motor is at ``position``."""
+
+
+@dataclass(frozen=True)
+class WiredMotor:
+    """A motor, what the edges of each pin do to it, and the end stops that it works, by pin."""
+
+    motor: Motor
+    edges: Mapping[int, EdgeHandler]
+    end_stops: Mapping[int, EndStop] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MotorKind:
+    """A kind of actuator in simulation.
+
+    ``wire`` makes the motor from its name, settings, physics and the position where it stands when
+    switched on, if one is named. ``scale`` is made from its settings and the quarter turns of its
+    named positions.
+    """
+
+    wire: Callable[[str, Any, SimulatedActuator, str | None, Reporter], WiredMotor]
+    scale: Callable[[Any, Mapping[str, int]], Scale]
+
+
+MOTORS: Kinds[MotorKind] = Kinds("simulated actuator", "robot.twin.{kind}", ("servo", "stepper"))
+
+
+class SimulatedMechanism(Protocol):
     """The parts that touch the cube, of whatever kind."""
 
     slips: Slipping
@@ -38,7 +105,7 @@ class Mechanism(Protocol):
         """The cube they touch."""
 
     def update(self, positions: Mapping[str, float]) -> None:
-        """The motors are now at ``positions``, in the units the mechanism was built for."""
+        """The motors are now at ``positions``: rotations in quarters, others in their own units."""
 
     def place(self, actuator: str, position: float) -> str | None:
         """Name of the calibrated place an actuator is at, if any."""
@@ -53,111 +120,42 @@ class Mechanism(Protocol):
         """How far the stickers are from where they are booked."""
 
 
-def build_mechanism(profile: RobotProfile, body: CubeBody, report: Reporter) -> Mechanism:
-    """The parts of the profile's mechanism around ``body``."""
-    settings = profile.mechanism
-    tolerance = profile.simulation.tolerance_degrees / 90
-    if isinstance(settings, FlipperSettings):
-        arms = [_arm(arm, profile) for arm in settings.arms]
-        return Flipper(body, settings.turntable.actuator, arms, tolerance, report)
-    if isinstance(settings, GrippersSettings):
-        cube = TwistingCube(body, tolerance, report)
-        sites = tuple(settings.grippers)
-        grippers = [
-            _gripper(site, gripper, sites, profile) for site, gripper in settings.grippers.items()
-        ]
-        return GripperMechanism(cube, grippers, tolerance, report)
-    cutting = max(CORNER_CUTTING_DEGREES, settings.overlap_degrees + CORNER_CUTTING_DEGREES / 2)
-    cube = TwistingCube(body, cutting / 90, report)
-    return DirectDrive(cube, {name: site for site, name in settings.motors.items()})
+@dataclass(frozen=True)
+class MechanismParts:
+    """The parts of a mechanism, as a profile describes them.
+
+    ``rotations``: motors whose positions count in quarter turns, with the quarter turns of their
+    named positions. ``start_places``: where servos stand when the robot is switched on, as it was
+    put away. ``around`` puts the parts around a cube.
+    """
+
+    rotations: Mapping[str, Mapping[str, int]]
+    start_places: Mapping[str, str]
+    around: Callable[[CubeBody, Reporter], SimulatedMechanism]
 
 
-def scales_of(profile: RobotProfile) -> dict[str, Scale]:
-    """For each motor that rotates something: from its pulse or steps to quarter turns."""
-    settings = profile.mechanism
-    if isinstance(settings, FlipperSettings):
-        return {settings.turntable.actuator: _rotation_scale(settings.turntable, profile)}
-    if isinstance(settings, GrippersSettings):
-        grippers = settings.grippers.values()
-        return {gripper.rotation: _rotation_scale(gripper, profile) for gripper in grippers}
-    return {name: _steps_scale(name, profile) for name in settings.motors.values()}
+SIMULATED_MECHANISMS: Kinds[Callable[[RobotProfile], MechanismParts]] = Kinds(
+    "simulated mechanism", "robot.twin.{kind}", BUILT_IN_MECHANISMS
+)
 
 
-def start_places(profile: RobotProfile) -> dict[str, str]:
-    """Where servos stand when the robot is switched on: as it was put away."""
-    settings = profile.mechanism
-    if isinstance(settings, DirectSettings):
-        return {}
-    if isinstance(settings, FlipperSettings):
-        places = {arm.actuator: arm.start for arm in settings.arms}
-        rotations = {settings.turntable.actuator: settings.turntable.start}
-    else:
-        grippers = settings.grippers.values()
-        places = {gripper.jaw: gripper.closed for gripper in grippers}
-        rotations = {gripper.rotation: gripper.start for gripper in grippers}
-    return places | {name: at for name, at in rotations.items() if isinstance(at, str)}
+class Reading(BaseModel):
+    """What a kind reads of its settings; whatever else they say does not matter to it."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
-def _rotation_scale(part: Turntable | GripperSettings, profile: RobotProfile) -> Scale:
-    """Linear between a servo's calibrated places; by the steps of a turn for a stepper."""
-    name = part.actuator if isinstance(part, Turntable) else part.rotation
-    motor = profile.actuators[name]
-    if not isinstance(motor, Servo):
-        return _steps_scale(name, profile)
-    known = sorted((motor.positions_us[place], angle) for place, angle in part.angles.items())
-    pulses, angles = zip(*known, strict=True)
-    return lambda position: float(np.interp(position, pulses, angles))
+def parts_of(profile: RobotProfile) -> MechanismParts:
+    """The parts of the profile's mechanism."""
+    return SIMULATED_MECHANISMS[profile.mechanism.kind](profile)
 
 
-def _steps_scale(name: str, profile: RobotProfile) -> Scale:
-    motor = profile.actuators[name]
-    if not isinstance(motor, Stepper) or motor.steps_per_turn is None:
-        raise ValueError(f"{name}: only servos and rotary steppers can be simulated")
-    per_quarter = motor.steps_per_turn / 4
-    return lambda position: position / per_quarter
+def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Scale:
+    """From the motor's positions to quarter turns; raises UnknownKind for what is only timed."""
+    settings = profile.actuators[motor]
+    return MOTORS[settings.kind].scale(settings, angles)
 
 
-def _places_of(name: str, profile: RobotProfile) -> Mapping[str, int]:
-    motor = profile.actuators[name]
-    if isinstance(motor, Servo):
-        return motor.positions_us
-    if isinstance(motor, Stepper):
-        return motor.positions_steps
-    raise ValueError(f"{name}: only servos and steppers can be simulated")
-
-
-def _arm(arm: ArmSettings, profile: RobotProfile) -> Arm:
-    at = _places_of(arm.actuator, profile)
-    places = []
-    for name, role in arm.positions.items():
-        if isinstance(role, RollSettings):
-            places.append(ArmPlace(name, at[name], role.then, _roll(role.rolls)))
-        else:
-            places.append(ArmPlace(name, at[name], role))
-    return Arm(arm.actuator, places)
-
-
-def _gripper(
-    site: str, settings: GripperSettings, sites: tuple[str, ...], profile: RobotProfile
-) -> Gripper:
-    at = _places_of(settings.jaw, profile)
-    places = [
-        ArmPlace(settings.open, at[settings.open], "open"),
-        ArmPlace(settings.closed, at[settings.closed], "hold"),
-    ]
-    across = AXES[settings.jaws] if settings.jaws else _free_direction(site, sites)
-    width = {"nothing": 0.0, "middle": 1 / profile.cube.size, "row": 1.0}[settings.covers]
-    jaws = Arm(settings.jaw, places)
-    return Gripper(site, settings.rotation, jaws, NORMALS[across], width)
-
-
-def _free_direction(site: str, sites: tuple[str, ...]) -> str:
-    """Across the gripper's axis and, if there is such a direction, away from all neighbours."""
-    directions = [axis for axis in "URF" if axis not in {site, OPPOSITE[site]}]
-    free = [axis for axis in directions if axis not in sites and OPPOSITE[axis] not in sites]
-    return (free or directions)[0]
-
-
-def _roll(text: str) -> Roll:
-    """``x``, ``x2`` or ``x'`` as an axis and clockwise quarters."""
-    return NORMALS[AXES[text[0]]], {"": 1, "2": 2, "'": -1}[text[1:]]
+def tolerance_quarters(profile: RobotProfile) -> float:
+    """How far anything may be off square before it counts as wrong."""
+    return profile.simulation.tolerance_degrees / 90

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from robot.settings import RobotProfile
 from robot.twin.assembly import assemble
 from robot.twin.cube import CubeBody
-from robot.twin.motors import ServoMotor, StepMotor
 from robot.twin.pose import Pose
 from robot.twin.violations import Incidents, Violation
 
@@ -32,8 +31,8 @@ class SimulatedRobot:
         self.incidents = Incidents()
         self._parts = assemble(profile, body, self.incidents.report)
         motors = tuple(self._parts.motors.values())
-        self._servos = tuple(motor for motor in motors if isinstance(motor, ServoMotor))
-        self._steppers = tuple(motor for motor in motors if isinstance(motor, StepMotor))
+        self._gliding = tuple(motor for motor in motors if motor.glides)
+        self._stepping = tuple(motor for motor in motors if not motor.glides)
         self._offset_us = 0.0
         self.on_input = on_input
         self.edges = 0
@@ -91,14 +90,14 @@ class SimulatedRobot:
         self.edges += 1
         for handler in self._parts.edges.get(pin, ()):
             handler(self.time_us, level)
-        if any(motor.has_stepped() for motor in self._steppers):
+        if any(motor.has_stepped() for motor in self._stepping):
             self._touch()
 
     def advance(self, time_us: float) -> None:
         """Let time pass up to ``time_us`` of the firmware's clock."""
         until = time_us + self._offset_us
         while (left := until - self.time_us) > 0:
-            travelling = any(servo.moving for servo in self._servos)
+            travelling = any(motor.moving for motor in self._gliding)
             self._stride(min(left, STRIDE_US) if travelling else left)
 
     def insert(self, body: CubeBody) -> None:
@@ -111,15 +110,11 @@ class SimulatedRobot:
 
     def lose_steps(self, actuator: str, steps: int = 1) -> None:
         """Make a stepper miss its next steps without anybody noticing."""
-        motor = self._parts.motors[actuator]
-        if isinstance(motor, ServoMotor):
-            raise ValueError(f"{actuator} is a servo: it has no steps to lose")
-        motor.skip_steps += steps
+        self._parts.motors[actuator].lose_steps(steps)
 
     def steps_lost(self, actuator: str) -> int:
         """How many steps a stepper was told to make and did not; 0 for a servo."""
-        motor = self._parts.motors[actuator]
-        return motor.lost_steps if isinstance(motor, StepMotor) else 0
+        return self._parts.motors[actuator].lost_steps
 
     def slip_cube(self) -> None:
         """Make the cube slip out of the way the next time it should be moved as a whole."""
@@ -143,8 +138,8 @@ class SimulatedRobot:
                 stop.chatter = steps
 
     def _stride(self, stride_us: float) -> None:
-        """Servos travel through time; steppers have made their steps at once."""
-        start, travelling = self.time_us, any(servo.moving for servo in self._servos)
+        """Some motors travel through time; steppers have made their steps at once."""
+        start, travelling = self.time_us, any(motor.moving for motor in self._gliding)
         self.incidents.time_us = start + stride_us
         for motor in self._parts.motors.values():
             motor.advance(start, self.time_us)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from robot.machine.board_configuration import actuator_setups, homing_order
-from robot.machine.homing import HomeActuator, MoveTo, homing_steps
+from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
+from robot.mechanism.homing import HomeActuator, MoveActuator
 from robot.settings import load_profile
 
 OPEN, CLOSED = 1600, 1250
@@ -31,9 +31,9 @@ def test_an_open_gripper_turns_back_before_it_closes():
 def test_a_closed_gripper_lets_go_to_turn_back_once_all_hold_the_cube():
     steps = steps_of("four-arm", {"front-jaw": CLOSED, "front": QUARTER, "right-jaw": OPEN})
     assert steps[-3:] == [
-        MoveTo("front-jaw", OPEN),
+        MoveActuator("front-jaw", OPEN),
         HomeActuator("front"),
-        MoveTo("front-jaw", CLOSED),
+        MoveActuator("front-jaw", CLOSED),
     ]
     assert {step.actuator for step in steps[:-3]} >= {"right-jaw", "left-jaw", "back-jaw"}
 

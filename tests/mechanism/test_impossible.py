@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot.mechanism.impossible import ImpossibleRobot
+from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.registry import build_mechanism
 from robot.settings import BadProfile, parse_profile, profile_path
 

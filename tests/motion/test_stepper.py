@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robot.motion import MotionError, StepperLimits, stepper_move
-from robot.motion.ramp import step_times
 from robot.motion.schedule import MotionProfile, StepSegment
-from robot.motion.stepper import on_whole_ticks
+from robot.motion.stepper import on_whole_ticks, step_times
 
 TICKS_PER_S = 2_000_000
 

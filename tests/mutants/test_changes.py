@@ -79,7 +79,7 @@ def test_c_statements_are_dropped_and_conditions_negated() -> None:
 
 
 def test_a_sample_is_repeatable_and_of_different_lines() -> None:
-    files = ["robot/machine/homing.py", "firmware/core/servo.c"]
+    files = ["robot/mechanism/grippers/homing.py", "firmware/core/servo.c"]
     mutants = sample(ROOT, files, 30, seed=4)
     assert mutants == sample(ROOT, files, 30, seed=4)
     assert mutants != sample(ROOT, files, 30, seed=5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot.settings.actuators import Servo, Stepper
-from robot.twin.registry import start_places
+from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 
 NORMALS = {
@@ -149,7 +149,7 @@ class PinHand:
     def __init__(self, profile, body):
         self.profile, self.time_us = profile, 0.0
         self.robot = SimulatedRobot(profile, body)
-        places = start_places(profile)
+        places = parts_of(profile).start_places
         actuators = profile.actuators.items()
         servos = {name: a for name, a in actuators if isinstance(a, Servo)}
         self.pulses = {name: float(a.positions_us[places[name]]) for name, a in servos.items()}

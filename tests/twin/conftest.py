@@ -11,7 +11,7 @@ from robot.motion.schedule import Schedule, ServoSegment
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import CubeBody, scrambled
-from robot.twin.registry import start_places
+from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 
 FRAME_US = 20_000
@@ -120,7 +120,7 @@ def cubotino() -> RobotProfile:
 def servo_hand(profile: RobotProfile, body: CubeBody) -> PulseHand:
     """A hand on every servo of a robot, pulses where the robot stands when switched on."""
     robot = SimulatedRobot(profile, body)
-    starts = start_places(profile)
+    starts = parts_of(profile).start_places
     servos = {name: s for name, s in profile.actuators.items() if isinstance(s, Servo)}
     pulses = {name: float(servo.positions_us[starts[name]]) for name, servo in servos.items()}
     hand = PulseHand(robot, pulses)

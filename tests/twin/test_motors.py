@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from robot.twin.motors import EndStop, ServoMotor, StepMotor
-from robot.twin.rotor import Rotor
+from robot.twin.servo import ServoMotor
+from robot.twin.stepper import Rotor, StepMotor, StepperEndStop
 from robot.twin.violations import Incidents
 
 
@@ -141,7 +141,7 @@ def test_stepper_loses_steps(
 
 def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Incidents) -> None:
     stepper.direction_edge(True)
-    stepper.skip_steps = 2
+    stepper.lose_steps(2)
     step(stepper, ramp(1_000, 10_000, 10))
     assert stepper.position == 8
     stepper.jammed = True
@@ -151,7 +151,7 @@ def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Inciden
 
 
 def test_end_stop() -> None:
-    stop = EndStop(-20, -1, active_level=False)
+    stop = StepperEndStop(-20, -1, active_level=False)
     assert stop.level(0)
     assert not stop.level(-20)
     assert not stop.level(-300)
@@ -187,6 +187,6 @@ def test_play_is_lost_whenever_the_motor_turns_round(incidents: Incidents) -> No
 
 
 def test_an_index_sensor_answers_at_every_mark() -> None:
-    index = EndStop(-5, 1, active_level=False, width=10, period=200)
+    index = StepperEndStop(-5, 1, active_level=False, width=10, period=200)
     active = [place for place in range(-110, 310) if not index.level(place)]
     assert active == [*range(-5, 6), *range(195, 206)]

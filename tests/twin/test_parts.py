@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from robot.settings.actuators import Homing, Stepper, StepperPins, TurnCheck
-from robot.twin.assembly import _end_stop
 from robot.twin.cube import CubeBody
-from robot.twin.flipper import Arm, ArmPlace
-from robot.twin.motors import EndStop
+from robot.twin.flipper import ArmPlace, SimulatedArm
+from robot.twin.stepper import StepperEndStop, _end_stop
 from robot.twin.twisting import Slipping, TwistingCube
 from robot.twin.violations import Incidents
 
 ROLL = ((1, 0, 0), 1)
-ARM = Arm(
+ARM = SimulatedArm(
     "lid",
     [
         ArmPlace("open", 0.0, "open"),
@@ -157,15 +156,15 @@ HOMING = Homing(
     ("homing", "check", "end_stop"),
     [
         (None, None, None),
-        (HOMING, None, EndStop(-24, -1, False)),
-        (HOMING, TurnCheck(), EndStop(-24, -1, False)),
-        (None, TurnCheck(at_steps=50), EndStop(40.0, 1, False, 20.0, None)),
-        (None, TurnCheck(every_steps=400), EndStop(-25.0, 1, False, 50.0, 400)),
-        (HOMING, TurnCheck(every_steps=400), EndStop(24, -1, False, 48, 400)),
+        (HOMING, None, StepperEndStop(-24, -1, False)),
+        (HOMING, TurnCheck(), StepperEndStop(-24, -1, False)),
+        (None, TurnCheck(at_steps=50), StepperEndStop(40.0, 1, False, 20.0, None)),
+        (None, TurnCheck(every_steps=400), StepperEndStop(-25.0, 1, False, 50.0, 400)),
+        (HOMING, TurnCheck(every_steps=400), StepperEndStop(24, -1, False, 48, 400)),
     ],
 )
 def test_an_end_stop_stands_where_homing_and_looking_expect_it(
-    homing: Homing | None, check: TurnCheck | None, end_stop: EndStop | None
+    homing: Homing | None, check: TurnCheck | None, end_stop: StepperEndStop | None
 ) -> None:
     settings = Stepper(
         kind="stepper",

@@ -2,35 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
-from vision.frame import Camera
+if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
+    from vision.frame import Camera
 
-OpenCamera = Callable[[int | str, tuple[int, int], str], Camera]
-"""Makes a camera from its device, its resolution (width, height) and its name.
 
-Touches no hardware before ``settle`` or ``capture``. Raises ``CameraFault``.
-"""
+class OpenCamera(Protocol):
+    """Makes a camera from its device, its resolution (width, height) and its name.
 
-_KINDS: dict[str, str | OpenCamera] = {
-    "folder": "vision.cameras.folder",
-    "picamera2": "vision.cameras.picamera2",
-    "usb": "vision.cameras.usb",
+    Touches no hardware before ``settle`` or ``capture``. Raises ``CameraFault``.
+    """
+
+    def __call__(self, device: int | str, resolution: tuple[int, int], name: str, /) -> Camera:
+        """The camera."""
+
+
+@dataclass(frozen=True)
+class CameraKind:
+    """How to open cameras of a kind; ``plugged_in``: each is a device that has one user.
+
+    ``opener`` may name a module instead, imported when the kind is asked for, with the function
+    ``open_camera``.
+    """
+
+    opener: OpenCamera | str
+    plugged_in: bool = True
+
+
+_KINDS: dict[str, CameraKind] = {
+    "picamera2": CameraKind("vision.cameras.picamera2"),
+    "usb": CameraKind("vision.cameras.usb"),
+    "folder": CameraKind("vision.cameras.folder", plugged_in=False),
 }
-"""Kind -> the module whose ``open_camera`` makes one, imported when the kind is asked for."""
 
 
-def register_camera(kind: str, opener: OpenCamera) -> None:
-    """Add a kind of camera."""
-    _KINDS[kind] = opener
+def register_camera(kind: str, opener: OpenCamera, *, plugged_in: bool = True) -> None:
+    """Add a kind of camera; profiles may name it from then on."""
+    _KINDS[kind] = CameraKind(opener, plugged_in)
+
+
+def camera_kinds() -> tuple[str, ...]:
+    """The names of all kinds."""
+    return tuple(_KINDS)
+
+
+def plugged_in(kind: str) -> bool:
+    """Whether cameras of this kind are devices, each of which has one user."""
+    return kind in _KINDS and _KINDS[kind].plugged_in
 
 
 def open_camera(kind: str, device: int | str, resolution: tuple[int, int], name: str) -> Camera:
     """A camera of a registered kind; raises ``CameraFault`` and ValueError for an unknown kind."""
-    opener = _KINDS.get(kind)
-    if opener is None:
+    if kind not in _KINDS:
         raise ValueError(f"camera {name}: no such kind of camera: {kind}")
+    opener = _KINDS[kind].opener
     if isinstance(opener, str):
         opener = import_module(opener).open_camera
     return opener(device, resolution, name)

@@ -8,7 +8,7 @@ import click
 
 from robot.cli.calibrate.interactive import Placing, interactively, position_options, set_or_ask
 from robot.cli.output import emit, json_option, note, shown_colour
-from robot.cli.positions import TABLES, NoSuchActuator, keep, maintenance
+from robot.cli.positions import NoSuchActuator, keep, maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.cube.facelets import FACES
@@ -69,17 +69,16 @@ def gripper(site: str | None, position: str | None, placing: Placing) -> int:
 def jaw_key(site: str, position: str, profile_name: str | None) -> str:
     """The calibration's key of a gripper's jaws; raises :class:`NoSuchActuator`."""
     from robot.settings import load_profile
-    from robot.settings.mechanisms import GrippersSettings
 
     robot = profile_name or ControlClient().call("GET", "/calibration")["robot"]
     profile = load_profile(robot)
-    grippers = profile.mechanism.grippers if isinstance(profile.mechanism, GrippersSettings) else {}
-    found = next((gripper for at, gripper in grippers.items() if at == site), None)
+    grippers = profile.mechanism.jaws
+    found = next((jaws for at, jaws in grippers.items() if at == site), None)
     if found is None:
         known = f"grippers at {', '.join(grippers)}" if grippers else "no grippers"
         raise NoSuchActuator(f"{robot} has no gripper at {site}: it has {known}")
     named = found.open if position == "open" else found.closed
-    return f"actuators.{found.jaw}.{TABLES[profile.actuators[found.jaw].kind]}.{named}"
+    return f"actuators.{found.actuator}.{profile.actuators[found.actuator].positions_key}.{named}"
 
 
 def measure_colours(solved: bool, facelets: str | None, save: bool) -> dict[str, Any]:

@@ -14,12 +14,11 @@ from robot.cli.calibrate.camera import LookedAt
 from robot.cli.calibrate.interactive import require_terminal, show_screens
 from robot.cli.calibrate.measures import measure_colours, measure_timing, tell_colours, tell_timing
 from robot.cli.output import emit, json_option, note
-from robot.cli.positions import TABLES, keep, maintenance, present, tell, walk_to
+from robot.cli.positions import keep, maintenance, present, tell, walk_to
 from robot.client import ControlClient, NoDaemon
 from robot.machine.first_contact import direction_key, largest_step
 from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
-from robot.settings.actuators import Servo
 
 STEPS = ("positions", "steppers", "home", "camera", "travel", "colours", "timing")
 
@@ -146,7 +145,7 @@ def _positions(robot: RobotProfile, answers: Answers) -> None:
             now = present(client, key, answers.profile)
             target = answers.given.get(key, now)
             actuator = robot.actuators[name]
-            begin = sum(actuator.limits_us) // 2 if isinstance(actuator, Servo) else now
+            begin = sum(actuator.limits) // 2 if actuator.limits is not None else now
             walk_to(client, name, target, begin, largest_step(actuator) or 0)
             keep(client, {key: target})
             done = {"key": key, "before": now, "after": target, "saved": True}
@@ -192,10 +191,9 @@ def _say(document: dict[str, Any], as_json: bool, text: str) -> None:
 def _keys_of(robot: RobotProfile) -> list[str]:
     """The calibration's keys of all named positions."""
     return [
-        f"actuators.{name}.{table}.{position}"
+        f"actuators.{name}.{actuator.positions_key}.{position}"
         for name, actuator in robot.actuators.items()
-        if (table := TABLES.get(actuator.kind)) is not None
-        for position in getattr(actuator, table)
+        for position in actuator.places
     ]
 
 

@@ -19,7 +19,6 @@ from robot.cli.guide.steppers import SteppersScreen
 from robot.cli.guide.terminal import TerminalDriver
 from robot.cli.guide.travel import TravelsScreen
 from robot.settings import RobotProfile
-from robot.settings.mechanisms import GrippersSettings
 
 STEPS: dict[str, tuple[str, Callable[[], StepScreen]]] = {
     "positions": ("Positions of servos, steppers and grippers", PositionsScreen),
@@ -141,6 +140,4 @@ def jog_screen(position: Position) -> Callable[[], StepScreen]:
 
 def _jaws(profile: RobotProfile) -> set[str]:
     """Actuators that open and close grippers."""
-    mechanism = profile.mechanism
-    grippers = mechanism.grippers.values() if isinstance(mechanism, GrippersSettings) else ()
-    return {gripper.jaw for gripper in grippers}
+    return {jaws.actuator for jaws in profile.mechanism.jaws.values()}

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from robot.calibration.store import Calibration, apply
-from robot.cli.positions import TABLES, maintenance, move_to
+from robot.cli.positions import maintenance, move_to
 from robot.cli.terminal_picture import Image, decode
 from robot.client import ControlClient
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo
 
 
 @dataclass(frozen=True)
@@ -129,19 +128,17 @@ def _positions(
     original: RobotProfile, calibrated: RobotProfile, kept: Mapping[str, Any]
 ) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
-        table = TABLES.get(actuator.kind)
-        if table is None:
-            continue
-        low, high = actuator.limits_us if isinstance(actuator, Servo) else (None, None)
-        for position, value in getattr(actuator, table).items():
+        low, high = actuator.limits or (None, None)
+        for position, value in actuator.places.items():
+            key = f"actuators.{name}.{actuator.positions_key}.{position}"
             yield Position(
-                key=f"actuators.{name}.{table}.{position}",
+                key=key,
                 actuator=name,
                 name=position,
-                unit="us" if isinstance(actuator, Servo) else "steps",
+                unit=actuator.unit,
                 value=value,
-                original=getattr(original.actuators[name], table)[position],
+                original=original.actuators[name].places[position],
                 low=low,
                 high=high,
-                confirmed=f"actuators.{name}.{table}.{position}" in kept,
+                confirmed=key in kept,
             )

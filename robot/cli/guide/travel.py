@@ -13,7 +13,7 @@ from textual.widgets import Digits
 from robot.cli.guide.lists import ListScreen, Row
 from robot.cli.guide.measures import MeasureScreen
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo, Travel
+from robot.settings.actuators import Servo, TravelTime
 
 FINE_MS, COARSE_MS = 10, 100
 
@@ -62,7 +62,7 @@ class TravelScreen(MeasureScreen):
         self._ms = self._way.ms
 
     @property
-    def _way(self) -> Travel:
+    def _way(self) -> TravelTime:
         return self._servo.travel[self._number]
 
     def contents(self) -> Iterator[Widget]:

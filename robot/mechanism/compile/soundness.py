@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from robot.mechanism.compile.closure import rotated
+from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Mechanism, State
-from robot.mechanism.impossible import ImpossibleRobot
 from solver.cost import AXES
 from solver.cube.orientation import Orientation
 

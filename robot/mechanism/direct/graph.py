@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from robot.mechanism.direct.settings import DirectSettings
 from robot.mechanism.durations import angle_left_us, rotation_us
 from robot.mechanism.graph import Configuration, Deed, Mechanism, Motion, State, Transition, signed
-from robot.settings.base import Site
-from robot.settings.geometry import AXIS_OF
-from robot.settings.mechanisms import DirectSettings
+from robot.mechanism.registry import MECHANISMS, MechanismKind
+from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
@@ -123,3 +123,6 @@ def _transition(spin: Spin, ends: tuple[int, int], begin: int, duration: int) ->
         deeds=tuple(replace(deed, offset_us=begin) for deed in spin.deeds),
         turns=spin.turns,
     )
+
+
+MECHANISMS["direct"] = MechanismKind(build_direct, sound=True)

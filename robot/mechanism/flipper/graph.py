@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from robot.mechanism.durations import travel_us
+from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
     Configuration,
     Deed,
@@ -15,8 +16,8 @@ from robot.mechanism.graph import (
     Transition,
     signed,
 )
+from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.mechanism.rotary import Rotary
-from robot.settings.mechanisms import Arm, ArmRole, FlipperSettings, Roll
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
@@ -77,11 +78,13 @@ def _arm_moves(
                 yield _arm_move(arm, positions[number], end, duration, (index[pose], index[after]))
 
 
-def _arm_us(profile: RobotProfile, arm: Arm, start: str, end: str) -> int | None:
+def _arm_us(profile: RobotProfile, arm: ArmSettings, start: str, end: str) -> int | None:
     return None if start == end else travel_us(profile, arm.actuator, start, end, held=False)
 
 
-def _arm_move(arm: Arm, start: str, end: str, duration: int, ends: tuple[int, int]) -> Transition:
+def _arm_move(
+    arm: ArmSettings, start: str, end: str, duration: int, ends: tuple[int, int]
+) -> Transition:
     role = arm.positions[end]
     motion = Motion(arm.actuator, duration, start=start, end=end)
     moved = Deed("lid", duration, fields={"arm": arm.actuator, "to": end})
@@ -130,3 +133,6 @@ def _configuration(table: Rotary, flipper: FlipperSettings, pose: Pose) -> Confi
     angle, positions = pose
     arms = {arm.actuator: place for arm, place in zip(flipper.arms, positions, strict=True)}
     return Configuration({table.actuator: table.position(angle), **arms})
+
+
+MECHANISMS["flipper"] = MechanismKind(build_flipper, words={"lid": "{arm} to {to}"})

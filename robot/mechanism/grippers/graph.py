@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
+from robot.mechanism.grippers.homing import home_grippers
 from robot.mechanism.grippers.jaws import Hand
 from robot.mechanism.grippers.moves import (
     CARRIES,
@@ -28,9 +30,9 @@ from robot.mechanism.grippers.moves import (
     transition_of,
     turns_of,
 )
+from robot.mechanism.grippers.settings import GrippersSettings
 from robot.mechanism.grippers.showing import widen
-from robot.mechanism.impossible import ImpossibleRobot
-from robot.settings.mechanisms import GrippersSettings
+from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
@@ -211,3 +213,14 @@ class GripperMoves:
         if regrips is not None:
             rotation = (axis, quarters % 4)
             yield transition_of(ends, [act.later(begin), *regrips], rotation=rotation)
+
+
+MECHANISMS["grippers"] = MechanismKind(
+    build_grippers,
+    home=home_grippers,
+    words={
+        "grip": "grip {gripper}",
+        "release": "release {gripper}",
+        "home": "home {gripper} to {to}",
+    },
+)

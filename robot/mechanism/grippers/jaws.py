@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot.mechanism.durations import travel_us
+from robot.mechanism.durations import ImpossibleRobot, travel_us
 from robot.mechanism.graph import Deed, Motion, signed
-from robot.mechanism.impossible import ImpossibleRobot
+from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.mechanism.rotary import Rotary
-from robot.settings.base import Site
-from robot.settings.geometry import AXIS_OF
-from robot.settings.mechanisms import Gripper, GrippersSettings
+from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
 from solver.cube.facelets import FACES, places, vector
 
@@ -49,7 +47,7 @@ class Hand:
         self.open_us = self._jaw_us(profile, settings, opening=True)
         self.close_us = self._jaw_us(profile, settings, opening=False)
 
-    def _jaw_us(self, profile: RobotProfile, settings: Gripper, opening: bool) -> int:
+    def _jaw_us(self, profile: RobotProfile, settings: GripperSettings, opening: bool) -> int:
         ends = (settings.closed, settings.open) if opening else (settings.open, settings.closed)
         duration = travel_us(profile, settings.jaw, *ends, held=False)
         if duration is None:

@@ -1,0 +1,62 @@
+"""Homing grippers, which must neither drop the cube nor close where a neighbour is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from robot.mechanism.grippers.settings import GrippersSettings
+from robot.mechanism.homing import HomeActuator, HomingRequest, HomingStep, MoveActuator
+from robot.settings.profile import RobotProfile
+
+
+def home_grippers(
+    profile: RobotProfile, mechanism: GrippersSettings, request: HomingRequest
+) -> list[HomingStep]:
+    """How to home all actuators of the request's order.
+
+    Grippers left open turn back to their start before they close: beside a neighbour that stands
+    at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
+    that do not stand at their start let go, turn back and close again, pair by pair or one by one.
+    """
+    names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
+    jaws = [_Jaw(profile, name, mechanism) for name in names]
+    opened = [jaw for jaw in jaws if jaw.is_open(request)]
+    turned = [jaw for jaw in jaws if jaw not in opened and jaw.is_turned(request)]
+    steps: dict[HomingStep, None] = {}
+    for jaw in opened:
+        steps |= dict.fromkeys(jaw.turn_back())
+    late = {name for jaw in turned for name in jaw.rotations}
+    steps |= dict.fromkeys(HomeActuator(name) for name in request.order if name not in late)
+    for jaw in turned:
+        steps |= dict.fromkeys(jaw.regrip())
+    return list(steps)
+
+
+class _Jaw:
+    """An actuator that opens and closes a gripper, or several at once, and what rotates them."""
+
+    def __init__(self, profile: RobotProfile, name: str, mechanism: GrippersSettings) -> None:
+        grippers = [one for one in mechanism.grippers.values() if one.jaw == name]
+        places = profile.actuators[name].places
+        self.rotations = [gripper.rotation for gripper in grippers]
+        self._name = name
+        self._open, self._closed = places[grippers[0].open], places[grippers[0].closed]
+
+    def is_open(self, request: HomingRequest) -> bool:
+        """Whether it is known to be nearer to open than to closed."""
+        place = request.places.get(self._name)
+        return place is not None and abs(place - self._open) < abs(place - self._closed)
+
+    def is_turned(self, request: HomingRequest) -> bool:
+        """Whether one of its grippers is known not to stand at its start."""
+        return any(name in request.away for name in self.rotations)
+
+    def turn_back(self) -> Iterator[HomingStep]:
+        """While open."""
+        yield from (HomeActuator(name) for name in self.rotations)
+
+    def regrip(self) -> Iterator[HomingStep]:
+        """Let go, turn back, close; it has been homed, and others hold the cube."""
+        yield MoveActuator(self._name, self._open)
+        yield from self.turn_back()
+        yield MoveActuator(self._name, self._closed)

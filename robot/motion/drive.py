@@ -1,0 +1,54 @@
+"""How each kind of actuator moves: the times the planner counts and the profiles the board plays.
+
+Both come from the same place, so what was planned is what is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from robot.motion.schedule import MotionProfile
+from robot.settings.actuators import ActuatorSettings
+from robot.settings.kinds import Kinds
+
+
+class Drive:
+    """One actuator as something that moves. Times are microseconds, settling included.
+
+    ``held``: it turns a layer of a held cube. A kind overrides the motions it can make.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def travel_us(self, start: str, end: str, held: bool) -> int | None:
+        """The time between two named positions; None when there is no way."""
+        return self.travel(start, end, held).duration_us
+
+    def travel(self, start: str, end: str, held: bool) -> MotionProfile:
+        """The motion between two named positions."""
+        raise ValueError(f"{self.name} has no named positions")
+
+    def rotation_us(self, quarters: int, held: bool) -> int:
+        """The time of a rotation by quarter turns."""
+        return self.rotation(0, quarters, held).duration_us
+
+    def rotation(self, angle: int, quarters: int, held: bool) -> MotionProfile:
+        """The rotation by ``quarters`` from an angle in quarter turns."""
+        raise ValueError(f"{self.name} does not rotate")
+
+    def angle_left_us(self, quarters: int, degrees: float) -> int:
+        """The time from when ``degrees`` of a layer's turn are left until it has settled."""
+        return int(self.rotation_us(quarters, held=True) * degrees / (90 * abs(quarters)))
+
+
+DRIVES: Kinds[Callable[[str, Any], Drive]] = Kinds(
+    "motion of an actuator", "robot.motion.{kind}", ("servo", "stepper", "timed")
+)
+"""Makes the drive of an actuator from its name and settings, for each kind."""
+
+
+def drive_of(name: str, settings: ActuatorSettings) -> Drive:
+    """The drive of the actuator called ``name``."""
+    return DRIVES[settings.kind](name, settings)

@@ -1,0 +1,139 @@
+"""Parts that come in several kinds, and what each room of the program knows of every kind.
+
+A profile names the kind of a part (``kind: flipper``). Each room that treats kinds differently has
+one :class:`Kinds`: what it knows of each kind, by that name. Kinds register themselves there, in
+the module that defines them. The modules of kinds that come with Cubist are imported when they are
+first asked for, so a lower room never imports a higher one. A kind from elsewhere registers before
+its profile is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from importlib import import_module
+from operator import or_
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from robot.settings.base import Settings
+from solver.errors import CubistError, shortened
+
+Known = TypeVar("Known")
+
+
+class UnknownKind(CubistError, KeyError):
+    """Nothing is registered under the name of a kind; the text lists what is."""
+
+    __str__ = Exception.__str__  # a KeyError's is quoted
+
+
+class Kinds(MutableMapping[str, Known]):
+    """What a room knows of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
+
+    Each of ``built_in`` registers itself when ``module`` is imported, with ``{kind}`` in it
+    replaced by its name. Looking up an unknown kind raises :class:`UnknownKind`.
+    """
+
+    def __init__(self, part: str, module: str = "", built_in: tuple[str, ...] = ()) -> None:
+        self._part, self._module, self._built_in = part, module, built_in
+        self._known: dict[str, Known] = {}
+
+    def __getitem__(self, kind: str) -> Known:
+        if kind not in self._known and kind in self._built_in:
+            import_module(self._module.format(kind=kind))
+        if kind not in self._known:
+            raise UnknownKind(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
+        return self._known[kind]
+
+    def __setitem__(self, kind: str, known: Known) -> None:
+        self._known[kind] = known
+
+    def __delitem__(self, kind: str) -> None:
+        del self._known[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, built-in kinds first; imports nothing."""
+        return iter(dict.fromkeys([*self._built_in, *self._known]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class KindSettings(Settings):
+    """Settings of a part that comes in several kinds, told apart by ``kind``.
+
+    Each part has a base class, whose ``kind`` is any text and whose :meth:`registry` holds its
+    kinds; a kind derives from it and says ``kind: Literal["its-name"]``. A field with the type of
+    the base class takes every kind that is registered at the moment a value is read.
+    """
+
+    kind: str
+
+    @classmethod
+    def registry(cls) -> Mapping[str, type[KindSettings]]:
+        """The kinds of this part."""
+        raise NotImplementedError
+
+    @classmethod
+    def kinds(cls) -> tuple[type[KindSettings], ...]:
+        """What a value of this type may be: all registered kinds, or this one."""
+        return tuple(cls.registry().values()) if cls._is_any_kind() else (cls,)
+
+    @classmethod
+    def _is_any_kind(cls) -> bool:
+        return cls.model_fields["kind"].annotation is str
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
+        """Of a base class: look at the registry only when there is a value to read."""
+        if not cls._is_any_kind():
+            return handler(source)
+        return core_schema.no_info_plain_validator_function(
+            lambda value: _any_of(cls.kinds()).validate_python(value)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> JsonSchemaValue:
+        """Of a base class: any of the kinds that are registered."""
+        return handler(_any_of(cls.kinds()).core_schema if cls._is_any_kind() else schema)
+
+
+@lru_cache
+def _any_of(kinds: tuple[type[KindSettings], ...]) -> TypeAdapter[KindSettings]:
+    """What reads a value of one of ``kinds``, by its ``kind``."""
+    by_kind = Field(discriminator="kind")
+    # The members of the union are known only now.
+    return TypeAdapter(Annotated[reduce(or_, kinds), by_kind])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text field whose values are registered names: ``names`` is asked at each value."""
+
+    names: Callable[[], tuple[str, ...]]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Look at the names only when there is a value to read."""
+        return core_schema.no_info_plain_validator_function(
+            lambda value: SchemaValidator(self._literal()).validate_python(value)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The names as they are now."""
+        return handler(self._literal())
+
+    def _literal(self) -> CoreSchema:
+        return core_schema.literal_schema(list(self.names()))

@@ -1,0 +1,295 @@
+"""Steppers, simulated: a rotor that follows its steps if it can, a load with play, an end stop."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+from robot.settings.actuators import Stepper
+from robot.settings.profile import SimulatedActuator
+from robot.twin.registry import MOTORS, EdgeHandler, Motor, MotorKind, Scale, WiredMotor
+from robot.twin.violations import Reporter
+
+WINDOW_STEPS = 8
+"""The rotor's inertia evens out what is shorter than this."""
+PAUSE_US = 5_000.0
+"""After so long without a step, and three times the last interval, the rotor is at rest."""
+ONE_PLACE_STEPS = 160
+"""How wide a sensor with one place is, times sixteen."""
+STALL_MARGIN = 1.5
+"""A stepper of unknown torque stalls this much above what its profile allows."""
+
+
+class Rotor:
+    """Follows steps with limited torque.
+
+    Speed is that over the last few steps: single intervals are never even. The rotor's energy
+    (speed squared, in steps^2/s^2) can change by twice the stall acceleration with each step; a
+    command that runs further ahead of it than three steps' worth, or than a seventh of the energy,
+    makes the rotor slip.
+    """
+
+    def __init__(self, stall_speed: float, stall_acceleration: float) -> None:
+        self._stall_speed = stall_speed
+        self._gain = 2 * stall_acceleration
+        self._times: deque[float] = deque(maxlen=WINDOW_STEPS + 1)
+        self._energy = 0.0
+
+    @property
+    def turning(self) -> bool:
+        """Whether steps have come lately."""
+        return bool(self._times)
+
+    def can_start(self, interval_us: float) -> bool:
+        """Whether a rotor at rest follows a step so long after one it did not follow."""
+        return (1e6 / max(interval_us, 0.5)) ** 2 <= 3 * self._gain
+
+    def step(self, time_us: float) -> str | None:
+        """Make a step; None, or why the rotor slips instead."""
+        fault = self.wait(time_us)
+        self._times.append(time_us)
+        if fault is not None or len(self._times) < 2:
+            return fault
+        elapsed = max(time_us - self._times[0], 0.5)
+        speed = 1e6 * (len(self._times) - 1) / elapsed
+        if speed > self._stall_speed:
+            self.forget()
+            return f"{speed:.0f} steps/s is more than it can do"
+        return self._accelerate(speed)
+
+    def wait(self, time_us: float) -> str | None:
+        """No step has come until now; None, or why the rotor runs on."""
+        if not self._times or time_us - self._times[-1] <= self._longest_pause():
+            return None
+        return self.stop()
+
+    def stop(self) -> str | None:
+        """Steps end, or turn round; None, or why the rotor runs on."""
+        speed = self._energy**0.5
+        too_fast = self._energy > 3 * self._gain
+        self.forget()
+        return f"stopped dead from {speed:.0f} steps/s" if too_fast else None
+
+    def forget(self) -> None:
+        """The rotor is at rest."""
+        self._times.clear()
+        self._energy = 0.0
+
+    def _accelerate(self, speed: float) -> str | None:
+        wanted = speed**2
+        ahead = wanted - self._energy
+        self._energy += max(-self._gain, min(self._gain, ahead))
+        if abs(ahead) <= 3 * self._gain + 0.15 * wanted:
+            return None
+        self._energy = wanted
+        change = "accelerated" if ahead > 0 else "slowed down"
+        return f"{change} too suddenly at {speed:.0f} steps/s"
+
+    def _longest_pause(self) -> float:
+        if len(self._times) < 2:
+            return PAUSE_US
+        return max(3 * (self._times[-1] - self._times[-2]), PAUSE_US)
+
+
+class StepMotor(Motor):
+    """A stepper with its driver: position in steps, as far as the rotor can follow.
+
+    ``position`` is the load's: the rotor takes it along forwards when it is at it, backwards when
+    it has gone through the ``play``. At the start it is at it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        position: int,
+        rotor: Rotor,
+        report: Reporter,
+        *,
+        inverted: bool = False,
+        play: int = 0,
+    ) -> None:
+        super().__init__(name, float(position))
+        self._rotor_position = float(position)
+        self._play = play
+        self.enabled = True
+        self._to_skip = 0
+        self._rotor = rotor
+        self._report = report
+        self._sign = -1 if inverted else 1
+        self._forward = False
+        self._step_level = False
+        self._stepped = False
+        self._stalled_us = -math.inf
+
+    @property
+    def moving(self) -> bool:
+        """Whether the rotor turns."""
+        return self._rotor.turning
+
+    def reset(self) -> None:
+        """All inputs of the driver are low; a rotor that ran loses its place, nobody could help."""
+        self._lost(self._rotor.stop() is not None)
+        self._step_level = self._forward = False
+        self.enabled = True
+
+    def direction_edge(self, level: bool) -> None:
+        """The direction input changes its level; a running rotor cannot simply turn round."""
+        if level != self._forward:
+            self._check(self._rotor.stop())
+        self._forward = level
+
+    def enable_edge(self, level: bool) -> None:
+        """The driver's enable input, active low as on common drivers."""
+        self.enabled = not level
+
+    def step_edge(self, time_us: float, level: bool) -> None:
+        """The step input changes its level; drivers step when it rises."""
+        rises, self._step_level = level and not self._step_level, level
+        if not rises:
+            return
+        if not self.enabled:
+            self._check("a step while its driver was off")
+        elif self._stalls(time_us):
+            self._lost(True)
+        elif self._to_skip > 0:
+            self._to_skip -= 1
+            self._lost(self._check(self._rotor.step(time_us)))
+        elif self._check(self._rotor.step(time_us)):
+            self._stepped = True
+            self._rotor_position += self._sign if self._forward else -self._sign
+            furthest = self._rotor_position + self._play
+            self.position = min(max(self.position, self._rotor_position), furthest)
+
+    def has_stepped(self) -> bool:
+        """Whether it has made a step since this was last asked."""
+        stepped, self._stepped = self._stepped, False
+        return stepped
+
+    def lose_steps(self, steps: int) -> None:
+        """Miss its next steps without anybody noticing."""
+        self._to_skip += steps
+
+    def advance(self, start_us: float, end_us: float) -> None:
+        """Let time pass; notices that the rotor was left running."""
+        del start_us
+        self._check(self._rotor.wait(end_us))
+
+    def _stalls(self, time_us: float) -> bool:
+        """Jammed, or still being stepped too fast to start again after a jam."""
+        too_fast = not self._rotor.can_start(time_us - self._stalled_us)
+        if self.jammed or too_fast:
+            self._rotor.forget()
+            self._stalled_us = time_us
+            return True
+        return False
+
+    def _lost(self, lost: bool) -> None:
+        """Count a step that was lost for a reason asked for."""
+        self.lost_steps += lost
+
+    def _check(self, fault: str | None) -> bool:
+        """Whether there is no fault; a fault costs a step and is reported."""
+        if fault is None:
+            return True
+        self.lost_steps += 1
+        self._report("lost-steps", f"{self.name} loses steps: {fault}", self.name)
+        return False
+
+
+class StepperEndStop:
+    """A switch at one end of a stepper's travel, or an index sensor.
+
+    Active while the position is at or beyond ``edge`` in ``direction``; with ``width`` only so far
+    beyond it, and with ``period`` again every so many steps. ``stuck`` overrides it; within
+    ``chatter`` steps of where it opens it is active at every other step only.
+    """
+
+    def __init__(
+        self,
+        edge: float,
+        direction: int,
+        active_level: bool,
+        width: float = math.inf,
+        period: float | None = None,
+    ) -> None:
+        self._edge = edge
+        self._direction = direction
+        self._active_level = active_level
+        self._width = width
+        self._period = period
+        self.stuck: bool | None = None
+        self.chatter = 0
+
+    def level(self, position: float) -> bool:
+        """Level of the input pin when the motor is at ``position``."""
+        beyond = (position - self._edge) * self._direction
+        place = beyond % self._period if self._period else beyond
+        pressed = 0 <= place <= self._width
+        if min(abs(place), abs(place - self._width)) < self.chatter:
+            pressed = int(position) % 2 == 0
+        active = pressed if self.stuck is None else self.stuck
+        return active == self._active_level
+
+
+def wire_stepper(
+    name: str, settings: Stepper, physics: SimulatedActuator, start: str | None, report: Reporter
+) -> WiredMotor:
+    """The stepper with its driver and end stop; it stands wherever it was left."""
+    del start
+    speed = physics.stall_speed_steps_per_s or STALL_MARGIN * settings.max_speed_steps_per_s
+    acceleration = (
+        physics.stall_acceleration_steps_per_s2
+        or STALL_MARGIN * settings.max_acceleration_steps_per_s2
+    )
+    motor = StepMotor(
+        name,
+        physics.power_on_steps,
+        Rotor(speed, acceleration),
+        report,
+        inverted=settings.invert_direction,
+        play=settings.backlash_steps if physics.play_steps is None else physics.play_steps,
+    )
+    pins, end_stop = settings.pins, _end_stop(settings)
+    edges: dict[int, EdgeHandler] = {
+        pins.step: motor.step_edge,
+        pins.direction: lambda _, level: motor.direction_edge(level),
+    }
+    if pins.enable is not None:
+        motor.enabled = False
+        edges[pins.enable] = lambda _, level: motor.enable_edge(level)
+    if end_stop is None or pins.endstop is None:
+        return WiredMotor(motor, edges)
+    return WiredMotor(motor, edges, {pins.endstop: end_stop})
+
+
+def _end_stop(settings: Stepper) -> StepperEndStop | None:
+    """The switch stands where homing, done right, makes its offset end at zero.
+
+    A sensor looked at after turns is active around the places where it shall be: as far to either
+    side as its edge is, or a sixteenth of the way to the next.
+    """
+    homing, check, high = settings.homing, settings.turn_check, settings.sensor_active_high
+    if check is None:
+        return StepperEndStop(-homing.offset_steps, homing.direction, high) if homing else None
+    if homing is not None and check.every_steps is None:
+        return StepperEndStop(-homing.offset_steps, homing.direction, high)
+    reach = (check.every_steps or ONE_PLACE_STEPS) / 16
+    direction = 1
+    if homing is not None:
+        direction = homing.direction
+        reach = abs(check.at_steps + homing.offset_steps) or reach
+    edge = check.at_steps - direction * reach
+    return StepperEndStop(edge, direction, high, 2 * reach, check.every_steps)
+
+
+def stepper_scale(settings: Stepper, angles: Mapping[str, int]) -> Scale:
+    """By the steps of a turn."""
+    del angles
+    if settings.steps_per_turn is None:
+        raise ValueError("a stepper without steps_per_turn rotates nothing")
+    per_quarter = settings.steps_per_turn / 4
+    return lambda position: position / per_quarter
+
+
+MOTORS["stepper"] = MotorKind(wire_stepper, stepper_scale)

@@ -1,0 +1,252 @@
+"""Kinds from outside the package: a mechanism that nobody has built, and a camera."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
+from robot.mechanism.durations import ImpossibleRobot, rotation_us
+from robot.mechanism.graph import Configuration, Deed, Mechanism, Motion, State, Transition, signed
+from robot.mechanism.homing import HomeActuator
+from robot.mechanism.registry import MECHANISMS, MechanismKind, build_mechanism
+from robot.planner import plan_scan, plan_solve
+from robot.settings import BadProfile, parse_profile, profile_path
+from robot.settings.base import Name
+from robot.settings.document import Finding
+from robot.settings.mechanisms import (
+    MECHANISM_SETTINGS,
+    Actuators,
+    MechanismSettings,
+    check_rotates,
+    missing,
+)
+from robot.settings.profile import RobotProfile
+from robot.simulate.picture import operation_text
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.pose import Pose
+from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts
+from robot.twin.studio import Studio
+from robot.twin.twisting import Slipping, TwistingCube
+from robot.twin.violations import Reporter
+from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
+from vision.cameras import registry as cameras
+from vision.frame import Frame
+
+PROFILE = """\
+format: 1
+name: gimbal
+title: A cube in two rings, with one motor for its bottom layer
+cube: {size: 3}
+mechanism:
+  kind: gimbal
+  layer: layer
+  rings: {x: pitch, z: roll}
+actuators:
+  layer: &motor
+    kind: stepper
+    pins: {step: 2, direction: 3}
+    steps_per_turn: 800
+    max_speed_steps_per_s: 4000
+    max_acceleration_steps_per_s2: 40000
+  pitch: {<<: *motor, pins: {step: 4, direction: 5}}
+  roll: {<<: *motor, pins: {step: 6, direction: 7}}
+cameras:
+  - name: above
+    kind: simulated
+    views:
+      - {site: U, quad: [[0.29, 0.17], [0.71, 0.17], [0.74, 0.74], [0.26, 0.74]]}
+"""
+
+
+class GimbalSettings(MechanismSettings):
+    """``layer`` turns the bottom layer, each of ``rings`` the whole cube about its axis."""
+
+    kind: Literal["gimbal"]
+    layer: Name
+    rings: dict[Literal["x", "z"], Name]
+
+    def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
+        for key, name in {"layer": self.layer, **self.rings}.items():
+            path = ("mechanism", key) if key == "layer" else ("mechanism", "rings", key)
+            if name not in actuators:
+                yield path, missing(name, actuators)
+            else:
+                yield from check_rotates(path, name, actuators[name])
+
+
+def build_gimbal(profile: RobotProfile, gimbal: GimbalSettings) -> Mechanism:
+    steps = [_turn(profile, gimbal.layer, quarters) for quarters in (1, 2, -1)]
+    steps += [
+        _rotation(profile, name, axis, quarters)
+        for axis, name in gimbal.rings.items()
+        for quarters in (1, 2, -1)
+    ]
+    positions = dict.fromkeys([gimbal.layer, *gimbal.rings.values()], 0)
+    start = State(0, Orientation(0))
+    return Mechanism(profile, (Configuration(positions),), tuple(steps), start)
+
+
+def _turn(profile: RobotProfile, name: str, quarters: int) -> Transition:
+    time_us = rotation_us(profile, name, quarters, held=True)
+    deeds = (
+        Deed("turn", time_us, site="D", quarters=signed(quarters)),
+        Deed("clamp", time_us, fields={"rings": "both"}),
+    )
+    motions = (Motion(name, time_us, quarters=quarters, held=True),)
+    return Transition(0, 0, time_us, motions, deeds, turns=(("D", quarters % 4),))
+
+
+def _rotation(profile: RobotProfile, name: str, axis: str, quarters: int) -> Transition:
+    time_us = rotation_us(profile, name, quarters, held=False)
+    deeds = (Deed("rotate", time_us, axis=axis, quarters=signed(quarters)),)
+    motions = (Motion(name, time_us, quarters=quarters),)
+    return Transition(0, 0, time_us, motions, deeds, rotation=(axis, quarters % 4))
+
+
+class Gimbal:
+    """The toy in simulation: what each motor turns, read from the settings' own words."""
+
+    def __init__(self, cube: TwistingCube, layer: str, rings: Mapping[str, str]) -> None:
+        self.slips = Slipping()
+        self._cube = cube
+        self._turned = {layer: (cube.turn_layer, "D")}
+        self._turned |= {n: (cube.turn_whole, {"x": "R", "z": "F"}[a]) for a, n in rings.items()}
+        self._at: dict[str, float] = {}
+
+    @property
+    def body(self) -> CubeBody:
+        return self._cube.body
+
+    def update(self, positions: Mapping[str, float]) -> None:
+        for motor, (turn, site) in self._turned.items():
+            moved = positions[motor] - self._at.get(motor, positions[motor])
+            self._at[motor] = positions[motor]
+            if moved:
+                turn(site, moved)
+
+    def place(self, actuator: str, position: float) -> str | None:
+        return None
+
+    def interrupted(self) -> None:
+        pass
+
+    def set_square(self) -> None:
+        self._cube.set_square()
+
+    def pose(self) -> Pose:
+        return self._cube.pose()
+
+
+def gimbal_parts(profile: RobotProfile) -> MechanismParts:
+    settings = profile.mechanism
+    assert isinstance(settings, GimbalSettings)
+
+    def around(body: CubeBody, report: Reporter) -> Gimbal:
+        return Gimbal(TwistingCube(body, 0.1, report), settings.layer, settings.rings)
+
+    motors = (settings.layer, *settings.rings.values())
+    return MechanismParts({name: {} for name in motors}, {}, around)
+
+
+@pytest.fixture
+def gimbal(monkeypatch: pytest.MonkeyPatch) -> RobotProfile:
+    kind = MechanismKind(build_gimbal, words={"clamp": "clamp {rings} rings"})
+    monkeypatch.setitem(MECHANISM_SETTINGS, "gimbal", GimbalSettings)
+    monkeypatch.setitem(MECHANISMS, "gimbal", kind)
+    monkeypatch.setitem(SIMULATED_MECHANISMS, "gimbal", gimbal_parts)
+    return parse_profile(PROFILE, "toy.yaml")
+
+
+def test_an_unregistered_kind_is_refused_with_those_there_are():
+    with pytest.raises(BadProfile, match=r"toy.yaml:5: mechanism: kind must be .*'flipper'"):
+        parse_profile(PROFILE, "toy.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (
+            "layer: layer",
+            "lair: layer",
+            "toy.yaml:7: mechanism.lair: unknown key; did you",
+        ),
+        ("x: pitch", "x: pith", "toy.yaml:8: mechanism.rings.x: no actuator named pith"),
+        ("x: pitch", "y: pitch", "toy.yaml:8: mechanism.rings.y"),
+    ],
+)
+def test_faults_of_a_new_kind_are_told_as_those_of_any(gimbal, old, new, complaint):
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(PROFILE.replace(old, new), "toy.yaml")
+    assert complaint in str(caught.value)
+
+
+def test_a_new_kind_is_in_the_schema_of_profiles(gimbal):
+    assert "GimbalSettings" in RobotProfile.model_json_schema()["$defs"]
+
+
+def test_what_a_new_kind_cannot_do_is_found(gimbal):
+    one_ring = PROFILE.replace("rings: {x: pitch, z: roll}", "rings: {x: pitch}")
+    with pytest.raises(ImpossibleRobot, match="nobody can ever turn"):
+        build_mechanism(parse_profile(one_ring))
+
+
+def test_a_new_kind_is_planned_and_simulated(gimbal, pin_hand, replayed):
+    body = scrambled(3, 5)
+    hand = pin_hand(gimbal, body)
+    mechanism = build_mechanism(gimbal)
+    tour = plan_scan(mechanism)
+    assert {look.face for step in tour.steps for look in step.looks} == set("URFDLB")
+    for step in tour.steps:
+        if step.plan.transitions:
+            hand.play(step.plan.schedule())
+    cube = Cube.from_facelets(body.held_upright().facelets())
+    plan = plan_solve(cube, mechanism, tour.end, time_limit=0.2)
+    assert replayed(plan, cube.facelets()).solved
+    hand.play(plan.schedule())
+    assert hand.robot.solved
+    assert not hand.robot.violations
+
+
+def test_a_new_kind_is_drawn(gimbal, pin_hand):
+    hand = pin_hand(gimbal, scrambled(3, 5))
+    studio = Studio(hand.robot, seed=1)
+    before = studio.shoot().image[100:300, 200:440].astype(int)
+    tipped = next(step.plan for step in plan_scan(build_mechanism(gimbal)).steps[1:])
+    hand.play(tipped.schedule())
+    after = studio.shoot().image[100:300, 200:440].astype(int)
+    assert abs(after - before).max() > 60  # another face, with stickers of other colours
+    plan = plan_solve(Cube.from_moves("D"), build_mechanism(gimbal), time_limit=0.1)
+    words = [operation_text(operation.as_dict()) for operation in plan.operations]
+    assert words == ["layer D: a quarter back", "clamp both rings"]
+
+
+def test_a_new_kind_is_set_up_and_homed(gimbal):
+    setups = actuator_setups(gimbal)
+    order = homing_order(gimbal)
+    assert [setup.name for setup in setups] == ["layer", "pitch", "roll"]
+    assert homing_steps(gimbal, setups, order, {}) == [HomeActuator(name) for name in order]
+
+
+class ToyCamera:
+    """Sees grey."""
+
+    def __init__(self, device: int | str, resolution: tuple[int, int], name: str) -> None:
+        self.name, self._size = name, resolution
+
+    def capture(self) -> Frame:
+        return Frame(np.full((self._size[1], self._size[0], 3), 128, np.uint8), self.name, 0)
+
+
+def test_a_new_kind_of_camera(monkeypatch):
+    text = profile_path("cubotino").read_text()
+    toy = text.replace("kind: picamera2", "kind: toy")
+    with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
+        parse_profile(toy)
+    monkeypatch.setattr(cameras, "_KINDS", dict(cameras._KINDS))
+    cameras.register_camera("toy", ToyCamera)
+    settings = parse_profile(toy).cameras[0]
+    camera = cameras.open_camera(settings.kind, settings.device, settings.resolution, settings.name)
+    assert camera.capture().image.shape == (480, 640, 3)
