@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot.settings.actuators import Homing, Stepper, StepperPins, TurnCheck
+from robot.settings.actuators import Homing, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import CubeBody
 from robot.twin.flipper import ArmPlace, SimulatedArm
 from robot.twin.stepper import StepperEndStop, _end_stop
@@ -157,14 +157,14 @@ HOMING = Homing(
     [
         (None, None, None),
         (HOMING, None, StepperEndStop(-24, -1, False)),
-        (HOMING, TurnCheck(), StepperEndStop(-24, -1, False)),
-        (None, TurnCheck(at_steps=50), StepperEndStop(40.0, 1, False, 20.0, None)),
-        (None, TurnCheck(every_steps=400), StepperEndStop(-25.0, 1, False, 50.0, 400)),
-        (HOMING, TurnCheck(every_steps=400), StepperEndStop(24, -1, False, 48, 400)),
+        (HOMING, TurnCheckSettings(), StepperEndStop(-24, -1, False)),
+        (None, TurnCheckSettings(at_steps=50), StepperEndStop(40.0, 1, False, 20.0, None)),
+        (None, TurnCheckSettings(every_steps=400), StepperEndStop(-25.0, 1, False, 50.0, 400)),
+        (HOMING, TurnCheckSettings(every_steps=400), StepperEndStop(24, -1, False, 48, 400)),
     ],
 )
 def test_an_end_stop_stands_where_homing_and_looking_expect_it(
-    homing: Homing | None, check: TurnCheck | None, end_stop: StepperEndStop | None
+    homing: Homing | None, check: TurnCheckSettings | None, end_stop: StepperEndStop | None
 ) -> None:
     settings = Stepper(
         kind="stepper",
