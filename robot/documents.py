@@ -13,6 +13,10 @@ class ApiDocument(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Nothing(ApiDocument):
+    """Done; there is nothing to tell."""
+
+
 class ApiRequest(ApiDocument):
     """Base of what is asked: types as the description has them, nothing read into them."""
 

@@ -1,405 +1,468 @@
-"""What calibration tries out on one stepper: its direction, its steps, its limits, its play.
+"""The step "steppers": direction, steps of a turn, speed, acceleration and backlash of each motor.
 
-Every trial homes first and comes back gently, so that steps lost on the way out are not lost on
-the way back as well. Whether the motor is then where it was is told by its sensor, if it has one,
-else by the camera. What neither can tell is None, and for a person to judge.
+How fast a motor may be is tried faster and faster until it loses steps, then kept with a margin.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from robot.calibration.results import (
-    Play,
-    SpeedRequest,
-    SpeedTried,
-    StepsRequest,
-    StepsTried,
-    TurnTried,
+from robot.calibration.positions import STEPPER_POSITION, position_items
+from robot.calibration.session import Session
+from robot.calibration.step import (
+    Command,
+    Doubt,
+    Item,
+    Measurement,
+    NotPossible,
+    Question,
+    Row,
+    Script,
+    Step,
 )
-from robot.calibration.stillness import Stillness
-from robot.faults import MotionFault
-from robot.link import StepperSetup
-from robot.machine.board_configuration import actuator_setups
-from robot.machine.first_contact import PARTS_OF_TRAVEL
-from robot.machine.interfaces import InvalidRequest, Machine
-from robot.motion import MotionError, StepperLimits, stepper_limits, stepper_move
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.calibration.stepper_motor import stepper_of, steppers_of
+from robot.calibration.stepper_trials import (
+    PLAYING,
+    SPEEDING,
+    STEPPING,
+    TURNING,
+    SpeedTried,
+    changed_values,
+)
+from robot.machine.first_contact import direction_key
+from robot.motion import stepper_limits
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
 
-LONGEST_TURNS = 40
-"""Turns of a trial, at most, to reach the speed that is to be tried."""
+FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
+"""What is raised -> its name in requests; with ``max_`` in front in profiles."""
 
-PLACES_OF_A_TURN = 32
-"""Where a motor that lost its place is looked for."""
+UNITS = {"speed": "steps/s", "acceleration": "steps/s^2"}
 
-FINER = 8
-"""Times finer it is then looked for about the nearest of them."""
+BEGIN, END, FACTOR = 0.5, 4.0, 1.15
+"""From which part of the present value to how many times it, and by how much each time."""
 
-LONGER_TURNS = (2, 4, 8)
-"""Factors by which a turn is longer where microstep switches are not as thought."""
+SAFE = 0.8
+"""Part of the last good value that is kept."""
 
-SEARCH_STEPS = 400
-"""Parts of a turn that a search for an edge or a change goes by."""
+REACHED = 0.98
+"""Part of the speed tried that has to be reached for the trial to count."""
 
-RUN_UP = 32
-"""Part of a turn that is more than any play."""
-
-GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
-"""Parts of the profile's limits at which no motor that works at all loses steps."""
+PLAY_LIMIT = 1000
 
 
-@dataclass(frozen=True)
-class _Motor:
-    """One stepper of a robot that is being tried."""
+class MotorMeasurement(Measurement):
+    """Something about one motor."""
 
-    machine: Machine
-    settings: Stepper
-    setup: StepperSetup
+    what = ""
 
-    @property
-    def name(self) -> str:
-        """In the profile."""
-        return self.setup.name
-
-    @property
-    def start(self) -> int:
-        """Where it is after homing."""
-        return self.setup.start_steps
-
-    @property
-    def turn_steps(self) -> int:
-        """Steps of a turn; of its whole way for one that only goes to and fro."""
-        places = self.settings.positions_steps.values()
-        return self.settings.steps_per_turn or max(places) - min(places)
-
-    @property
-    def search_steps(self) -> int:
-        """Steps at a time where an edge or a change is looked for."""
-        return max(1, self.turn_steps // SEARCH_STEPS)
-
-    @cached_property
-    def still(self) -> Stillness | None:
-        """The camera's view of it at the start; None where it does not see it move."""
-        self.go(self.start)
-        still = Stillness(self.machine.scanner)
-        self.go(self.start + self.way(self.turn_steps // 16))
-        sees = still.disturbed()
-        self.go(self.start)
-        return still if sees else None
-
-    def way(self, steps: int) -> int:
-        """Signed steps from the start: as many as wanted, or as there is room for."""
-        up, down = self.setup.maximum_steps - self.start, self.start - self.setup.minimum_steps
-        if steps <= up:
-            return steps
-        return -min(steps, down) if down > up else up
-
-    def go(self, target: int) -> None:
-        """Gently to a position, the last of the way forwards, which takes up any play."""
-        run_up = self.turn_steps // RUN_UP
-        if target - run_up >= self.setup.minimum_steps:
-            self.go_straight(target - run_up)
-        self.go_straight(target)
-
-    def go_straight(self, target: int) -> None:
-        """Gently to a position, from wherever it is."""
-        self.machine.motion.jog(self.name, target)
-
-    def rush(self, way: int, limits: StepperLimits) -> None:
-        """From the start by so many steps, as fast as ``limits`` say."""
-        move = stepper_move(self.name, self.start, way, limits)
-        schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-        self.machine.motion.perform(schedule, lambda _: None)
-
-    def moved_from(self) -> bool | None:
-        """Whether it is not at the start where it should be; None where nothing can tell."""
-        motion, homing = self.machine.motion, self.setup.homing
-        if homing is None and self.setup.check is not None:
-            return not motion.is_sensor_active(self.name)
-        if homing is None:
-            return None if self.still is None else self.still.disturbed()
-        margin = self.search_steps + self.settings.backlash_steps
-        self.go(homing.edge_position - homing.direction * margin)
-        outside = motion.is_sensor_active(self.name)
-        self.go(homing.edge_position + homing.direction * margin)
-        inside = motion.is_sensor_active(self.name)
-        self.go(self.start)
-        return outside or not inside
-
-    @property
-    def seen_by(self) -> str | None:
-        """What tells where it is."""
-        if self.setup.homing is not None or self.setup.check is not None:
-            return "sensor"
-        return None if self.still is None else "camera"
-
-    def put_back(self) -> bool:
-        """Turn it, having lost steps, to the start again; whether that can be told."""
-        motion = self.machine.motion
-        if self.setup.homing is not None:
-            motion.home((self.name,))
-            return True
-        if self.still is None or not self.settings.steps_per_turn:
-            return False
-        step = max(1, self.turn_steps // PLACES_OF_A_TURN)
-        nearest = self._nearest(range(0, self.turn_steps, step))
-        while step > 1:
-            step, around = max(1, step // FINER), step
-            nearest = self._nearest(range(nearest - around, nearest + around, step))
-        self.go(self.start + nearest)
-        motion.assume_start_positions()
-        motion.home()
-        return not self.still.disturbed()
-
-    def _nearest(self, places: range) -> int:
-        """Of these places, in steps from the start, the one that looks most like it."""
-
-        def strangeness(place: int) -> float:
-            self.go_straight(self.start + place)
-            return math.inf if self.still is None else self.still.change()
-
-        return min(places, key=strangeness)
+    def __init__(self, profile: RobotProfile, motor: str) -> None:
+        super().__init__()
+        self.settings: Stepper = stepper_of(profile, motor)
+        self.motor = motor
+        self.name = f"{motor} {self.what}"
 
 
-def tried_turn(machine: Machine, profile: RobotProfile, name: str, inverted: bool) -> TurnTried:
-    """A quarter turn forwards and back with the direction input inverted or not; a part of its way
-    for one that only goes to and fro.
+class Direction(MotorMeasurement):
+    """Which way it turns: a quarter turn is shown, and somebody says whether it was the right way.
 
-    Nothing else moves, and nothing is homed: which way this motor turns is only found out here, and
-    one that turns the wrong way does not find its sensor. Raises ``MotionFault``.
+    ``went``: ``right`` or ``wrong``, where that is known before.
     """
-    blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
-    settings = _stepper(profile, name)
-    part = 4 if settings.steps_per_turn else PARTS_OF_TRAVEL
-    with _trying(machine, profile, name, blind, alone=True) as motor:
-        way = motor.way(motor.turn_steps // part)
-        motor.go(motor.start + way)
-        motor.go(motor.start)
-    values = {f"actuators.{name}.invert_direction": inverted}
-    return TurnTried(actuator=name, steps=way, inverted=inverted, values=values)
 
-
-def tried_steps(machine: Machine, profile: RobotProfile, request: StepsRequest) -> StepsTried:
-    """So many whole turns and back; whether the camera says that they were whole.
-
-    If not it looks for a turn among those that a wrong microstep switch makes. Raises
-    ``MotionFault``, and ``InvalidRequest`` for a motor that does not turn round.
-    """
-    name = request.actuator
-    kept = _stepper(profile, name).steps_per_turn
-    if kept is None:
-        raise InvalidRequest(f"actuator: {name} only goes to and fro: set its positions instead")
-    otherwise = {"steps_per_turn": request.turn_steps or kept, "turn_check": None}
-    with _trying(machine, profile, name, otherwise) as motor:
-        turn = motor.turn_steps
-        way = motor.way(request.turns * turn)
-        motor.go(motor.start + way)
-        motor.go(motor.start)
-        found = _turn_seen(motor) if way == request.turns * turn else None
-    values = {f"actuators.{name}.steps_per_turn": found} if found not in {None, kept} else {}
-    return StepsTried(actuator=name, steps=way, turn_steps=turn, found_steps=found, values=values)
-
-
-def _turn_seen(motor: _Motor) -> int | None:
-    """Steps of a true turn by the camera; None where no turn looks like one, or each quarter."""
-    if motor.still is None:
-        return None
-    turn = motor.turn_steps
-    if _looks_whole(motor, turn):
-        shorter = [steps for steps in (turn // 2, turn // 4) if _looks_whole(motor, steps)]
-        return (turn, turn // 2, None)[len(shorter)]
-    longer = (turn * factor for factor in LONGER_TURNS)
-    return next((steps for steps in longer if _looks_whole(motor, steps)), None)
-
-
-def _looks_whole(motor: _Motor, steps: int) -> bool:
-    assert motor.still is not None
-    motor.go(motor.start + steps)
-    disturbed = motor.still.disturbed()
-    motor.go(motor.start)
-    return not disturbed
-
-
-def tried_speed(machine: Machine, profile: RobotProfile, request: SpeedRequest) -> SpeedTried:
-    """As fast as asked for, far enough to be that fast, and gently back; whether steps were lost.
-
-    Raises ``MotionFault`` for what is no lost step, and ``InvalidRequest`` for what no motion can
-    be.
-    """
-    name = request.actuator
-    limits = _limits(_stepper(profile, name), request)
-    with _trying(machine, profile, name, {}, limits.max_speed) as motor:
-        if request.held:
-            _hold_cube(motor, profile)
-        way = motor.way(_steps_to_reach(limits, motor.turn_steps))
-        seen_by = motor.seen_by
-        try:
-            motor.rush(way, limits)
-            motor.go(motor.start)
-            lost = motor.moved_from()
-        except MotionFault as fault:
-            if fault.code != "not-in-place":
-                raise
-            machine.motion.home()
-            lost = True
-        square = not lost or motor.put_back()
-    return SpeedTried(
-        actuator=name,
-        speed_steps_per_s=limits.max_speed,
-        acceleration_steps_per_s2=limits.acceleration,
-        reached_steps_per_s=min(limits.max_speed, math.sqrt(limits.acceleration * abs(way))),
-        steps=way,
-        lost=lost,
-        seen_by=seen_by,
-        square=square,
+    what = "direction"
+    guidance = (
+        "Press m: the motor turns a quarter and comes back. First it should go clockwise, seen "
+        "from outside the robot - a table clockwise seen from below, what goes to and fro towards "
+        "more steps. Where it goes the wrong way press x to try the other one, then Enter."
     )
+    doubts = True
 
+    def __init__(self, profile: RobotProfile, motor: str, went: str | None = None) -> None:
+        super().__init__(profile, motor)
+        self._inverted = self.settings.invert_direction
+        self._went = went
 
-def measured_play(machine: Machine, profile: RobotProfile, name: str) -> Play:
-    """How many steps it goes back before what it drives follows, by its sensor or the camera.
-
-    Raises ``MotionFault``.
-    """
-    with _trying(machine, profile, name, {}) as motor:
-        by_sensor = motor.setup.homing is not None
-        found = _play_at_the_edge(motor) if by_sensor else _play_in_the_picture(motor)
-        within = motor.search_steps
-    seen_by = None if found is None else "sensor" if by_sensor else "camera"
-    values = {} if found is None else {f"actuators.{name}.backlash_steps": found}
-    return Play(
-        actuator=name, play_steps=found, within_steps=within, seen_by=seen_by, values=values
-    )
-
-
-def _play_at_the_edge(motor: _Motor) -> int | None:
-    """The sensor's edge from one side and from the other; a switch's own hysteresis adds to it."""
-    homing, motion = motor.setup.homing, motor.machine.motion
-    assert homing is not None
-    step, reach = motor.search_steps, motor.turn_steps // 8
-    start = homing.edge_position - homing.direction * reach
-    inwards, outwards = homing.direction * step, -homing.direction * step
-    there = _steps_until(
-        motor, start, inwards, lambda: motion.is_sensor_active(motor.name), 2 * reach
-    )
-    if there is None:
-        return None
-    edge = start + homing.direction * there
-    back = _steps_until(
-        motor, edge, outwards, lambda: not motion.is_sensor_active(motor.name), 2 * reach
-    )
-    return None if back is None else max(0, back - step)
-
-
-def _play_in_the_picture(motor: _Motor) -> int | None:
-    """Forwards, which takes the play up, then back until the picture begins to change."""
-    if motor.still is None:
-        return None
-    reach = max(1, motor.turn_steps // 8)
-    top = motor.start + min(reach, motor.setup.maximum_steps - motor.start)
-    motor.go(top)
-    still = Stillness(motor.machine.scanner)
-    found = _steps_until(motor, top, -motor.search_steps, still.disturbed, reach)
-    return None if found is None else found - motor.search_steps
-
-
-def _steps_until(
-    motor: _Motor, start: int, step: int, seen: Callable[[], bool], most: int
-) -> int | None:
-    """Steps made from ``start``, a few at a time, until ``seen``; None if that does not come."""
-    motor.go_straight(start)
-    for made in range(abs(step), most + 1, abs(step)):
-        motor.go_straight(start + (made if step > 0 else -made))
-        if seen():
-            return made
-    return None
-
-
-def _limits(settings: Stepper, request: SpeedRequest) -> StepperLimits:
-    """What is to be tried; what is not said is as in the profile."""
-    usual = stepper_limits(settings, request.held)
-    speed = request.speed_steps_per_s or usual.max_speed
-    try:
-        return StepperLimits(
-            start_speed=min(usual.start_speed, speed),
-            max_speed=speed,
-            acceleration=request.acceleration_steps_per_s2 or usual.acceleration,
-            jerk=usual.jerk,
-        )
-    except MotionError as error:
-        raise InvalidRequest(f"{request.actuator}: {error}") from error
-
-
-def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
-    """Whole turns in which the speed is reached and kept for half a turn."""
-    wanted = limits.max_speed**2 / limits.acceleration + turn / 2
-    return turn * min(LONGEST_TURNS, math.ceil(wanted / turn))
-
-
-def _hold_cube(motor: _Motor, profile: RobotProfile) -> None:
-    """Put down the arm that holds the cube above a table; grippers and faces hold it anyway."""
-    for name, position in profile.mechanism.holding:
-        actuator = profile.actuators[name]
-        if not actuator.turns_freely:
-            motor.machine.motion.jog(name, actuator.places[position])
-            return
-
-
-@contextmanager
-def _trying(
-    machine: Machine,
-    profile: RobotProfile,
-    name: str,
-    otherwise: Mapping[str, object],
-    fastest: float = 0.0,
-    *,
-    alone: bool = False,
-) -> Iterator[_Motor]:
-    """The motor, homed, gentle, and set up otherwise in some respects; then as in the profile.
-
-    ``alone``: nothing is homed but this motor.
-    """
-    settings = _stepper(profile, name)
-    gentle = settings.model_copy(
-        update={
-            "max_speed_steps_per_s": settings.max_speed_steps_per_s * GENTLE_SPEED,
-            "max_acceleration_steps_per_s2": settings.max_acceleration_steps_per_s2
-            * GENTLE_ACCELERATION,
-            "start_speed_steps_per_s": min(
-                settings.start_speed_steps_per_s, settings.max_speed_steps_per_s * GENTLE_SPEED
-            ),
-            # An end stop tells more than a look at it after each turn, which has to be at rest.
-            **({"turn_check": None} if settings.homing is not None else {}),
-            **otherwise,
-        }
-    )
-    trial = profile.model_copy(update={"actuators": {**profile.actuators, name: gentle}})
-    setups = (one for one in actuator_setups(trial) if one.name == name)
-    setup = next(one for one in setups if isinstance(one, StepperSetup))
-    try:
-        if not alone:
-            machine.motion.home()
-        machine.motion.reconfigure(trial, {name: fastest} if fastest else {})
-        if alone:
-            machine.motion.home_alone(name, setup.start)
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        answer = self._went
+        while True:
+            tried = session.perform(TURNING, actuator=self.motor, inverted=self._inverted)
+            self.values = {direction_key(self.motor): self._inverted}
+            way = "clockwise" if tried.steps > 0 else "counterclockwise"
+            if answer is None:
+                right = yield Doubt(f"Did {self.motor} go the right way first ({way})?")
+                answer = None if right is None else "right" if right else "wrong"
+            if answer != "wrong":
+                break
+            self._inverted = not self._inverted
+            answer = self._went and "right"
+        is_as_before = self._inverted == self.settings.invert_direction
+        went = answer and ("right" if is_as_before else "wrong")
+        self.document = {"actuator": self.motor, "went": went, "inverted": self._inverted}
+        self.is_found = went is not None
+        if went is None:
+            self.values = {}
+            self.text = f"{self.motor} went {way}, or should have: say --went right or wrong"
         else:
-            machine.motion.home()
-        yield _Motor(machine, gentle, setup)
-        if not alone:
-            machine.motion.home()
-    finally:
-        machine.motion.reconfigure(profile, {})
+            self.text = f"{self.motor}: {'turned round' if went == 'wrong' else 'right'}"
 
 
-def _stepper(profile: RobotProfile, name: str) -> Stepper:
-    """Raises ``InvalidRequest`` for what is none."""
-    found = profile.actuators.get(name)
-    if isinstance(found, Stepper):
-        return found
-    known = ", ".join(key for key, one in profile.actuators.items() if isinstance(one, Stepper))
-    raise InvalidRequest(f"actuator: {name!r} is no stepper; there is {known or 'none'}")
+class TurnSteps(MotorMeasurement):
+    """How many steps are a turn, by the camera, by the degrees that somebody saw, or by eye."""
+
+    what = "steps"
+    label: Mapping[str, str] = {"what": "steps"}
+    guidance = (
+        "Press m: the motor turns round once and comes back. The camera sees whether it was one "
+        "turn, and finds it when it was not. Judge by eye where it cannot: up and down make twice "
+        "and half as many steps of a turn; m tries them, Enter keeps them."
+    )
+
+    def __init__(
+        self, profile: RobotProfile, motor: str, turns: int = 1, turned: float | None = None
+    ) -> None:
+        super().__init__(profile, motor)
+        self._turn = self.settings.steps_per_turn
+        self._turns, self._turned = turns, turned
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        tried = session.perform(
+            STEPPING, actuator=self.motor, turn_steps=self._turn, turns=self._turns
+        )
+        found, turn = tried.found_steps, tried.turn_steps
+        if self._turned is not None:
+            found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
+        self._choose(found)
+        self.document = tried.model_dump(mode="json")
+        self.document |= {"found_steps": found, "values": self.values}
+        self.is_found = found is not None
+        self.text = f"{self.motor}: {found} steps are a turn, not {turn}"
+        if found == turn:
+            self.text = f"{self.motor}: {turn} steps are a turn"
+        if found is None:
+            self.text = "the camera cannot tell whether these were whole turns: say --turned"
+        yield from ()
+
+    def _choose(self, turn: int | None) -> None:
+        self._turn = turn or self._turn
+        before = self.settings.steps_per_turn
+        self.values = changed_values(self.motor, "steps_per_turn", turn, before)
+
+    @property
+    def value(self) -> float | None:
+        """Steps of a turn."""
+        return self._turn
+
+    def adjust(self, steps: int) -> None:
+        """Twice or half as many."""
+        turn = (self._turn or 0) * 2 if steps > 0 else (self._turn or 0) // 2
+        if turn >= 4 and turn % 4 == 0:
+            self._choose(turn)
+
+
+@dataclass
+class Ramp:
+    """One motor's speed or acceleration, raised until steps are lost.
+
+    ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
+    """
+
+    profile: RobotProfile
+    motor: str
+    what: str
+    held: bool = False
+    begin: float | None = None
+    end: float | None = None
+    good: float | None = None
+    ended: str = ""
+    wanted: float | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        present = self.present
+        self.end = self.end or END * present
+        self.wanted = self.begin or BEGIN * present
+
+    @property
+    def present(self) -> float:
+        """The value that counts now."""
+        limits = stepper_limits(stepper_of(self.profile, self.motor), self.held)
+        return limits.max_speed if self.what == "speed" else limits.acceleration
+
+    def body(self) -> dict[str, Any]:
+        """What to ask of the daemon."""
+        assert self.wanted is not None
+        return {"actuator": self.motor, "held": self.held, FIELDS[self.what]: round(self.wanted)}
+
+    def note(self, tried: SpeedTried, lost: bool) -> None:
+        """Go on from what was tried."""
+        assert self.wanted is not None and self.end is not None
+        value, self.wanted = round(self.wanted), None
+        if lost:
+            self.ended = f"steps were lost at {value}"
+            return
+        self.good = value
+        if tried.reached_steps_per_s < REACHED * tried.speed_steps_per_s:
+            self.ended = "its way is too short to be any faster"
+        elif value * FACTOR > self.end:
+            self.ended = "no steps were lost at all"
+        else:
+            self.wanted = value * FACTOR
+
+    @property
+    def safe(self) -> int | None:
+        """What may be kept; None when nothing was good."""
+        return None if self.good is None else round(SAFE * self.good)
+
+    def values(self) -> dict[str, Any]:
+        """The safe value, as calibrated values."""
+        if self.safe is None:
+            return {}
+        name = f"max_{FIELDS[self.what]}"
+        if not self.held:
+            return {f"actuators.{self.motor}.{name}": self.safe}
+        limits = stepper_limits(stepper_of(self.profile, self.motor), held=True)
+        document = {
+            "max_speed_steps_per_s": limits.max_speed,
+            "max_acceleration_steps_per_s2": limits.acceleration,
+        }
+        return {f"actuators.{self.motor}.held": document | {name: self.safe}}
+
+
+class Limit(MotorMeasurement):
+    """How fast a motor may be, or gain speed; ``last_good``: as somebody has found before."""
+
+    guidance = (
+        "Press m: the motor goes half as fast as it may now, comes back gently, and again faster "
+        "and faster until it loses steps. Where neither a sensor nor the camera sees that you are "
+        "asked. Enter keeps four fifths of the last good value; Esc ends it."
+    )
+    doubts = True
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        motor: str,
+        what: str,
+        held: bool = False,
+        said: Mapping[str, float | None] | None = None,
+    ) -> None:
+        self.what = what + (" under load" if held else "")
+        super().__init__(profile, motor)
+        self.columns = (self.what, "result", "by")
+        self._said = said or {}
+        self._make_ramp = partial(
+            Ramp, profile, motor, what, held, self._said.get("begin"), self._said.get("end")
+        )
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        ramp, to_do = self._make_ramp(), ""
+        last_good = self._said.get("last_good")
+        if last_good is not None:
+            ramp.good, ramp.wanted, ramp.ended = last_good, None, "as you say"
+        while ramp.wanted is not None:
+            tried = session.perform(SPEEDING, **ramp.body())
+            value: float = getattr(tried, FIELDS[ramp.what])
+            lost, judge = tried.lost, tried.seen_by
+            if lost is None:
+                is_good = yield Doubt(f"Is {self.motor} exactly where it was, after {value:.0f}?")
+                if is_good is None:
+                    raise NotPossible(
+                        f"neither a sensor nor the camera sees {self.motor}: try it with --from "
+                        "and --up-to at one value, then say --last-good"
+                    )
+                lost, judge = not is_good, "you"
+            if lost and (judge == "you" or not tried.square):
+                to_do = f"; set {self.motor} and the cube square by hand now"
+            document: dict[str, Any] = {"tried": value, "lost": lost}
+            document |= {"seen_by": tried.seen_by, "square": tried.square}
+            yield Row((f"{value:.0f}", "lost steps" if lost else "good", judge or ""), document)
+            ramp.note(tried, lost)
+        self._conclude(ramp, to_do)
+
+    def _conclude(self, ramp: Ramp, to_do: str) -> None:
+        self.values = ramp.values()
+        self.is_found = ramp.safe is not None
+        self.document = {"actuator": self.motor, "held": ramp.held, "before": ramp.present}
+        self.document |= {"last_good": ramp.good, "after": ramp.safe, "why": ramp.ended}
+        self.text = f"{ramp.ended}{to_do}: nothing was good, begin lower (--from)"
+        if ramp.safe is not None:
+            change = f"{ramp.present:.0f} -> {ramp.safe} {UNITS[ramp.what]}"
+            self.text = f"{ramp.ended}{to_do}; {self.motor}: {change}"
+
+
+class Backlash(MotorMeasurement):
+    """How far it goes back before what it drives follows; ``play``: as somebody has seen."""
+
+    what = "backlash"
+    label: Mapping[str, str] = {"what": "play"}
+    guidance = (
+        "Press m: the motor goes forwards, then back in small steps until the sensor or the camera "
+        "sees what it drives follow. By eye: up and down. Every motion then ends forwards, so that "
+        "the play does no harm. Enter keeps it."
+    )
+
+    def __init__(self, profile: RobotProfile, motor: str, play: int | None = None) -> None:
+        super().__init__(profile, motor)
+        self._play, self._said = self.settings.backlash_steps, play
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        before = self.settings.backlash_steps
+        found: dict[str, Any] = {"play_steps": self._said, "seen_by": "person", "within_steps": 0}
+        if self._said is None:
+            found = session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
+        play = found["play_steps"]
+        self.document = {"actuator": self.motor} | found | {"before": before}
+        self.is_found = play is not None
+        if play is None:
+            self.text = "neither a sensor nor the camera sees what it drives: use your eyes (--to)"
+            return
+        self._choose(play)
+        self.text = f"{self.motor}: {before} -> {play} steps of play, within "
+        self.text += f"{found['within_steps']}, by the {found['seen_by']}"
+        yield from ()
+
+    def _choose(self, play: int) -> None:
+        self._play = play
+        before = self.settings.backlash_steps
+        self.values = changed_values(self.motor, "backlash_steps", play, before)
+
+    @property
+    def value(self) -> float | None:
+        """Steps of play."""
+        return self._play
+
+    def adjust(self, steps: int) -> None:
+        """More or less."""
+        self._choose(max(0, self._play + steps))
+
+
+def _items(session: Session) -> Iterator[Item]:
+    profile = session.calibrated
+    for name in steppers_of(profile):
+        for what, value, begin in _of_motor(profile, name):
+            yield Item((name, what, value), begin)
+    for item in position_items(session, lambda one: one.unit == "steps"):
+        actuator, position, value, _ = item.cells
+        yield Item((actuator, f"position {position}", value), item.begin)
+
+
+def _of_motor(
+    profile: RobotProfile, name: str
+) -> Iterator[tuple[str, str, Callable[[], MotorMeasurement]]]:
+    """What there is to calibrate, its value as text, its measurement."""
+    motor = stepper_of(profile, name)
+    way = "turned round" if motor.invert_direction else "as wired"
+    yield "direction", way, partial(Direction, profile, name)
+    if motor.steps_per_turn is not None:
+        yield "steps", f"{motor.steps_per_turn} a turn", partial(TurnSteps, profile, name)
+    for held in (False, True) if motor.held is not None else (False,):
+        for what, unit in UNITS.items():
+            present = f"{Ramp(profile, name, what, held).present:.0f} {unit}"
+            load = " under load" if held else ""
+            yield what + load, present, partial(Limit, profile, name, what, held)
+    yield "backlash", f"{motor.backlash_steps} steps", partial(Backlash, profile, name)
+
+
+def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
+    """The steps of a turn, and the play, where they can be seen; directions are for eyes, and how
+    fast a motor may be is found out with somebody there."""
+    for name in steppers_of(session.profile):
+        if stepper_of(session.profile, name).steps_per_turn is not None:
+            yield TurnSteps(session.calibrated, name)
+        yield Backlash(session.calibrated, name)
+
+
+ACTUATOR = Question("actuator", str)
+
+
+def _limit_command(what: str) -> Command:
+    unit, limits = UNITS[what], (50, 10_000_000)
+    return Command(
+        f"stepper {what}",
+        f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
+        "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
+        " right, set it square by hand.",
+        lambda session, said: Limit(session.calibrated, said["actuator"], what, said["held"], said),
+        [
+            ACTUATOR,
+            Question("held", bool, "--held", "With a layer of the held cube as its load."),
+            Question("begin", float, "--from", f"First, in {unit}.", limits),
+            Question("end", float, "--up-to", f"Last, in {unit}.", limits),
+            Question("last_good", float, "--last-good", "What you found: try nothing.", limits),
+        ],
+    )
+
+
+STEPPERS = Step(
+    name="steppers",
+    title="Stepper motors: direction, steps, speed, backlash",
+    guidance=(
+        "Choose with the arrow keys and press Enter. Begin with the direction and go on downwards. "
+        "Put a scrambled cube in: the camera tells by it whether a motor is where it should be."
+    ),
+    trials=[TURNING, STEPPING, SPEEDING, PLAYING],
+    columns=("motor", "what", "value"),
+    items=_items,
+    group=(
+        "stepper",
+        (
+            "Stepper motors: direction, steps, how fast, how much play, positions.\n\n"
+            "Without a command it asks, in a terminal. Everything is tried on the motor, with the "
+            "cube in the robot; what it lost is put right again where a sensor or the camera can "
+            "tell."
+        ),
+    ),
+    commands=[
+        STEPPER_POSITION,
+        Command(
+            "stepper direction",
+            "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
+            "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
+            "only goes to and fro goes towards higher steps first.",
+            lambda session, said: Direction(session.calibrated, said["actuator"], said["went"]),
+            [
+                ACTUATOR,
+                Question(
+                    "went",
+                    ("right", "wrong"),
+                    "--went",
+                    "Which way you saw it go; `wrong` turns it round.",
+                ),
+            ],
+        ),
+        Command(
+            "stepper steps",
+            "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
+            "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
+            lambda session, said: TurnSteps(
+                session.calibrated, said["actuator"], said["turns"], said["turned"]
+            ),
+            [
+                ACTUATOR,
+                Question("turns", int, "--turns", "How many.", (1, 20), default=1),
+                Question(
+                    "turned", float, "--turned", "Degrees it turned, as you saw.", (1, 36_000)
+                ),
+            ],
+        ),
+        _limit_command("speed"),
+        _limit_command("acceleration"),
+        Command(
+            "stepper backlash",
+            "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
+            lambda session, said: Backlash(session.calibrated, said["actuator"], said["play"]),
+            [
+                ACTUATOR,
+                Question("play", int, "--to", "Steps, as you saw them.", (0, PLAY_LIMIT)),
+            ],
+        ),
+    ],
+    unattended=_unattended,
+    is_needed=lambda profile: bool(steppers_of(profile)),
+)

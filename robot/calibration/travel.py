@@ -1,21 +1,27 @@
-"""How long a servo really takes, seen by the camera: hobby servos do not say where they are.
+"""The step "travel": how long servos really take, by the camera, else by eye.
 
-The servo is sent from one named position to another at once, while pictures are taken as fast as
-the camera can. It moves from the first picture that differs from the one before it to the last.
+Hobby servos do not report where they are. One is sent from a named position to another at once,
+while the camera takes pictures as fast as it can. It moves from the first picture that differs from
+the one before it to the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from robot.calibration.results import Travel
+from robot.calibration.session import Session
+from robot.calibration.step import Command, Item, Measurement, Question, Script, Step
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
 from robot.machine.interfaces import InvalidRequest, Machine
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
@@ -33,12 +39,35 @@ NOISE_FACTOR = 3.0
 LEAST_CHANGE = 0.25
 """Mean change of grey levels from one picture to the next that is more than noise, at least."""
 
-Grey = NDArray[np.float32]
-Glance = Callable[[], tuple[int, Grey]]
-
 FEWEST_CHANGES = 4
 LONGEST_GAP = 2
 """Pictures from one change to the next while something moves in full view."""
+
+FINE_MS = 10
+"""By which a travel time is set by eye."""
+
+Grey = NDArray[np.float32]
+
+
+class TravelRequest(ApiRequest):
+    """Which servo to watch, from one named position to another."""
+
+    actuator: str = Field(min_length=1, max_length=64)
+    between: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class Travel(ApiDocument):
+    """How long a servo took, known to ``within_us``; nothing where the camera cannot see it.
+
+    ``values`` are calibrated values with the measured time, and what it is known to on top.
+    """
+
+    actuator: str
+    between: tuple[str, str]
+    planned_us: int
+    measured_us: int | None = None
+    within_us: int | None = None
+    values: dict[str, Any] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,14 +79,13 @@ class Motion:
     within_us: int
 
 
-def measured_travel(
-    machine: Machine, profile: RobotProfile, name: str, way: tuple[str, str]
-) -> Travel:
+def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     """Home, go to the first position, then as fast as can be to the second, and watch.
 
     Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
-    servo, (start_us, end_us) = _positions(profile, name, way)
+    machine, name, way = bench.machine, asked.actuator, (asked.between[0], asked.between[1])
+    servo, (start_us, end_us) = _positions(bench.profile, name, way)
     transition = servo.transition_us(*way)
     if transition is None:
         raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
@@ -72,14 +100,13 @@ def measured_travel(
     if seen is None:
         return Travel(actuator=name, between=way, planned_us=planned_us)
     measured_us = seen.ended_us - seen.began_us
-    row_us = measured_us + seen.within_us
     return Travel(
         actuator=name,
         between=way,
         planned_us=planned_us,
         measured_us=measured_us,
         within_us=seen.within_us,
-        values={f"actuators.{name}.travel": _with_row(servo, way, row_us)},
+        values=travel_values(name, servo, way, (measured_us + seen.within_us) / 1e3),
     )
 
 
@@ -136,15 +163,102 @@ def _positions(
     return servo, (servo.positions_us[way[0]], servo.positions_us[way[1]])
 
 
-def _with_row(servo: Servo, way: tuple[str, str], travel_us: int) -> list[dict[str, Any]]:
-    """The servo's travel rows with this one's time, both ways; times with a layer in proportion."""
-    milliseconds = round(travel_us / 1e3, 1)
+def travel_values(name: str, servo: Servo, way: tuple[str, str], ms: float) -> dict[str, Any]:
+    """The servo's travel rows with a time between two positions, as calibrated values.
+
+    Both ways take it, unless a row is for one; times with a layer follow in proportion.
+    """
+    milliseconds = round(ms, 1)
     rows = []
     for row in servo.travel:
         document = row.model_dump(mode="json")
-        if set(row.between) == set(way):
+        if row.between == way or (row.between[::-1] == way and not row.one_way):
             if row.held_ms is not None:
                 document["held_ms"] = round(row.held_ms * milliseconds / row.ms, 1)
             document["ms"] = milliseconds
         rows.append(document)
-    return rows
+    return {f"actuators.{name}.travel": rows}
+
+
+WATCHING = Trial("travel", "Watch how long a servo takes", TravelRequest, Travel, measured_travel)
+
+
+class TravelTime(Measurement):
+    """The time of one servo from one named position to another."""
+
+    guidance = (
+        "Press m: the servo goes this way at once, the camera watches. Where it does not see all "
+        "of the motion, set the milliseconds with the arrow keys so that the robot waits long "
+        "enough. Enter keeps them."
+    )
+
+    def __init__(self, actuator: str, start: str, end: str, servo: Servo | None = None) -> None:
+        super().__init__()
+        self.name = f"{actuator}: {start} to {end}"
+        self._actuator, self._way, self._servo = actuator, (start, end), servo
+        planned = servo and servo.transition_us(start, end)
+        self._ms = planned[0] / 1e3 if planned else None
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        seen = session.perform(WATCHING, actuator=self._actuator, between=list(self._way))
+        self.values, self.document = seen.values, seen.model_dump(mode="json")
+        self.is_found = seen.measured_us is not None
+        if seen.measured_us is None or seen.within_us is None:
+            self.text = "the camera does not see this motion from beginning to end: use your eyes"
+            return
+        took, within, planned = seen.measured_us, seen.within_us, seen.planned_us
+        self._ms = round((took + within) / 1e3, 1)
+        self.text = (
+            f"took {took / 1e3:.0f} ms (within {within / 1e3:.0f} ms), "
+            f"planned {planned / 1e3:.0f} ms"
+        )
+        yield from ()
+
+    @property
+    def value(self) -> float | None:
+        """Milliseconds."""
+        return self._ms
+
+    def adjust(self, steps: int) -> None:
+        """Make it longer or shorter."""
+        if self._servo is not None and self._ms is not None:
+            self._ms = max(FINE_MS, self._ms + FINE_MS * steps)
+            self.values = travel_values(self._actuator, self._servo, self._way, self._ms)
+
+
+def _items(session: Session) -> Iterator[Item]:
+    for name, servo in session.calibrated.actuators.items():
+        if not isinstance(servo, Servo):
+            continue
+        for row in servo.travel:
+            cells = (name, *row.between, f"{row.ms:g} ms")
+            yield Item(cells, partial(TravelTime, name, *row.between, servo))
+
+
+def _begin(_: Session, said: Mapping[str, Any]) -> TravelTime:
+    return TravelTime(said["actuator"], said["start"], said["end"])
+
+
+TRAVEL = Step(
+    name="travel",
+    title="Travel: how long servos really take",
+    guidance=(
+        "Choose a way with the arrow keys and press Enter: the servo goes it as fast as it can, "
+        "and the camera measures how long it takes. Keep clear."
+    ),
+    trials=[WATCHING],
+    columns=("servo", "from", "to", "time"),
+    items=_items,
+    commands=[
+        Command(
+            "travel",
+            "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
+            "It goes there as fast as it can: keep clear.",
+            _begin,
+            [Question("actuator", str), Question("start", str), Question("end", str)],
+            saves=False,
+        )
+    ],
+    is_needed=lambda profile: any(isinstance(one, Servo) for one in profile.actuators.values()),
+)

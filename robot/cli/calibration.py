@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from robot.cli.output import Listing, emit, json_option, note, refuse_two_outputs
-from robot.cli.positions import maintenance
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
@@ -61,7 +60,8 @@ def diff(profile: str | None, as_json: bool) -> int:
 @json_option
 def restore(as_json: bool) -> int:
     """Go back to the version before the last change; again to undo that."""
-    with maintenance() as client:
+    client = ControlClient()
+    with client.maintenance():
         _tell(client.call("POST", "/calibration/restore", {}), as_json)
     return ExitCode.DONE
 
@@ -89,7 +89,8 @@ def import_(file: Path, as_json: bool) -> int:
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(values, dict):
         raise BadFile(f"{file}: no exported calibration: its values are missing")
-    with maintenance() as client:
+    client = ControlClient()
+    with client.maintenance():
         present = client.call("GET", "/calibration")["values"]
         removed = dict.fromkeys(present)
         _tell(client.call("PUT", "/calibration", {"values": removed | values}), as_json)

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from robot.cli.calibrate.interactive import require_terminal
 from robot.cli.numbers import Whole
-from robot.cli.output import Listing, emit, json_option, note
+from robot.cli.output import Listing, emit, json_option, note, require_terminal
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.machine.firmware_build import (
     BOARDS,

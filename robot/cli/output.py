@@ -228,6 +228,12 @@ def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[Any]
     return contextlib.nullcontext()
 
 
+def require_terminal(otherwise: str) -> None:
+    """Raise ``UsageError`` where nobody sits at a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(f"there is no terminal to ask at: {otherwise}")
+
+
 def emit(document: Mapping[str, Any]) -> None:
     """Print one JSON object on a line of standard output, at once."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, separators=(", ", ": ")) + "\n")

@@ -7,26 +7,27 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from robot.calibration.measures import measured_colours, measured_timing
-from robot.calibration.results import (
-    ColoursSeen,
+from robot.calibration.colours import ColoursRequest, ColoursSeen, measured_colours
+from robot.calibration.positions import Moved, MoveRequest
+from robot.calibration.stepper_trials import (
     Play,
     SpeedRequest,
     SpeedTried,
     StepperRequest,
     StepsRequest,
     StepsTried,
-    Timings,
-    Travel,
-    TravelRequest,
     TurnRequest,
     TurnTried,
+    measured_play,
+    tried_speed,
+    tried_steps,
+    tried_turn,
 )
-from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
 from robot.calibration.store import Calibration, CalibrationStore, apply
-from robot.calibration.travel import measured_travel
+from robot.calibration.timing import TimingRequest, Timings, measured_timing
+from robot.calibration.travel import Travel, TravelRequest, measured_travel
+from robot.calibration.trial import Bench
 from robot.daemon.job_control import JobController
-from robot.daemon.models import Moved, MoveRequest
 from robot.daemon.states import RobotState
 from robot.faults import Refused
 from robot.machine.first_contact import (
@@ -40,6 +41,7 @@ from robot.machine.motion_controller import require_within
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 
+Asked = TypeVar("Asked")
 Tried = TypeVar("Tried")
 MakeMachine = Callable[[RobotProfile], Machine]
 
@@ -133,27 +135,24 @@ class Maintenance:
             taken = await asyncio.to_thread(self._controller.machine.scanner.picture, camera)
             return base64.b64encode(taken).decode()
 
-    async def colours(self, facelets: str | None) -> ColoursSeen:
-        """Look at the cube, which is ``facelets`` (None: as it is read), and measure its colours.
+    async def colours(self, request: ColoursRequest) -> ColoursSeen:
+        """Look at the cube and measure its colours.
 
         Raises what motion and reading do, and ``CalibrationFailed``.
         """
-        async with self._busy:
-            self._require()
-            return await asyncio.to_thread(measured_colours, self._controller.machine, facelets)
+        return await self._tried(measured_colours, request)
 
     async def timing(self) -> Timings:
         """Perform every operation and time it; the cube ends as it was."""
-        return await self._tried(_timed)
+        return await self._tried(measured_timing, TimingRequest())
 
     async def travel(self, request: TravelRequest) -> Travel:
         """Watch a servo go from one named position to another."""
-        way = (request.between[0], request.between[1])
-        return await self._tried(measured_travel, request.actuator, way)
+        return await self._tried(measured_travel, request)
 
     async def turn(self, request: TurnRequest) -> TurnTried:
         """Turn a stepper by a quarter and back."""
-        return await self._tried(tried_turn, request.actuator, request.inverted)
+        return await self._tried(tried_turn, request)
 
     async def steps(self, request: StepsRequest) -> StepsTried:
         """Turn a stepper by whole turns and back."""
@@ -165,14 +164,14 @@ class Maintenance:
 
     async def play(self, request: StepperRequest) -> Play:
         """Measure the play between a stepper and what it drives."""
-        return await self._tried(measured_play, request.actuator)
+        return await self._tried(measured_play, request)
 
-    async def _tried(self, trial: Callable[..., Tried], *what: Any) -> Tried:
+    async def _tried(self, trial: Callable[[Bench, Asked], Tried], request: Asked) -> Tried:
         """A trial with what is calibrated by now."""
         async with self._busy:
             self._require()
             profile = apply(self._profile, await self.values())
-            return await asyncio.to_thread(trial, self._controller.machine, profile, *what)
+            return await asyncio.to_thread(trial, Bench(self._controller.machine, profile), request)
 
     async def values(self) -> Calibration:
         """What is calibrated."""
@@ -215,7 +214,3 @@ def _first_place(
         return 0  # a stepper's own start counts
     wanted = request.begin_at if request.to is None else request.to
     return within[0] if wanted is None else max(within[0], min(within[1], wanted))
-
-
-def _timed(machine: Machine, profile: RobotProfile) -> Timings:
-    return measured_timing(machine.motion, profile)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from robot.daemon.states import RobotState
-from robot.documents import ApiDocument, ApiRequest, WholeNumber
+from robot.documents import ApiDocument, ApiRequest
 from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
 
@@ -92,51 +92,10 @@ class ShutdownRequest(ApiRequest):
     """Nothing to say yet."""
 
 
-class MoveRequest(ApiRequest):
-    """Move one actuator: microseconds of pulse for a servo, steps for a stepper.
-
-    Without ``to`` it stays where it is, or wakes up there.
-    """
-
-    actuator: str = Field(min_length=1, max_length=64)
-    to: WholeNumber | None = Field(default=None, ge=-(2**31), lt=2**31)
-    begin_at: WholeNumber | None = Field(
-        default=None,
-        ge=-(2**31),
-        lt=2**31,
-        description="the first pulse of a servo that has no confirmed position",
-    )
-
-
-class HomeRequest(ApiRequest):
-    """Home; ``as_profile``: also a robot whose positions and directions nobody has confirmed."""
-
-    as_profile: bool = False
-
-
-class Moved(ApiDocument):
-    """Where the actuator is now; ``low`` and ``high`` are how far it has been confirmed."""
-
-    actuator: str
-    position: int
-    low: int
-    high: int
-
-
 class CalibrationRequest(ApiRequest):
     """Values by dotted key of the profile; null goes back to the profile's own."""
 
     values: dict[str, Any] = Field(max_length=500)
-
-
-class CameraPicture(ApiDocument):
-    """A camera's picture: JPEG in base64."""
-
-    jpeg: str
-
-
-class Nothing(ApiDocument):
-    """Done; there is nothing to tell."""
 
 
 class RunList(ApiDocument):

@@ -8,32 +8,28 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from robot.calibration.results import (
-    ColoursRequest,
-    ColoursSeen,
+from robot.calibration.camera import CameraPicture
+from robot.calibration.colours import ColoursRequest, ColoursSeen
+from robot.calibration.home import HomeRequest
+from robot.calibration.positions import Moved, MoveRequest
+from robot.calibration.stepper_trials import (
     Play,
     SpeedRequest,
     SpeedTried,
     StepperRequest,
     StepsRequest,
     StepsTried,
-    Timings,
-    Travel,
-    TravelRequest,
     TurnRequest,
     TurnTried,
 )
 from robot.calibration.store import Calibration
+from robot.calibration.timing import Timings
+from robot.calibration.travel import Travel, TravelRequest
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
     CalibrationRequest,
-    CameraPicture,
     Event,
-    HomeRequest,
-    Moved,
-    MoveRequest,
-    Nothing,
     RobotStatus,
     RunList,
     ShutdownRequest,
@@ -42,6 +38,7 @@ from robot.daemon.models import (
     StopReply,
     StopRequest,
 )
+from robot.documents import Nothing
 from robot.records.runs import RunRecord
 
 MAX_LISTED = 1000
@@ -95,7 +92,7 @@ async def _maintenance_picture(call: Call) -> BaseModel:
 
 
 async def _maintenance_colours(call: Call) -> BaseModel:
-    return await call.maintenance.colours(call.body.facelets)
+    return await call.maintenance.colours(call.body)
 
 
 async def _maintenance_timing(call: Call) -> BaseModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,23 +13,28 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 
-from robot.calibration.ramp import steppers_of
-from robot.cli.guide.app import STEPS, CalibrationApp, jog_screen, screens_for
-from robot.cli.guide.camera import CameraScreen
-from robot.cli.guide.picture import Picture
-from robot.cli.guide.positions import JogScreen, PositionsScreen
-from robot.cli.guide.session import CalibrationSession
-from robot.cli.guide.steppers import _of_motor
-from robot.cli.guide.travel import TravelScreen
-from robot.cli.terminal_picture import Image
+from robot.calibration.camera import CAMERA, Image
+from robot.calibration.colours import COLOURS
+from robot.calibration.positions import POSITIONS, Placing, positions
+from robot.calibration.session import Session
+from robot.calibration.step import Step
+from robot.calibration.steppers import STEPPERS
+from robot.calibration.steps import STEPS, steps_of
+from robot.calibration.timing import TIMING
+from robot.calibration.travel import TRAVEL
+from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_of
+from robot.cli.guide.camera import Picture
+from robot.cli.guide.jog import JogScreen
 from robot.client import BadRequest, RequestRefused
 from robot.settings import RobotProfile, load_profile
-from robot.settings.actuators import Servo
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 
 KEY = "actuators.lid.positions_us.open"
+SPEED = "/maintenance/speed"
+SCRAMBLED = scrambled(3, 1).facelets()
+TABLE = {"actuator": "table", "values": {}}
 
 
 class FakeClient:
@@ -60,9 +66,11 @@ class FakeClient:
             return self._moved(body["actuator"], body["to"], body["begin_at"])
         if path == "/maintenance/colours":
             light = {face: [0.5, 0.4, 0.3] for face in "URFDLB"}
-            return {"facelets": body["facelets"], "values": {"colours": {"linear_rgb": light}}}
+            facelets = body["facelets"] or SCRAMBLED
+            return {"facelets": facelets, "values": {"colours": {"linear_rgb": light}}}
         if path in self.trials:
-            return self.trials[path] | {"speed_steps_per_s": (body or {}).get("speed_steps_per_s")}
+            speed = {"speed_steps_per_s": body["speed_steps_per_s"]} if path == SPEED else {}
+            return self.trials[path] | speed
         return self.timings if path == "/maintenance/timing" else {}
 
     def _moved(self, name: str, target: int | None, begin_at: int | None) -> dict[str, Any]:
@@ -94,8 +102,8 @@ def client(picture: Image) -> FakeClient:
 
 
 @pytest.fixture
-def session(client: FakeClient) -> Iterator[CalibrationSession]:
-    yield CalibrationSession(client, load_profile("cubotino"))  # type: ignore[arg-type]
+def session(client: FakeClient) -> Iterator[Session]:
+    yield Session(client, load_profile("cubotino"))  # type: ignore[arg-type]
 
 
 async def settled(pilot: Pilot[int]) -> None:
@@ -117,14 +125,16 @@ def message(pilot: Pilot[int]) -> str:
     return str(pilot.app.screen.query_one("#message", Static).content)
 
 
-def jogging(session: CalibrationSession, key: str = KEY) -> CalibrationApp:
-    position = next(one for one in session.positions() if one.key == key)
-    return CalibrationApp(session, [jog_screen(position)])
+def jogging(session: Session, key: str = KEY) -> CalibrationApp:
+    position = next(one for one in positions(session) if one.key == key)
+    return CalibrationApp(session, [lambda: screen_for(Placing(position))])
 
 
-async def test_arrow_keys_move_and_enter_keeps(
-    session: CalibrationSession, client: FakeClient
-) -> None:
+def screens(*steps: Step) -> list[MakeScreen]:
+    return [partial(screen_of, step) for step in steps]
+
+
+async def test_arrow_keys_move_and_enter_keeps(session: Session, client: FakeClient) -> None:
     client.values[KEY] = 1335
     app = jogging(session)
     async with app.run_test() as pilot:
@@ -137,9 +147,7 @@ async def test_arrow_keys_move_and_enter_keeps(
     assert (client.values, app.return_value) == ({KEY: 1354}, 0)
 
 
-async def test_giving_up_goes_back_and_keeps_nothing(
-    session: CalibrationSession, client: FakeClient
-) -> None:
+async def test_giving_up_goes_back_and_keeps_nothing(session: Session, client: FakeClient) -> None:
     client.values[KEY] = 1335
     app = jogging(session)
     async with app.run_test() as pilot:
@@ -149,7 +157,7 @@ async def test_giving_up_goes_back_and_keeps_nothing(
 
 
 async def test_beyond_the_limits_is_told_and_forgotten(
-    session: CalibrationSession, client: FakeClient
+    session: Session, client: FakeClient
 ) -> None:
     client.values[KEY] = 2090
     app = jogging(session)
@@ -163,7 +171,7 @@ async def test_beyond_the_limits_is_told_and_forgotten(
 
 
 async def test_a_servo_that_was_never_moved_begins_in_the_middle_and_goes_in_small_steps(
-    session: CalibrationSession, client: FakeClient
+    session: Session, client: FakeClient
 ) -> None:
     app = jogging(session)
     async with app.run_test() as pilot:
@@ -182,7 +190,7 @@ async def test_a_servo_that_was_never_moved_begins_in_the_middle_and_goes_in_sma
 
 
 async def test_keys_faster_than_motion_go_to_the_last_place(
-    session: CalibrationSession, client: FakeClient
+    session: Session, client: FakeClient
 ) -> None:
     client.values[KEY] = 1335
     app = jogging(session)
@@ -196,9 +204,9 @@ async def test_keys_faster_than_motion_go_to_the_last_place(
     assert client.moves[-1] == 1425
 
 
-async def test_what_was_kept_can_be_undone(session: CalibrationSession, client: FakeClient) -> None:
+async def test_what_was_kept_can_be_undone(session: Session, client: FakeClient) -> None:
     client.values[KEY] = 1340
-    app = CalibrationApp(session, [PositionsScreen])
+    app = CalibrationApp(session, screens(POSITIONS))
     async with app.run_test() as pilot:
         await settled(pilot)
         table = app.screen.query_one(DataTable)
@@ -214,12 +222,12 @@ async def test_what_was_kept_can_be_undone(session: CalibrationSession, client: 
 
 
 async def test_the_camera_s_frame_is_found_moved_and_kept(
-    session: CalibrationSession, client: FakeClient, monkeypatch: pytest.MonkeyPatch
+    session: Session, client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robot.cli.guide.camera.EVERY_S", 1e6)
     quad = [[x + 0.03, y] for x, y in session.profile.cameras[0].views[0].quad]
     client.values["cameras.top.views.U.quad"] = quad
-    app = CalibrationApp(session, [CameraScreen])
+    app = CalibrationApp(session, screens(CAMERA))
     async with app.run_test(size=(100, 40)) as pilot:
         await settled(pilot)
         shown = app.screen.query_one("#advice", Static)
@@ -236,11 +244,11 @@ async def test_the_camera_s_frame_is_found_moved_and_kept(
 
 
 async def test_colours_and_timing_are_kept_only_when_wanted(
-    session: CalibrationSession, client: FakeClient
+    session: Session, client: FakeClient
 ) -> None:
     row = {"operation": "turn D", "count": 2, "planned_us": 1000, "measured_us": 2000}
     client.timings = {"operations": [row], "values": {"policy.search_s": 2.0}}
-    app = CalibrationApp(session, [screens_for("colours", session.profile), STEPS["timing"][1]])
+    app = CalibrationApp(session, screens(COLOURS, TIMING))
     async with app.run_test() as pilot:
         await press(pilot, "enter")
         assert "measure first" in message(pilot)
@@ -256,7 +264,7 @@ async def test_colours_and_timing_are_kept_only_when_wanted(
 
 
 async def test_the_menu_leads_everywhere_and_all_goes_through_all(
-    session: CalibrationSession,
+    session: Session,
 ) -> None:
     app = CalibrationApp(session)
     async with app.run_test() as pilot:
@@ -266,7 +274,7 @@ async def test_the_menu_leads_everywhere_and_all_goes_through_all(
         while app.screen.sub_title:
             seen.append(app.screen.sub_title)
             await press(pilot, "n")
-        steps = [name for name in STEPS if name != "steppers"]  # it has none
+        steps = [step.name for step in STEPS if step.name != "steppers"]  # it has none
         assert seen == [f"step {n} of 6: {name}" for n, name in enumerate(steps, 1)]
         await press(pilot, "down", "down", "enter", "enter")
         assert "start position" in message(pilot)
@@ -275,10 +283,10 @@ async def test_the_menu_leads_everywhere_and_all_goes_through_all(
 
 
 @pytest.fixture
-def table_session(client: FakeClient) -> CalibrationSession:
+def table_session(client: FakeClient) -> Session:
     """A robot whose table is a stepper."""
     client.robot = "mindcuber"
-    return CalibrationSession(client, load_profile("mindcuber"))  # type: ignore[arg-type]
+    return Session(client, load_profile("mindcuber"))  # type: ignore[arg-type]
 
 
 async def on_row(pilot: Pilot[int], what: str) -> None:
@@ -291,14 +299,14 @@ async def on_row(pilot: Pilot[int], what: str) -> None:
 
 
 async def test_a_stepper_is_calibrated_step_by_step(
-    table_session: CalibrationSession, client: FakeClient
+    table_session: Session, client: FakeClient
 ) -> None:
     client.trials = {
-        "/maintenance/turn": {"steps": 400},
-        "/maintenance/steps": {"found_steps": 3200, "turn_steps": 1600},
-        "/maintenance/play": {"play_steps": 12, "within_steps": 4, "seen_by": "camera"},
+        "/maintenance/turn": TABLE | {"steps": 400, "inverted": False},
+        "/maintenance/steps": TABLE | {"steps": 1600, "found_steps": 3200, "turn_steps": 1600},
+        "/maintenance/play": TABLE | {"play_steps": 12, "within_steps": 4, "seen_by": "camera"},
     }
-    app = CalibrationApp(table_session, [screens_for("stepper", table_session.profile)])
+    app = CalibrationApp(table_session, screens(STEPPERS))
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await on_row(pilot, "direction")
@@ -318,11 +326,12 @@ async def test_a_stepper_is_calibrated_step_by_step(
 
 @pytest.mark.parametrize("asked", [False, True])
 async def test_a_ramp_ends_with_the_first_lost_steps(
-    table_session: CalibrationSession, client: FakeClient, asked: bool
+    table_session: Session, client: FakeClient, asked: bool
 ) -> None:
     good = {"lost": None if asked else False, "seen_by": "camera", "square": True}
-    client.trials = {"/maintenance/speed": good | {"reached_steps_per_s": 1e6}}
-    app = CalibrationApp(table_session, [screens_for("stepper", table_session.profile)])
+    good |= {"actuator": "table", "acceleration_steps_per_s2": 8000, "steps": 1600}
+    client.trials = {SPEED: good | {"reached_steps_per_s": 1e6}}
+    app = CalibrationApp(table_session, screens(STEPPERS))
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await on_row(pilot, "speed")
@@ -340,13 +349,25 @@ async def test_a_ramp_ends_with_the_first_lost_steps(
     assert client.values == {"actuators.table.max_speed_steps_per_s": round(0.8 * last_good)}
 
 
+REST = [
+    {"between": ["home", "cw"], "ms": 700, "held_ms": 800},
+    {"between": ["ccw", "cw"], "ms": 1470, "held_ms": 1680},
+]
+
+
 @pytest.mark.parametrize("seen", [True, False])
 async def test_travel_is_measured_or_set_by_eye(
-    session: CalibrationSession, client: FakeClient, seen: bool
+    session: Session, client: FakeClient, seen: bool
 ) -> None:
-    answer = {"measured_us": 300_000 if seen else None, "within_us": 40_000}
+    answer: dict[str, Any] = {"actuator": "holder", "between": ["ccw", "home"]}
+    answer |= {"planned_us": 700_000}
+    if seen:
+        held_ms = round(340 * 800 / 700, 1)
+        rows = [{"between": ["ccw", "home"], "ms": 340, "held_ms": held_ms}, *REST]
+        answer |= {"measured_us": 300_000, "within_us": 40_000}
+        answer["values"] = {"actuators.holder.travel": rows}
     client.trials = {"/maintenance/travel": answer}
-    app = CalibrationApp(session, [STEPS["travel"][1]])
+    app = CalibrationApp(session, screens(TRAVEL))
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await press(pilot, "enter", "m")
@@ -360,26 +381,23 @@ async def test_travel_is_measured_or_set_by_eye(
     assert [row["ms"] for row in rows[1:]] == [700, 1470]
 
 
-def every_screen(robot: RobotProfile, session: CalibrationSession) -> Iterator[Any]:
-    yield from (make() for _, make in STEPS.values())
-    yield from (JogScreen(position) for position in session.positions())
-    for name in steppers_of(robot):
-        yield from (make() for _, _, make in _of_motor(robot, name))
-    for name, servo in robot.actuators.items():
-        if isinstance(servo, Servo):
-            yield from (TravelScreen(robot, name, at) for at in range(len(servo.travel)))
+def every_screen(robot: RobotProfile, session: Session) -> Iterator[Any]:
+    yield from (screen_of(step) for step in steps_of(robot))
+    for step in steps_of(robot):
+        for item in step.items(session) if step.items else ():
+            yield screen_for(item.begin())
 
 
 @pytest.mark.parametrize("name", ["cubotino", "mindcuber", "two-arm-2x2x2"])
 async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name: str) -> None:
     robot = load_profile(name)
     client.robot = name
-    session = CalibrationSession(client, robot)  # type: ignore[arg-type]
+    session = Session(client, robot)  # type: ignore[arg-type]
     app = CalibrationApp(session)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         for screen in every_screen(robot, session):
-            if screen.name_of_step in STEPS:
+            if screen.heading in {step.name for step in STEPS}:
                 screen.place_of_step = "step 7 of 7: "
             app.push_screen(screen)
             await settled(pilot)
@@ -393,6 +411,14 @@ async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name:
 
 def drawn(app: CalibrationApp) -> Any:
     return app.screen._compositor.render_strips()
+
+
+def items_of(command: str) -> MakeScreen:
+    """The screen of a command that was told nothing."""
+    if command == "stepper":
+        return partial(screen_of, STEPPERS)
+    found = next(one for one in POSITIONS.commands if one.name == command)
+    return partial(screen_of, POSITIONS, found.items)
 
 
 @pytest.mark.parametrize(
@@ -409,8 +435,8 @@ async def test_each_kind_shows_its_own(
 ) -> None:
     robot = load_profile(profile)
     client.call = _named(client.call, profile)  # type: ignore[method-assign]
-    session = CalibrationSession(client, robot)  # type: ignore[arg-type]
-    app = CalibrationApp(session, [screens_for(kind, robot)])
+    session = Session(client, robot)  # type: ignore[arg-type]
+    app = CalibrationApp(session, [items_of(kind)])
     async with app.run_test() as pilot:
         await settled(pilot)
         table = app.screen.query_one(DataTable)

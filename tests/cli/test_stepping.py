@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.ramp import Ramp
-from robot.cli.calibrate import steppers
+from robot.calibration.stepper_trials import SpeedTried
+from robot.calibration.steppers import Ramp
 from robot.cli.main import run
 from robot.settings import load_profile
 
 LIMIT = 2400
 KEY = "actuators.table"
+TABLE = {"actuator": "table"}
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -34,19 +35,25 @@ class Daemon:
             return {"format": 1, "robot": "mindcuber", "values": self.values}
         return dict(getattr(self, path.rpartition("/")[2])(body))
 
+    @contextlib.contextmanager
+    def maintenance(self) -> Iterator[None]:
+        yield
+
     def turn(self, body: Any) -> dict[str, Any]:
         self.turns.append(body["inverted"])
         values = {f"{KEY}.invert_direction": body["inverted"]}
-        return {"steps": 400, "inverted": body["inverted"], "values": values}
+        return TABLE | {"steps": 400, "inverted": body["inverted"], "values": values}
 
     def steps(self, body: Any) -> dict[str, Any]:
         found = 3200 if self.sees else None
-        return {"steps": 1600 * body["turns"], "turn_steps": 1600, "found_steps": found}
+        turns = {"steps": 1600 * body["turns"], "turn_steps": 1600}
+        return TABLE | turns | {"found_steps": found, "values": {}}
 
     def speed(self, body: Any) -> dict[str, Any]:
         speed = body.get("speed_steps_per_s", 1600)
-        return {
+        return TABLE | {
             "speed_steps_per_s": speed,
+            "steps": 1600,
             "acceleration_steps_per_s2": body.get("acceleration_steps_per_s2", 8000),
             "reached_steps_per_s": min(speed, 3000),
             "lost": speed > LIMIT if self.sees else None,
@@ -56,18 +63,13 @@ class Daemon:
 
     def play(self, body: Any) -> dict[str, Any]:
         play = 12 if self.sees else None
-        return {"play_steps": play, "within_steps": 4, "seen_by": "camera"}
+        return TABLE | {"play_steps": play, "within_steps": 4, "seen_by": "camera", "values": {}}
 
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     fake = Daemon()
-
-    @contextlib.contextmanager
-    def maintenance() -> Iterator[Daemon]:
-        yield fake
-
-    monkeypatch.setattr(steppers, "maintenance", maintenance)
+    monkeypatch.setattr("robot.calibration.session.ControlClient", lambda **_: fake)
     return fake
 
 
@@ -141,6 +143,16 @@ def test_only_steppers_have_steps(ask: Ask) -> None:
 
 def test_a_short_way_ends_a_ramp() -> None:
     ramp = Ramp(load_profile("mindcuber"), "table", "speed")
-    ramp.note({"speed_steps_per_s": 800, "reached_steps_per_s": 700}, lost=False)
+    tried = SpeedTried(
+        actuator="table",
+        speed_steps_per_s=800,
+        acceleration_steps_per_s2=8000,
+        reached_steps_per_s=700,
+        steps=1600,
+        lost=False,
+        seen_by="camera",
+        square=True,
+    )
+    ramp.note(tried, lost=False)
     assert (ramp.wanted, ramp.good) == (None, 800)
     assert "too short" in ramp.ended

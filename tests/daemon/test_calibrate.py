@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.calibration.steppers import tried_turn
+from robot.calibration.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.store import (
     BadCalibration,
     Calibration,
@@ -27,6 +27,7 @@ from robot.calibration.store import (
     apply,
     differences,
 )
+from robot.calibration.trial import Bench
 from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
@@ -74,7 +75,7 @@ def test_the_first_contact_is_gentle(daemon: Any, ask: Ask) -> None:
     assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
     moved = [what for what in daemon.motion.done if what.startswith(("home-alone", "jog", "home"))]
     places = [int(what.split()[-1]) for what in moved]
-    assert moved[0] == "wake lid 1500"
+    assert moved[0] == "home-alone lid 1500"
     assert max(abs(a - b) for a, b in itertools.pairwise(places)) <= 50
 
 
@@ -349,7 +350,8 @@ async def test_saved_values_count_from_the_end_of_the_mode(
 
 
 def test_nothing_homes_before_the_direction_is_known(fake: Any) -> None:
-    tried = tried_turn(fake.machine(), load_profile("mindcuber"), "table", inverted=False)
+    bench = Bench(fake.machine(), load_profile("mindcuber"))
+    tried = tried_turn(bench, TurnRequest(actuator="table"))
     assert tried.steps == 400
     assert "home" not in fake.motion.done
     assert {what.split()[1] for what in fake.motion.done if " " in what} == {"table"}

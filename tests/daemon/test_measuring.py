@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.measures import measured_colours, measured_timing
-from robot.calibration.results import SpeedRequest
-from robot.calibration.steppers import tried_speed
+from robot.calibration.colours import ColoursRequest, measured_colours
+from robot.calibration.positions import jaw_position
+from robot.calibration.session import Session
+from robot.calibration.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
+from robot.calibration.timing import TimingRequest, Timings, measured_timing
+from robot.calibration.trial import Bench
 from robot.faults import MotionFault
 from robot.machine.interfaces import FaceImage, NotReadable
 from robot.machine.scanner import as_values, encoded, stored_colours
 from robot.machine.solve_planner import SolvePlanner
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from vision.calibrate.places import CalibrationFailed
 from vision.decide.reader import Unreadable
 from vision.frame import Frame
@@ -30,6 +33,10 @@ from vision.measure.sticker_colours import FACES, FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 SOLVED = "".join(face * 9 for face in FACES)
+
+
+def timed(fake: Any, profile: RobotProfile) -> Timings:
+    return measured_timing(Bench(fake.machine(), profile), TimingRequest())
 
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
@@ -66,13 +73,15 @@ def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
     fake.planner.readings = [("scrambled", "F")]
     with pytest.raises(NotReadable, match="--solved"):
-        measured_colours(fake.machine(), None)
+        measured_colours(Bench(fake.machine(), load_profile("cubotino")), ColoursRequest())
 
 
 def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
     seeing(fake, lambda _: FaceColours.unseen(3))
     with pytest.raises(CalibrationFailed, match="no sticker of colour"):
-        measured_colours(fake.machine(), SOLVED)
+        measured_colours(
+            Bench(fake.machine(), load_profile("cubotino")), ColoursRequest(facelets=SOLVED)
+        )
 
 
 @pytest.mark.parametrize(
@@ -86,10 +95,10 @@ def test_only_a_motor_out_of_place_has_lost_steps(
     asked = SpeedRequest(actuator="table", speed_steps_per_s=500)
     fake.motion.faults = [MotionFault(code, "so it is", "look")]
     if is_lost_steps:
-        assert tried_speed(fake.machine(), profile, asked).lost is True
+        assert tried_speed(Bench(fake.machine(), profile), asked).lost is True
     else:
         with pytest.raises(MotionFault) as caught:
-            tried_speed(fake.machine(), profile, asked)
+            tried_speed(Bench(fake.machine(), profile), asked)
         assert caught.value.code == code
     assert fake.motion.done[-1] == "reconfigure"
 
@@ -108,7 +117,7 @@ def test_stored_colours_survive_the_profile() -> None:
 
 
 def test_a_robot_as_fast_as_planned_needs_no_correction(fake: Any) -> None:
-    found = measured_timing(fake.motion, load_profile("cubotino"))
+    found = timed(fake, load_profile("cubotino"))
     assert found.values == {}
     assert all(row.planned_us == row.measured_us for row in found.operations)
     assert {row.operation for row in found.operations} >= {"turn D", "lid close"}
@@ -122,7 +131,7 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
 
     fake.motion.perform = perform
     profile = load_profile("cubotino")
-    found = measured_timing(fake.motion, profile)
+    found = timed(fake, profile)
     assert list(found.values) == ["actuators.lid.travel"]
     calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
     assert [row.ms for row in calibrated.actuators["lid"].travel] == [360, 600, 720]
@@ -134,7 +143,7 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
 
 @pytest.mark.parametrize("name", ["two-arm", "five-motor", "soltvvo"])
 def test_every_kind_of_robot_can_be_timed(fake: Any, name: str) -> None:
-    found = measured_timing(fake.motion, load_profile(name))
+    found = timed(fake, load_profile(name))
     assert any(row.operation.startswith("turn") for row in found.operations)
 
 
@@ -144,10 +153,20 @@ def test_a_robot_without_grippers_says_so(daemon: Any, ask: Ask) -> None:
     assert "cubotino has no gripper at R: it has no grippers" in err
 
 
-def test_a_gripper_s_jaws_are_named_by_its_site() -> None:
-    from robot.cli.calibrate.measures import jaw_key
+class NotCalibrated:
+    """The daemon of a robot that nobody has calibrated."""
 
-    assert jaw_key("R", "closed", "two-arm") == "actuators.right-jaw.positions_us.closed"
+    def __init__(self, robot: str) -> None:
+        self._robot = robot
+
+    def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        return {"robot": self._robot, "values": {}}
+
+
+def test_a_gripper_s_jaws_are_named_by_its_site() -> None:
+    session = Session(NotCalibrated("two-arm"))  # type: ignore[arg-type]
+    closed = jaw_position(session, "R", "closed")
+    assert closed.key == "actuators.right-jaw.positions_us.closed"
 
 
 def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:

@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.results import SpeedRequest, SpeedTried, StepsRequest
-from robot.calibration.steppers import measured_play, tried_speed, tried_steps, tried_turn
+from robot.calibration.stepper_trials import (
+    SpeedRequest,
+    SpeedTried,
+    StepperRequest,
+    StepsRequest,
+    TurnRequest,
+    measured_play,
+    tried_speed,
+    tried_steps,
+    tried_turn,
+)
+from robot.calibration.trial import Bench
 from robot.machine.interfaces import InvalidRequest, Machine
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.virtual.rehearsal import Rehearsal
@@ -45,7 +55,7 @@ def flipper(homing: bool = False, play: int = 0, **table: Any) -> RobotProfile:
 
 
 def trying(asked: SpeedRequest, robot: Machine, profile: RobotProfile) -> SpeedTried:
-    return tried_speed(robot, profile, asked)
+    return tried_speed(Bench(robot, profile), asked)
 
 
 def robot_of(profile: RobotProfile, body: CubeBody | None = None) -> Rehearsal:
@@ -79,7 +89,7 @@ def test_what_no_camera_sees_is_for_a_person_to_judge() -> None:
 )
 def test_play_is_measured(homing: bool, play: int) -> None:
     with robot_of(flipper(homing, play)) as r:
-        found = r.calibrate(lambda robot, profile: measured_play(robot, profile, "table"))
+        found = r.calibrate(lambda *on: measured_play(Bench(*on), StepperRequest(actuator="table")))
     assert found.play_steps is not None
     assert abs(found.play_steps - play) <= found.within_steps
     assert found.values == {"actuators.table.backlash_steps": found.play_steps}
@@ -91,7 +101,7 @@ def test_play_is_measured(homing: bool, play: int) -> None:
 def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
     with robot_of(flipper(play=8)) as r:
         wrong = flipper(play=8, steps_per_turn=said)
-        tried = r.calibrate(lambda robot, _: tried_steps(robot, wrong, TABLE))
+        tried = r.calibrate(lambda robot, _: tried_steps(Bench(robot, wrong), TABLE))
         assert tried.found_steps == found
         assert bool(tried.values) == (said != found)
         assert r.robot.violations == []
@@ -99,7 +109,7 @@ def test_a_wrong_microstep_switch_is_found(said: int, found: int) -> None:
 
 def test_even_a_solved_cube_tells_a_turn_from_a_half_one() -> None:
     with robot_of(flipper(), CubeBody("".join(face * 9 for face in "URFDLB"))) as r:
-        tried = r.calibrate(lambda robot, profile: tried_steps(robot, profile, TABLE))
+        tried = r.calibrate(lambda *on: tried_steps(Bench(*on), TABLE))
     assert (tried.found_steps, tried.values) == (1600, {})
 
 
@@ -107,7 +117,8 @@ def test_even_a_solved_cube_tells_a_turn_from_a_half_one() -> None:
 def test_a_quarter_turn_shows_the_direction(inverted: bool) -> None:
     with robot_of(flipper(homing=True)) as r:
         before = r.robot.body.facelets()
-        tried = r.calibrate(lambda robot, profile: tried_turn(robot, profile, "table", inverted))
+        asked = TurnRequest(actuator="table", inverted=inverted)
+        tried = r.calibrate(lambda *on: tried_turn(Bench(*on), asked))
         assert (tried.steps, tried.inverted) == (400, inverted)
         assert r.robot.body.facelets() == before
         assert r.robot.violations == []
@@ -116,6 +127,6 @@ def test_a_quarter_turn_shows_the_direction(inverted: bool) -> None:
 def test_a_servo_is_no_stepper() -> None:
     with (
         robot_of(flipper()) as r,
-        pytest.raises(InvalidRequest, match=r"'arm' is no stepper.*table"),
+        pytest.raises(InvalidRequest, match=r"no stepper arm.*table"),
     ):
-        r.calibrate(lambda robot, profile: measured_play(robot, profile, "arm"))
+        r.calibrate(lambda *on: measured_play(Bench(*on), StepperRequest(actuator="arm")))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.calibrate.interactive import interactively
+from robot.calibration.session import Session
+from robot.cli.calibrate.measuring import conduct, finish, on_screen
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, note, printing_beside, refuse_two_outputs
-from robot.cli.positions import maintenance
-from robot.client import ControlClient
-from robot.outcomes import ExitCode
+from robot.cli.output import json_option, printing_beside, refuse_two_outputs
+
+if TYPE_CHECKING:
+    from robot.calibration.camera import Image
 
 
 @click.command()
@@ -39,96 +38,39 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
+    from robot.calibration.camera import CAMERA, CameraView
+    from robot.records.storage import write_given
+
     refuse_two_outputs(save_to, as_json)
+    session = Session()
     if live:
-        return interactively("camera", None, as_json)
-    with maintenance() as client:
-        looked = LookedAt(client, camera)
+        return on_screen(session, CAMERA, as_json=as_json)
+    view = CameraView(camera, place)
+    with session.maintenance(), printing_beside(save_to):
+        view.take(session)
         if save_to:
-            from robot.records.storage import write_given
-
-            write_given(save_to, looked.jpeg)
-        if place:
-            _tell_place(looked.place(place, save), as_json)
-            return ExitCode.DONE
-    if as_json:
-        emit({"camera": looked.name, "views": looked.advice()})
-        return ExitCode.DONE
+            write_given(save_to, view.jpeg)
+        if not (as_json or place):
+            click.echo(half_blocks(view.drawn(session), width))
+        conduct(view, session, as_json)
+        kept = save and session.keep(view.values)
     with printing_beside(save_to):
-        click.echo(looked.drawn(width))
-        for site, lines in looked.advice().items():
-            for line in lines:
-                click.echo(f"face {site}: {line}")
-    return ExitCode.DONE
+        return finish(view, kept, as_json)
 
 
-class LookedAt:
-    """A camera, as it is calibrated, and its picture."""
+def half_blocks(image: Image, width: int) -> str:
+    """The picture in 24-bit colour; each character shows an upper and a lower pixel."""
+    import cv2
 
-    def __init__(self, client: ControlClient, name: str | None) -> None:
-        from robot.calibration.store import Calibration, apply
-        from robot.cli.terminal_picture import decode
-        from robot.settings import load_profile
-
-        path = "/maintenance/picture" + (f"?camera={quote(name)}" if name else "")
-        self.jpeg = base64.b64decode(client.call("GET", path)["jpeg"])
-        self.image = decode(self.jpeg)
-        kept = Calibration.model_validate(client.call("GET", "/calibration"))
-        profile = apply(load_profile(kept.robot), kept)
-        self._settings = next(one for one in profile.cameras if name in {None, one.name})
-        self._size = profile.cube.size
-        self._client = client
-
-    @property
-    def name(self) -> str:
-        """The camera's name."""
-        return self._settings.name
-
-    def advice(self) -> dict[str, list[str]]:
-        """What to improve, by the site of the face."""
-        from robot.cli.view_advice import view_advice
-
-        return {
-            view.site: view_advice(self.image, self._corners(view), self._size)
-            for view in self._settings.views
-        }
-
-    def drawn(self, width: int) -> str:
-        """The picture with the frames of all faces, for a terminal."""
-        from robot.cli.terminal_picture import half_blocks
-        from robot.cli.view_advice import with_quads
-
-        image = self.image
-        for view in self._settings.views:
-            image = with_quads(image, self._corners(view))
-        return half_blocks(image, width)
-
-    def place(self, site: str, save: bool) -> dict[str, Any]:
-        """Find the face at a site; its corners, and whether they were kept."""
-        from robot.cli.view_advice import found_quad
-
-        views = {view.site: view for view in self._settings.views}
-        if site not in views:
-            raise click.UsageError(f"--place {site}: camera {self.name} sees {', '.join(views)}")
-        height, width = self.image.shape[:2]
-        found = found_quad(self.image, self._corners(views[site]), self._size) / (width, height)
-        quad = [[round(float(x), 5), round(float(y), 5)] for x, y in found]
-        key = f"cameras.{self.name}.views.{site}.quad"
-        before = [list(corner) for corner in views[site].quad]
-        if save:
-            self._client.call("PUT", "/calibration", {"values": {key: quad}})
-        return {"key": key, "before": before, "after": quad, "saved": save}
-
-    def _corners(self, view: Any) -> Any:
-        import numpy as np
-
-        height, width = self.image.shape[:2]
-        return np.array(view.quad) * (width, height)
+    height = max(2, round(image.shape[0] * width / image.shape[1]) // 2 * 2)
+    small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+    lines = []
+    for upper, lower in zip(small[0::2], small[1::2], strict=True):
+        cells = (_cell(*above, *below) for above, below in zip(upper, lower, strict=True))
+        lines.append("".join(cells) + "\x1b[0m")
+    return "\n".join(lines)
 
 
-def _tell_place(done: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        emit(done)
-    else:
-        text = f"{done['key']}: {done['after']}"
-        note(text + ("" if done["saved"] else " (not saved)"))
+def _cell(*rgb: int) -> str:
+    r, g, b, r2, g2, b2 = rgb
+    return f"\x1b[38;2;{r};{g};{b}m\x1b[48;2;{r2};{g2};{b2}m▀"

@@ -1,16 +1,23 @@
-"""``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept."""
+"""``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept.
+
+The commands are those of the steps in :mod:`robot.calibration.steps`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
+from robot.calibration.session import Session
+from robot.calibration.step import Command, Question, Step
+from robot.calibration.steps import STEPS
 from robot.cli.calibrate.camera import camera
-from robot.cli.calibrate.interactive import Placing, interactively, position_options, set_or_ask
-from robot.cli.calibrate.measures import colours, gripper, timing, travel
-from robot.cli.calibrate.steppers import stepper
-from robot.cli.calibrate.wizard import wizard
-from robot.cli.output import Listing, emit, json_option, note
-from robot.cli.positions import maintenance
+from robot.cli.calibrate.everything import everything
+from robot.cli.calibrate.measuring import conduct, finish, on_screen
+from robot.cli.numbers import Number, Whole
+from robot.cli.output import Listing, json_option
 from robot.outcomes import ExitCode
 
 
@@ -21,37 +28,83 @@ def calibrate(ctx: click.Context) -> int:
 
     Without a command it asks, in a terminal, what to calibrate.
     """
-    return ExitCode.DONE if ctx.invoked_subcommand else interactively(None, None, as_json=False)
+    return ExitCode.DONE if ctx.invoked_subcommand else on_screen(Session())
 
 
-@calibrate.command()
-@click.option(
-    "--as-profile",
-    is_flag=True,
-    help="Trust the profile's positions and directions, which nobody has confirmed.",
-)
-@json_option
-def home(as_profile: bool, as_json: bool) -> int:
-    """Bring all actuators to their start positions, once positions and directions are kept."""
-    with maintenance() as client:
-        client.call("POST", "/maintenance/home", {"as_profile": as_profile})
-    if as_json:
-        emit({"homed": True})
-    else:
-        note("homed")
-    return ExitCode.DONE
+def _add(step: Step) -> None:
+    """Add the commands of a step, in a group of its own where it has one."""
+    if step.group is not None:
+        name, text = step.group
+        calibrate.add_command(_group(name, text, step))
+    for command in step.commands:
+        *into, name = command.name.split()
+        group: Any = calibrate
+        for part in into:
+            group = group.commands[part]
+        group.add_command(_command(name, step, command))
 
 
-@calibrate.command()
-@click.argument("actuator", required=False)
-@click.argument("position", required=False)
-@position_options
-def servo(actuator: str | None, position: str | None, placing: Placing) -> int:
-    """Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given."""
-    if actuator is None or position is None:
-        return interactively("servo", placing.profile, placing.as_json)
-    return set_or_ask(f"actuators.{actuator}.positions_us.{position}", placing)
+def _group(name: str, text: str, step: Step) -> click.Group:
+    @click.group(name, cls=Listing, invoke_without_command=True, help=text)
+    @click.pass_context
+    def group(ctx: click.Context) -> int:
+        done = ctx.invoked_subcommand is not None
+        return ExitCode.DONE if done else on_screen(Session(), step)
+
+    return group
 
 
-for _command in (stepper, camera, colours, timing, travel, gripper, wizard):
-    calibrate.add_command(_command)
+def _command(name: str, step: Step, command: Command) -> click.Command:
+    def perform(as_json: bool, save: bool = True, profile: str | None = None, **said: Any) -> int:
+        session = _session(profile)
+        measurement = command.begin(session, said)
+        if measurement is None or measurement.needs_screen:
+            return on_screen(
+                session, step, items=command.items, measurement=measurement, as_json=as_json
+            )
+        with session.maintenance():
+            conduct(measurement, session, as_json)
+            kept = save and session.keep(measurement.values)
+        return finish(measurement, kept, as_json)
+
+    perform = json_option(perform)
+    if command.saves is not None:
+        text = "Keep what was found, or only try."
+        perform = click.option("--save/--try", default=command.saves, help=text)(perform)
+    for question in reversed(command.questions):
+        perform = _parameter(question)(perform)
+    return click.command(name, help=command.help)(perform)
+
+
+def _session(profile: str | None) -> Session:
+    from robot.settings import load_profile
+
+    return Session(profile=load_profile(profile) if profile else None)
+
+
+def _parameter(question: Question) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    kind = question.kind
+    if not question.option:
+        chosen = click.STRING if isinstance(kind, type) else click.Choice(kind)
+        return click.argument(question.name, type=chosen, required=question.required)
+    names = (question.option, question.name)
+    if kind is bool:
+        return click.option(*names, is_flag=True, help=question.help)
+    shown = question.default is not None
+    more = {"default": question.default, "show_default": shown, "help": question.help}
+    return click.option(*names, type=_type_of(question), **more)
+
+
+def _type_of(question: Question) -> click.ParamType[Any]:
+    low, high = question.limits
+    if question.kind is int:
+        return Whole(int(low), int(high))
+    if question.kind is float:
+        return Number(low, high)
+    return click.STRING if isinstance(question.kind, type) else click.Choice(question.kind)
+
+
+for _step in STEPS:
+    _add(_step)
+calibrate.add_command(camera)
+calibrate.add_command(everything)

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, Header, OptionList, Static
+from textual.widget import Widget
+from textual.widgets import DataTable, Footer, Header, OptionList, Static
 from textual.widgets.option_list import Option
 
+from robot.calibration.camera import CAMERA
+from robot.calibration.positions import Placing
+from robot.calibration.session import Session
+from robot.calibration.step import Item, Items, Measurement, Step
+from robot.calibration.steps import steps_of
 from robot.cli.guide.camera import CameraScreen
-from robot.cli.guide.measures import ColoursScreen, HomeScreen, TimingScreen
-from robot.cli.guide.positions import JogScreen, PositionsScreen
-from robot.cli.guide.screens import StepScreen
-from robot.cli.guide.session import CalibrationSession, Position
-from robot.cli.guide.steppers import SteppersScreen
+from robot.cli.guide.jog import JogScreen
+from robot.cli.guide.screens import MeasureScreen, StepScreen
 from robot.cli.guide.terminal import TerminalDriver
-from robot.cli.guide.travel import TravelsScreen
-from robot.settings import RobotProfile
-
-STEPS: dict[str, tuple[str, Callable[[], StepScreen]]] = {
-    "positions": ("Positions of servos, steppers and grippers", PositionsScreen),
-    "steppers": ("Stepper motors: direction, steps, speed, backlash", SteppersScreen),
-    "home": ("Home: does everything reach its start position?", HomeScreen),
-    "camera": ("Camera: picture, focus, light, where the faces are", CameraScreen),
-    "travel": ("Travel: how long servos really take", TravelsScreen),
-    "colours": ("Colours of the cube", ColoursScreen),
-    "timing": ("Timing: how long each operation really takes", TimingScreen),
-}
-"""Step -> its line in the menu, and its screen; in the order in which a new robot needs them."""
 
 ALL = "all"
 
 HANG_UP_S = 0.5
 """How often to look whether the terminal is still there: a hang-up's signal may be ignored."""
+
+MakeScreen = Callable[[], StepScreen]
 
 
 class CalibrationApp(App[int]):
@@ -45,11 +38,11 @@ class CalibrationApp(App[int]):
 
     CSS = """
     #help { padding: 0 1; color: $text-muted; }
-    #message { dock: bottom; height: 1; padding: 0 1; margin-bottom: 1; }
+    #message { dock: bottom; height: auto; max-height: 3; padding: 0 1; margin-bottom: 1; }
     #message.bad { color: $error; }
     #message.good { color: $success; }
     #value { width: auto; margin: 1 2; }
-    #about, #advice, #swatches { padding: 0 1; height: auto; }
+    #about, #advice { padding: 0 1; height: auto; }
     #picture { height: 1fr; }
     DataTable { height: 1fr; }
     """
@@ -57,15 +50,12 @@ class CalibrationApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "leave", "Quit")]
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(
-        self, session: CalibrationSession, first: Sequence[Callable[[], StepScreen]] = ()
-    ) -> None:
+    def __init__(self, session: Session, first: Sequence[MakeScreen] = ()) -> None:
         super().__init__(driver_class=TerminalDriver)
         self.session = session
         self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
-        self._steps = steps_of(session.profile)
+        self._steps = {step.name: step for step in steps_of(session.profile)}
         self._first = list(first)
-        self._with_menu = not first
 
     def compose(self) -> ComposeResult:
         """The menu."""
@@ -76,7 +66,7 @@ class CalibrationApp(App[int]):
             id="help",
         )
         options = [Option("Everything, step by step: for a new robot", id=ALL)]
-        options += [Option(title, id=name) for name, (title, _) in self._steps.items()]
+        options += [Option(step.title, id=name) for name, step in self._steps.items()]
         yield OptionList(*options)
         yield Static("", id="message")
         yield Footer(compact=True)
@@ -91,7 +81,7 @@ class CalibrationApp(App[int]):
         """Go to the step chosen."""
         name = str(event.option_id)
         chosen = self._steps.values() if name == ALL else [self._steps[name]]
-        self._go_through([screen for _, screen in chosen])
+        self._go_through([partial(screen_of, step) for step in chosen])
 
     def action_leave(self) -> None:
         """Leave; what was kept stays kept."""
@@ -101,43 +91,71 @@ class CalibrationApp(App[int]):
         if isinstance(self._driver, TerminalDriver) and self._driver.hung_up:
             self.exit(None)
 
-    def _go_through(self, screens: Sequence[Callable[[], StepScreen]], number: int = 0) -> None:
+    def _go_through(self, screens: Sequence[MakeScreen], number: int = 0) -> None:
         """Show screens one after the other, for as long as the person goes on."""
         screen = screens[number]()
         if len(screens) > 1:
             screen.place_of_step = f"step {number + 1} of {len(screens)}: "
 
-        def then(go_on: bool | None) -> None:
+        def go_on_or_end(go_on: bool | None) -> None:
             if go_on and number + 1 < len(screens):
                 self._go_through(screens, number + 1)
-            elif not self._with_menu:
+            elif self._first:
                 self.exit(0)
 
-        self.push_screen(screen, then)
+        self.push_screen(screen, go_on_or_end)
 
 
-def screens_for(kind: str, profile: RobotProfile) -> Callable[[], StepScreen]:
-    """The screen of ``cubist calibrate KIND``."""
-    if kind == "gripper":
-        jaws = _jaws(profile)
-        return lambda: PositionsScreen(lambda one: one.actuator in jaws)
-    if kind == "servo":
-        return lambda: PositionsScreen(lambda one: profile.actuators[one.actuator].kind == kind)
-    return STEPS["steppers" if kind == "stepper" else kind][1]
+class ListScreen(StepScreen):
+    """A step's list of what can be calibrated, made anew whenever what is kept changes."""
+
+    def __init__(self, step: Step, items: Items) -> None:
+        super().__init__(step.name, step.guidance)
+        self._columns, self._list = step.columns, items
+        self._items: list[Item] = []
+
+    def contents(self) -> Iterator[Widget]:
+        """The table."""
+        yield DataTable(cursor_type="row")
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        super().on_mount()
+        self.query_one(DataTable).add_columns(*self._columns)
+        self.kept()
+
+    def kept(self) -> None:
+        """See :meth:`StepScreen.kept`."""
+        self.attempt("", lambda: list(self._list(self.session)), self._fill)
+
+    def _fill(self, items: list[Item]) -> None:
+        table, self._items = self.query_one(DataTable), items
+        row = table.cursor_row
+        table.clear()
+        table.add_rows(item.cells for item in items)
+        table.move_cursor(row=row)
+        table.focus()
+        if not items:
+            self.say("this robot has none")
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Go to the screen of this line."""
+        measurement = self._items[event.cursor_row].begin()
+        self.app.push_screen(screen_for(measurement), lambda _: self.kept())
 
 
-def steps_of(profile: RobotProfile) -> dict[str, tuple[str, Callable[[], StepScreen]]]:
-    """The steps that this robot needs: one without steppers, or without servos, needs fewer."""
-    kinds = {actuator.kind for actuator in profile.actuators.values()}
-    needless = {"steppers": "stepper", "travel": "servo"}
-    return {name: step for name, step in STEPS.items() if needless.get(name) in {None, *kinds}}
+def screen_of(step: Step, items: Items | None = None) -> StepScreen:
+    """The screen of a step, with other ``items`` in its list where they are given."""
+    if step is CAMERA:
+        return CameraScreen(step.name, step.guidance)
+    if step.items is not None:
+        return ListScreen(step, items or step.items)
+    assert step.begin is not None
+    return screen_for(step.begin())
 
 
-def jog_screen(position: Position) -> Callable[[], StepScreen]:
-    """The screen that sets one position."""
-    return lambda: JogScreen(position)
-
-
-def _jaws(profile: RobotProfile) -> set[str]:
-    """Actuators that open and close grippers."""
-    return {jaws.actuator for jaws in profile.mechanism.jaws.values()}
+def screen_for(measurement: Measurement) -> StepScreen:
+    """The screen of one measurement."""
+    if isinstance(measurement, Placing):
+        return JogScreen(measurement)
+    return MeasureScreen(measurement)

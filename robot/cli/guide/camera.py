@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import cv2
 import numpy as np
-from numpy.typing import NDArray
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
 from textual.binding import Binding, BindingType
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from robot.cli.guide.picture import Picture
+from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
 from robot.cli.guide.screens import StepScreen
-from robot.cli.terminal_picture import Image
-from robot.cli.view_advice import found_quad, view_advice, with_quads
-from robot.settings.profile import CameraSettings, View
 from solver.errors import CubistError
 from vision.locate.view_check import OddView
 
 EVERY_S = 0.5
 
-Corners = NDArray[np.float64]
-
 
 class CameraScreen(StepScreen):
-    """Picture, advice, and quadrilaterals whose corners can be moved."""
+    """Picture, advice, and frames whose corners can be moved."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "keep", "Keep"),
@@ -44,22 +43,15 @@ class CameraScreen(StepScreen):
         Binding("shift+right", "shift(8,0)", show=False),
     ]
 
-    name_of_step = "camera"
-    help_text = (
-        "The frame has to lie on the edges of the cube's face. f finds the face by itself; Tab "
-        "chooses a corner, the arrow keys move it (with Shift far), Enter keeps the frame."
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._cameras: tuple[CameraSettings, ...] = ()
+    def __init__(self, heading: str, guidance: str) -> None:
+        super().__init__(heading, guidance)
+        self._frames: list[list[FaceFrame]] = []
         self._camera = self._view = self._corner = 0
-        self._corners: Corners = np.zeros((4, 2))
         self._image: Image | None = None
         self._looking = False
 
     def contents(self) -> Iterator[Widget]:
-        """See :meth:`StepScreen.contents`."""
+        """The picture and the advice."""
         yield Picture(id="picture")
         yield Static("", id="advice")
 
@@ -70,36 +62,31 @@ class CameraScreen(StepScreen):
 
     def kept(self) -> None:
         """See :meth:`StepScreen.kept`."""
-        self.attempt("", lambda: self.session.calibrated.cameras, self._show_cameras)
+        self.attempt("", partial(frames_of, self.session), self._show_cameras)
 
-    def _show_cameras(self, cameras: tuple[CameraSettings, ...]) -> None:
-        self._cameras = cameras
+    def _show_cameras(self, frames: list[list[FaceFrame]]) -> None:
+        self._frames = frames
         self._choose(self._camera, self._view)
         self._refresh()
 
     @property
-    def _settings(self) -> CameraSettings:
-        return self._cameras[self._camera]
-
-    @property
-    def _shown_view(self) -> View:
-        return self._settings.views[self._view]
+    def _frame(self) -> FaceFrame:
+        return self._frames[self._camera][self._view]
 
     def _choose(self, camera: int, view: int) -> None:
-        self._camera = camera % len(self._cameras)
-        self._view = view % len(self._settings.views)
-        self._corners = np.array(self._shown_view.quad) * self._settings.resolution
+        self._camera = camera % len(self._frames)
+        self._view = view % len(self._frames[self._camera])
         self._corner = 0
 
     def _refresh(self) -> None:
         """Look again, beside whatever else is done, unless the last look is not there yet."""
-        if self._cameras and not self._looking:
+        if self._frames and not self._looking:
             self._looking = True
-            self.run_worker(partial(self._look, self._settings.name), thread=True)
+            self.run_worker(partial(self._look, self._frame.camera), thread=True)
 
     def _look(self, camera: str) -> None:
         try:
-            image = self.session.picture(camera)
+            _, image = take_picture(self.session, camera)
         except CubistError as error:
             self.app.call_from_thread(self._looked, None, str(error))
         else:
@@ -117,10 +104,9 @@ class CameraScreen(StepScreen):
 
     def _show(self, image: Image) -> None:
         self._image = image
-        drawn = with_quads(image, self._corners, self._corner)
-        self.query_one(Picture).show(drawn)
-        lines = [f"camera {self._settings.name}, face {self._shown_view.site}"]
-        lines += view_advice(image, self._corners, self.session.profile.cube.size)
+        self.query_one(Picture).show(self._frame.drawn(image, self._corner))
+        lines = [f"camera {self._frame.camera}, face {self._frame.view.site}"]
+        lines += self._frame.advice(image)
         self.query_one("#advice", Static).update("\n".join(lines))
 
     def action_camera(self) -> None:
@@ -137,8 +123,8 @@ class CameraScreen(StepScreen):
 
     def action_shift(self, right: int, down: int) -> None:
         """Move the corner by pixels."""
-        self._corners[self._corner] += (right, down)
         if self._image is not None:
+            self._frame.corners[self._corner] += (right, down)
             self._show(self._image)
 
     def action_find(self) -> None:
@@ -146,8 +132,7 @@ class CameraScreen(StepScreen):
         if self._image is None:
             return
         try:
-            size = self.session.profile.cube.size
-            self._corners = found_quad(self._image, self._corners, size)
+            self._frame.find(self._image)
         except OddView as odd:
             self.say(str(odd), "bad")
         else:
@@ -155,14 +140,50 @@ class CameraScreen(StepScreen):
 
     def action_keep(self) -> None:
         """Keep where the corners are."""
-        parts = np.clip(self._corners / self._settings.resolution, 0, 1)
-        if np.allclose(parts, self._shown_view.quad, atol=1e-5):
+        values = self._frame.values() if self._frames else {}
+        if values:
+            self.attempt("keeping", partial(self.session.keep, values), self._saved)
+        else:
             self.say("the frame is where it was", "good")
-            return
-        quad: list[Any] = [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
-        key = f"cameras.{self._settings.name}.views.{self._shown_view.site}.quad"
-        self.attempt("keeping", partial(self.session.keep, {key: quad}), self._saved)
 
-    def _saved(self, _: None) -> None:
+    def _saved(self, _: bool) -> None:
         self.say("kept", "good")
         self.kept()
+
+
+class Picture(Widget):
+    """Shows an image as large as there is room, in its proportions."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id)
+        self._image: Image | None = None
+        self._lines: list[Strip] = []
+        self._drawn_for = (0, 0)
+
+    def show(self, image: Image) -> None:
+        """Show uint8[H, W, 3], RGB."""
+        self._image = image
+        self._drawn_for = (0, 0)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """See Textual: one line of characters."""
+        size = (self.size.width, self.size.height)
+        if self._drawn_for != size:
+            self._drawn_for, self._lines = size, self._strips(*size)
+        return self._lines[y] if y < len(self._lines) else Strip.blank(size[0])
+
+    def _strips(self, columns: int, rows: int) -> list[Strip]:
+        if self._image is None or not columns or not rows:
+            return []
+        height, width = self._image.shape[:2]
+        scale = min(columns / width, 2 * rows / height)
+        fitting = (max(1, round(width * scale)), max(2, round(height * scale) // 2 * 2))
+        small = cv2.resize(self._image, fitting, interpolation=cv2.INTER_AREA)
+        pairs = np.concatenate([small[0::2], small[1::2]], axis=2).tolist()
+        return [Strip([_cell(*pair) for pair in line]) for line in pairs]
+
+
+def _cell(*rgb: int) -> Segment:
+    upper, lower = Color.from_rgb(*rgb[:3]), Color.from_rgb(*rgb[3:])
+    return Segment("▀", Style.from_color(upper, lower))

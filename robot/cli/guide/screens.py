@@ -1,21 +1,32 @@
-"""What all screens of the calibration share: a line for messages, and work that takes a while."""
+"""The screens of calibration: what they share, and the one that measures or sets by eye."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, Protocol, TypeVar, cast
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Header, Static
+from textual.widgets import DataTable, Digits, Footer, Header, Static
 
-from robot.cli.guide.session import CalibrationSession, HasSession
+from robot.calibration.session import Session
+from robot.calibration.step import Doubt, Measurement, Row, Script
+from robot.cli.output import shown_colour
 from solver.errors import CubistError
 
 T = TypeVar("T")
+
+
+class HasSession(Protocol):
+    """The app, as its screens know it."""
+
+    @property
+    def session(self) -> Session:
+        """The robot that is calibrated."""
 
 
 class StepScreen(Screen[bool]):
@@ -27,23 +38,21 @@ class StepScreen(Screen[bool]):
         Binding("ctrl+z", "undo", "Undo"),
     ]
 
-    name_of_step = ""
-    help_text = ""
-
-    def __init__(self) -> None:
+    def __init__(self, heading: str, guidance: str) -> None:
         super().__init__()
+        self.heading, self.guidance = heading, guidance
         self.busy = False
         self.place_of_step = ""
 
     @property
-    def session(self) -> CalibrationSession:
+    def session(self) -> Session:
         """The robot."""
         return cast(HasSession, self.app).session
 
     def compose(self) -> ComposeResult:
         """Instructions, the step's own widgets, the line for messages."""
         yield Header()
-        yield Static(self.help_text, id="help")
+        yield Static(self.guidance, id="help")
         yield from self.contents()
         yield Static("", id="message")
         yield Footer(compact=True)
@@ -54,7 +63,7 @@ class StepScreen(Screen[bool]):
 
     def on_mount(self) -> None:
         """Name the step in the header."""
-        self.sub_title = f"{self.place_of_step}{self.name_of_step}"
+        self.sub_title = f"{self.place_of_step}{self.heading}"
 
     def say(self, text: str, kind: str = "") -> None:
         """Show a message: ``good``, ``bad`` or plain."""
@@ -106,3 +115,122 @@ class StepScreen(Screen[bool]):
     def _undone(self, keys: list[str]) -> None:
         self.say(f"undone: {', '.join(keys)}" if keys else "there is nothing to undo", "good")
         self.kept()
+
+
+class MeasureScreen(StepScreen):
+    """A measurement: made by the robot, or set by eye where that can be, and kept if wanted."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        super().__init__(measurement.name, measurement.guidance)
+        self.measurement = measurement
+        self._script: Script | None = None
+        bind = self._bindings.bind
+        if measurement.keeps:
+            bind("m", "measure", "Measure")
+            bind("enter", "keep", "Keep")
+        else:
+            bind("enter,m", "measure", "Go", key_display="⏎")
+        for key, label in measurement.choices.items():
+            bind(key, f"measure('{key}')", label)
+        if measurement.doubts:
+            bind("y", "answer(True)", "Yes")
+            bind("x", "answer(False)", "No")
+        if measurement.value is not None:
+            bind("up", "adjust(1)", "Change", key_display="↑↓")
+            bind("down", "adjust(-1)", show=False)
+            bind("pageup", "adjust(10)", "Far", key_display="PgUp/Dn")
+            bind("pagedown", "adjust(-10)", show=False)
+
+    def contents(self) -> Iterator[Widget]:
+        """The value that can be set by eye, the table of what is found."""
+        if self.measurement.value is not None:
+            yield Digits(f"{self.measurement.value:g}", id="value")
+        if self.measurement.columns:
+            table: DataTable[str | Text] = DataTable(cursor_type="none")
+            table.can_focus = False
+            yield table
+
+    def on_mount(self) -> None:
+        """Head the table."""
+        super().on_mount()
+        for table in self.query(DataTable):
+            table.add_columns(*self.measurement.columns)
+
+    def action_measure(self, choice: str = "") -> None:
+        """Begin."""
+        if self.busy:
+            self.say("the robot is still at work: a moment", "bad")
+            return
+        for table in self.query(DataTable):
+            table.clear()
+        self._script = self.measurement.measure(self.session, choice)
+        self._go_on(None)
+
+    def action_answer(self, answer: bool) -> None:
+        """A person says yes or no to what was asked."""
+        if not self.busy:
+            self._go_on(answer)
+
+    def _go_on(self, answer: bool | None) -> None:
+        if self._script is not None:
+            work = partial(_next, self._script, answer)
+            self.attempt("the robot is at work", work, self._heard)
+
+    def _heard(self, message: Row | Doubt | None) -> None:
+        if isinstance(message, Doubt):
+            self.say(f"{message.question} y: yes, x: no")
+        elif message is not None:
+            self._add(message)
+            self._go_on(None)
+        else:
+            self._script = None
+            self._conclude()
+
+    def _add(self, row: Row) -> None:
+        cells: list[str | Text] = [*row.cells]
+        if row.colour is not None:
+            red, green, blue = shown_colour(row.colour)
+            cells[0] = Text(row.cells[0], f"black on rgb({red},{green},{blue})")
+        self.query_one(DataTable).add_row(*cells)
+
+    def _conclude(self) -> None:
+        found = self.measurement
+        self._show_value()
+        mood = "" if found.values else "good" if found.is_found else "bad"
+        self.say(found.text + (" (Enter keeps it)" if found.values else ""), mood)
+
+    def _show_value(self) -> None:
+        for digits in self.query(Digits):
+            digits.update(f"{self.measurement.value:g}")
+
+    def failed(self, reason: str) -> None:
+        """See :meth:`StepScreen.failed`."""
+        self._script = None
+        super().failed(reason)
+
+    def action_adjust(self, steps: int) -> None:
+        """Set the value by eye."""
+        if not self.busy:
+            self.measurement.adjust(steps)
+            self._show_value()
+
+    def action_keep(self) -> None:
+        """Keep what was found."""
+        if not self.measurement.values and not self.busy:
+            self.say("there is nothing to keep: measure first (m)", "bad")
+            return
+        work = partial(self.session.keep, self.measurement.values)
+        self.attempt("keeping", work, self._saved)
+
+    def _saved(self, _: bool) -> None:
+        self._script = None
+        self.measurement.values = {}
+        self.say("kept", "good")
+
+
+def _next(script: Script, answer: bool | None) -> Row | Doubt | None:
+    """What a script shows or asks next; None at its end."""
+    try:
+        return script.send(answer)
+    except StopIteration:
+        return None

@@ -1,4 +1,4 @@
-"""What calibration measures with the whole robot: the cube's colours, the time operations take."""
+"""The step "timing": how long each operation really takes, by the firmware's clock."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robot.calibration.results import ColoursSeen, TimedOperation, Timings
-from robot.machine.interfaces import FaceImage, Machine, MotionController, NotReadable
-from robot.machine.scanner import as_values
+from robot.calibration.session import Session
+from robot.calibration.step import Command, Measurement, Row, Script, Step
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
+from robot.machine.interfaces import MotionController
 from robot.mechanism.graph import Deed
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
@@ -17,48 +19,29 @@ from robot.planner.plan import make_plan
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.cost import composite_index
-from vision.calibrate.places import references_of
-from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
 
 TOLERANCE = 0.01
 """Share by which an actuator may be slower than planned; a ceramic resonator is off by half."""
 
 
-def measured_colours(machine: Machine, facelets: str | None) -> ColoursSeen:
-    """Home, look at all faces, and take the colours of a cube that is ``facelets``.
-
-    None: whatever cube is read, if that is beyond doubt. Raises ``MotionFault``, ``NotReadable``
-    and ``CalibrationFailed``.
-    """
-    machine.motion.home()
-    looks = list(_all_looks(machine))
-    if facelets is None:
-        facelets = _certain_facelets(machine, looks)
-    faces: dict[str, list[FaceColours]] = defaultdict(list)
-    for look in looks:
-        faces[look.face].append(look.colours)
-    scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
-    return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
+class TimingRequest(ApiRequest):
+    """Nothing to say."""
 
 
-def _all_looks(machine: Machine) -> Iterator[FaceImage]:
-    for number, view in enumerate(machine.planner.tour(None, None).views):
-        if view.schedule is not None:
-            machine.motion.perform(view.schedule, lambda _: None)
-        if number == 0:
-            machine.scanner.settle()
-        yield machine.scanner.look(view)
+class TimedOperation(ApiDocument):
+    """What an operation takes on average: as planned, and by the firmware's clock."""
+
+    operation: str
+    count: int
+    planned_us: int
+    measured_us: int
 
 
-def _certain_facelets(machine: Machine, looks: list[FaceImage]) -> str:
-    reading = machine.planner.read(looks)
-    if not reading.confident:
-        raise NotReadable(
-            "the cube cannot be read beyond doubt with the colours as they are: put a solved cube "
-            "in and say so (--solved), or give its facelets (--facelets)",
-            reading.look_again,
-        )
-    return reading.facelets
+class Timings(ApiDocument):
+    """Every operation, and calibrated values for actuators that take longer than planned."""
+
+    operations: list[TimedOperation]
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -71,11 +54,12 @@ class _Timed:
     measured_us: int
 
 
-def measured_timing(motion: MotionController, profile: RobotProfile) -> Timings:
-    """Home, then turn each layer there and back, one operation at a time, by the firmware's clock.
+def measured_timing(bench: Bench, _: TimingRequest) -> Timings:
+    """Home, then turn each layer there and back, one operation at a time; the cube ends as it was.
 
     Raises ``MotionFault``.
     """
+    motion, profile = bench.machine.motion, bench.profile
     motion.home()
     timed = [
         _perform(motion, plan) for plan in rehearsal(build_mechanism(profile)) if plan.transitions
@@ -158,3 +142,45 @@ def _slower(servo: Servo, factor: float) -> list[dict[str, Any]]:
             if row[key] is not None:
                 row[key] = round(row[key] * factor, 1)
     return rows
+
+
+TIMING_TRIAL = Trial(
+    "timing", "Perform and time every operation", TimingRequest, Timings, measured_timing
+)
+
+
+class OperationTimes(Measurement):
+    """Compares what operations take with what is planned, and makes slow servos' times longer."""
+
+    name = "timing"
+    guidance = (
+        "Press m: the robot performs every operation it knows and measures how long each takes. "
+        "The planner then reckons with this robot's own times."
+    )
+    columns = ("operation", "times", "planned", "took")
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        found = session.perform(TIMING_TRIAL)
+        self.values, self.document = found.values, found.model_dump(mode="json")
+        longer = f"longer than planned: {', '.join(found.values)}"
+        self.text = longer if found.values else "everything takes as long as planned"
+        for row in found.operations:
+            times = (f"{us / 1e3:.1f} ms" for us in (row.planned_us, row.measured_us))
+            yield Row((row.operation, str(row.count), *times))
+
+
+TIMING = Step(
+    name="timing",
+    title="Timing: how long each operation really takes",
+    trials=[TIMING_TRIAL],
+    begin=OperationTimes,
+    commands=[
+        Command(
+            "timing",
+            "Perform every operation and measure how long it really takes.",
+            lambda *_: OperationTimes(),
+        )
+    ],
+    unattended=lambda *_: [OperationTimes()],
+)

@@ -1,0 +1,220 @@
+"""The step "camera": what a camera sees, what to improve, where the faces are in its picture."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robot.calibration.home import HOMING
+from robot.calibration.session import Session
+from robot.calibration.step import Measurement, NotPossible, Row, Script, Step
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
+from robot.settings.profile import CameraSettings, View
+from vision.calibrate.advice import advise
+from vision.frame import Frame
+from vision.locate.face import FaceGrid
+from vision.locate.view_check import OddView, face_in_view
+
+Image = NDArray[np.uint8]
+Corners = NDArray[np.float64]
+
+OFF_PITCHES = 0.15
+"""Distance of a corner from the face found, in stickers, from which the frame is called off."""
+
+FRAME, CHOSEN = (255, 255, 0), (255, 0, 255)
+
+
+class PictureRequest(ApiRequest):
+    """Which camera; the first when not given."""
+
+    camera: str | None = Field(default=None, max_length=64)
+
+
+class CameraPicture(ApiDocument):
+    """A camera's picture: JPEG in base64."""
+
+    jpeg: str
+
+
+def _picture(bench: Bench, asked: PictureRequest) -> CameraPicture:
+    taken = bench.machine.scanner.picture(asked.camera)
+    return CameraPicture(jpeg=base64.b64encode(taken).decode())
+
+
+PICTURE = Trial(
+    "picture", "What a camera sees", PictureRequest, CameraPicture, _picture, method="GET"
+)
+
+
+class FaceFrame:
+    """Where a face is in a camera's picture: four corners that should lie on its edges.
+
+    ``corners``: float64[4, 2] in pixels.
+    """
+
+    def __init__(self, camera: CameraSettings, view: View, size: int) -> None:
+        self.camera, self.view, self._size = camera.name, view, size
+        self._resolution = camera.resolution
+        self.corners: Corners = np.array(view.quad) * camera.resolution
+
+    def advice(self, image: Image) -> list[str]:
+        """Lines about what is in view, framing, light and focus; one that says so if all is well.
+
+        ``image``: uint8[H, W, 3], RGB.
+        """
+        grid = FaceGrid.of_corners(self.corners, self._size)
+        try:
+            face_in_view(image, self._size, grid)
+        except OddView as odd:
+            return [f"in view: {odd}"]
+        lines = [f"{found.matter}: {found.text}" for found in advise(Frame(image, "", 0), grid)]
+        off = self._distance(image)
+        if off is not None and off > OFF_PITCHES * grid.pitch:
+            lines.insert(0, f"framing: the frame is up to {off:.0f} pixels off the face")
+        return lines or ["all is well: one face, in focus, evenly lit"]
+
+    def find(self, image: Image) -> None:
+        """Put the corners on the face in a picture, numbered as they are.
+
+        Raises :class:`vision.locate.view_check.OddView`.
+        """
+        self.corners = self._found(image)
+
+    def _found(self, image: Image) -> Corners:
+        found = face_in_view(image, self._size).corners
+        turns = [np.roll(found, turn, axis=0) for turn in range(4)]
+        return np.asarray(min(turns, key=lambda turned: np.abs(turned - self.corners).sum()))
+
+    def _distance(self, image: Image) -> float | None:
+        """Pixels from the frame to the face, at the worst corner; None where no face is found."""
+        try:
+            found = self._found(image)
+        except OddView:
+            return None
+        return float(np.linalg.norm(found - self.corners, axis=1).max())
+
+    def drawn(self, image: Image, chosen: int | None = None) -> Image:
+        """The picture with the frame in it, one of its corners marked."""
+        picture = image.copy()
+        thickness = max(2, image.shape[1] // 160)
+        corners = np.round(self.corners).astype(np.int32)
+        cv2.polylines(picture, [corners], True, FRAME, thickness)
+        if chosen is not None:
+            x, y = corners[chosen].tolist()
+            cv2.circle(picture, (x, y), 3 * thickness, CHOSEN, -1)
+        return picture
+
+    @property
+    def key(self) -> str:
+        """In the calibration."""
+        return f"cameras.{self.camera}.views.{self.view.site}.quad"
+
+    @property
+    def quad(self) -> list[list[float]]:
+        """The corners as calibrated: parts of the picture's width and height."""
+        parts = np.clip(self.corners / self._resolution, 0, 1)
+        return [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
+
+    def values(self) -> dict[str, Any]:
+        """The corners as calibrated values; empty where they are those there are."""
+        is_there = np.allclose(self.quad, self.view.quad, atol=1e-5)
+        return {} if is_there else {self.key: self.quad}
+
+
+def frames_of(session: Session) -> list[list[FaceFrame]]:
+    """For every camera the frames of all faces that it sees, as calibrated."""
+    profile = session.calibrated
+    size = profile.cube.size
+    return [[FaceFrame(camera, view, size) for view in camera.views] for camera in profile.cameras]
+
+
+def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
+    """What a camera sees now: the JPEG, and uint8[H, W, 3], RGB."""
+    jpeg = base64.b64decode(session.perform(PICTURE, camera=camera).jpeg)
+    bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR)
+    if bgr is None:
+        raise ValueError("the daemon sent no JPEG")
+    return jpeg, np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+class CameraView(Measurement):
+    """What a camera sees, with advice; ``place``: the site of a face whose place is to be found."""
+
+    name = "camera"
+    columns = ("", "")
+
+    def __init__(self, camera: str | None = None, place: str | None = None) -> None:
+        super().__init__()
+        self._camera, self._place = camera, place
+        self.keeps = place is not None
+        self.jpeg = b""
+        self.image: Image | None = None
+
+    def take(self, session: Session) -> Image:
+        """Have the camera take the picture: uint8[H, W, 3], RGB."""
+        self.jpeg, self.image = take_picture(session, self._camera)
+        return self.image
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        image = self.take(session) if self.image is None else self.image
+        frames = self._frames(session)
+        if self._place is not None:
+            self._find(frames, image, self._place)
+            return
+        advice = {frame.view.site: frame.advice(image) for frame in frames}
+        self.document = {"camera": frames[0].camera, "views": advice}
+        for site, lines in advice.items():
+            for line in lines:
+                yield Row((f"face {site}:", line))
+
+    def drawn(self, session: Session) -> Image:
+        """The picture with the frames of all faces."""
+        picture = self.take(session) if self.image is None else self.image
+        for frame in self._frames(session):
+            picture = frame.drawn(picture)
+        return picture
+
+    def _frames(self, session: Session) -> list[FaceFrame]:
+        return next(
+            frames
+            for frames in frames_of(session)
+            if self._camera in {None, *(frame.camera for frame in frames)}
+        )
+
+    def _find(self, frames: list[FaceFrame], image: Image, site: str) -> None:
+        by_site = {frame.view.site: frame for frame in frames}
+        if site not in by_site:
+            sees = f"camera {frames[0].camera} sees {', '.join(by_site)}"
+            raise NotPossible(f"--place {site}: {sees}")
+        frame = by_site[site]
+        before = [list(corner) for corner in frame.view.quad]
+        frame.find(image)
+        self.values = {frame.key: frame.quad}
+        self.document = {"key": frame.key, "before": before, "after": frame.quad}
+        self.text = f"{frame.key}: {frame.quad}"
+
+
+def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraView]:
+    for camera in session.profile.cameras:
+        session.perform(HOMING)  # out of the picture
+        yield CameraView(camera.name)
+
+
+CAMERA = Step(
+    name="camera",
+    title="Camera: picture, focus, light, where the faces are",
+    guidance=(
+        "The frame has to lie on the edges of the cube's face. f finds the face by itself; Tab "
+        "chooses a corner, the arrow keys move it (with Shift far), Enter keeps the frame."
+    ),
+    trials=[PICTURE],
+    unattended=_unattended,
+)

@@ -1,0 +1,132 @@
+"""The step "colours": those of the cube in the robot, from which reading starts from then on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from robot.calibration.session import Session
+from robot.calibration.step import Command, Measurement, NotPossible, Question, Row, Script, Step
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
+from robot.machine.interfaces import FaceImage, Machine, NotReadable
+from solver.cube.facelets import FACES
+
+
+class ColoursRequest(ApiRequest):
+    """The cube in the robot as facelets; read by the colours as they are when not given."""
+
+    facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
+
+
+class ColoursSeen(ApiDocument):
+    """Colours of the cube in the robot, as calibrated values."""
+
+    facelets: str
+    values: dict[str, Any]
+
+
+def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
+    """Home, look at all faces, and take the colours of a cube that is ``facelets``.
+
+    None: whatever cube is read, if that is beyond doubt. Raises ``MotionFault``, ``NotReadable``
+    and ``CalibrationFailed``.
+    """
+    from robot.machine.scanner import as_values
+    from vision.calibrate.places import references_of
+    from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
+
+    machine = bench.machine
+    machine.motion.home()
+    looks = list(_all_looks(machine))
+    facelets = asked.facelets or _certain_facelets(machine, looks)
+    faces: dict[str, list[FaceColours]] = defaultdict(list)
+    for look in looks:
+        faces[look.face].append(look.colours)
+    scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
+    return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
+
+
+def _all_looks(machine: Machine) -> Iterator[FaceImage]:
+    for number, view in enumerate(machine.planner.tour(None, None).views):
+        if view.schedule is not None:
+            machine.motion.perform(view.schedule, lambda _: None)
+        if number == 0:
+            machine.scanner.settle()
+        yield machine.scanner.look(view)
+
+
+def _certain_facelets(machine: Machine, looks: list[FaceImage]) -> str:
+    reading = machine.planner.read(looks)
+    if not reading.confident:
+        raise NotReadable(
+            "the cube cannot be read beyond doubt with the colours as they are: put a solved cube "
+            "in and say so (--solved), or give its facelets (--facelets)",
+            reading.look_again,
+        )
+    return reading.facelets
+
+
+LOOKING = Trial(
+    "colours",
+    "FaceImage at the cube and measure its colours",
+    ColoursRequest,
+    ColoursSeen,
+    measured_colours,
+)
+
+
+class CubeColours(Measurement):
+    """The colour of each face's stickers, of a cube that is read, known or solved."""
+
+    name = "colours"
+    guidance = (
+        "Put a scrambled cube in and press m: the robot looks at all faces and learns their "
+        "colours. Where it cannot read the cube yet, put a solved one in and press s."
+    )
+    columns = ("face", "colour")
+    choices: Mapping[str, str] = {"s": "Solved cube"}
+
+    def __init__(self, facelets: str | None = None, *, solved: bool = False) -> None:
+        super().__init__()
+        self._facelets, self._solved = facelets, solved
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`; ``choice`` s: the cube is solved."""
+        facelets = self._facelets
+        if self._solved or choice == "s":
+            facelets = "".join(face * session.profile.cube.size**2 for face in FACES)
+        seen = session.perform(LOOKING, facelets=facelets)
+        self.values, self.document = seen.values, seen.model_dump(mode="json")
+        self.text = "are these the cube's colours?"
+        for face, light in seen.values["colours"]["linear_rgb"].items():
+            yield Row((f"  {face}  ", ", ".join(f"{part:.2f}" for part in light)), colour=light)
+
+
+def _begin(_: Session, said: Mapping[str, Any]) -> CubeColours:
+    if said["solved"] and said["facelets"]:
+        raise NotPossible("--solved and --facelets say different things: give one of them")
+    return CubeColours(said["facelets"], solved=said["solved"])
+
+
+COLOURS = Step(
+    name="colours",
+    title="Colours of the cube",
+    trials=[LOOKING],
+    begin=CubeColours,
+    commands=[
+        Command(
+            "colours",
+            "Learn the colours of the cube in the robot, for reading it in any light.",
+            _begin,
+            [
+                Question("solved", bool, "--solved", "The cube is solved (else it is read)."),
+                Question("facelets", str, "--facelets", "What cube it is, in URFDLB order."),
+            ],
+        )
+    ],
+    unattended=lambda *_: [CubeColours()],
+)

@@ -1,0 +1,70 @@
+"""The step "home": does everything reach its start position?"""
+
+from __future__ import annotations
+
+from robot.calibration.session import Session
+from robot.calibration.step import Command, Measurement, Question, Script, Step
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiRequest, Nothing
+
+
+class HomeRequest(ApiRequest):
+    """Home; ``as_profile``: also a robot whose positions and directions nobody has confirmed."""
+
+    as_profile: bool = False
+
+
+def _home(bench: Bench, _: HomeRequest) -> Nothing:
+    bench.machine.motion.reconfigure(bench.profile, {})
+    bench.machine.motion.home()
+    return Nothing()
+
+
+HOMING = Trial("home", "Home all actuators", HomeRequest, Nothing, _home)
+
+
+class Homing(Measurement):
+    """Goes to the start positions; a person watches."""
+
+    name = "home"
+    guidance = (
+        "Press Enter: every motor finds its position and goes to the start. Watch whether the "
+        "cube could be put in and taken out now; if not, set the positions next."
+    )
+    keeps = False
+
+    def __init__(self, *, as_profile: bool = False) -> None:
+        super().__init__()
+        self._as_profile = as_profile
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        session.perform(HOMING, as_profile=self._as_profile)
+        self.document = {"homed": True}
+        self.text = "everything is at its start position"
+        yield from ()
+
+
+HOME = Step(
+    name="home",
+    title="Home: does everything reach its start position?",
+    trials=[HOMING],
+    begin=Homing,
+    commands=[
+        Command(
+            "home",
+            "Bring all actuators to their start positions, once positions and directions are kept.",
+            lambda _, said: Homing(as_profile=said["as_profile"]),
+            [
+                Question(
+                    "as_profile",
+                    bool,
+                    "--as-profile",
+                    "Trust the profile's positions and directions, which nobody has confirmed.",
+                )
+            ],
+            saves=None,
+        )
+    ],
+    unattended=lambda *_: [Homing()],
+)

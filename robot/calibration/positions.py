@@ -1,0 +1,314 @@
+"""The step "positions": named positions of servos, steppers and grippers, each gone to and kept.
+
+What was kept counts as confirmed. Beyond confirmed positions an actuator goes in small steps, see
+:mod:`robot.machine.first_contact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic import Field
+
+from robot.calibration.session import Session
+from robot.calibration.step import (
+    Command,
+    Item,
+    Measurement,
+    NotPossible,
+    Question,
+    Script,
+    Step,
+)
+from robot.calibration.stepper_motor import stepper_of, steppers_of
+from robot.calibration.trial import Trial
+from robot.documents import ApiDocument, ApiRequest, WholeNumber
+from robot.machine.first_contact import direction_key, largest_step
+from robot.settings import RobotProfile
+from solver.cube.facelets import FACES
+
+UNIT_OF = {"servo": "us", "stepper": "steps"}
+FARTHEST = (-1_000_000, 1_000_000)
+
+
+class MoveRequest(ApiRequest):
+    """Move one actuator: microseconds of pulse for a servo, steps for a stepper.
+
+    Without ``to`` it stays where it is, or wakes up there.
+    """
+
+    actuator: str = Field(min_length=1, max_length=64)
+    to: WholeNumber | None = Field(default=None, ge=-(2**31), lt=2**31)
+    begin_at: WholeNumber | None = Field(
+        default=None,
+        ge=-(2**31),
+        lt=2**31,
+        description="the first pulse of a servo that has no confirmed position",
+    )
+
+
+class Moved(ApiDocument):
+    """Where the actuator is now; ``low`` and ``high`` are how far it has been confirmed."""
+
+    actuator: str
+    position: int
+    low: int
+    high: int
+
+
+MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, None)
+
+
+@dataclass(frozen=True)
+class Position:
+    """A named position of an actuator, by its key in the calibration.
+
+    ``value`` counts now, ``original`` is the profile's; ``limits``: lowest and highest, if any.
+    ``unit`` is ``us`` of pulse or ``steps``. ``is_confirmed``: a person has kept it. ``step``: how
+    far the actuator may go at a time beyond what is confirmed.
+    """
+
+    key: str
+    actuator: str
+    name: str
+    unit: str
+    value: int
+    original: int
+    limits: tuple[int, int] | None
+    is_confirmed: bool
+    step: int
+
+
+def positions(session: Session) -> list[Position]:
+    """Every named position of every actuator."""
+    return list(_positions(session.profile, session.calibrated, session.calibration.values))
+
+
+def _positions(
+    original: RobotProfile, calibrated: RobotProfile, kept: Mapping[str, Any]
+) -> Iterator[Position]:
+    for name, actuator in calibrated.actuators.items():
+        for position, value in actuator.places.items():
+            key = f"actuators.{name}.{actuator.positions_key}.{position}"
+            yield Position(
+                key=key,
+                actuator=name,
+                name=position,
+                unit=actuator.unit,
+                value=value,
+                original=original.actuators[name].places[position],
+                limits=actuator.limits,
+                is_confirmed=key in kept,
+                step=largest_step(actuator) or 0,
+            )
+
+
+class Placing(Measurement):
+    """Moves an actuator to where a named position should be.
+
+    ``target``: where that is; None: where arrow keys bring it. ``begin_at`` is the first pulse of a
+    servo that has no confirmed position. ``gently``: go there in as many steps as it takes, whoever
+    watches; else what is too far is refused.
+    """
+
+    guidance = "The arrow keys move it; Enter keeps where it is, Esc goes back to where it was."
+
+    def __init__(
+        self,
+        position: Position,
+        target: int | None = None,
+        begin_at: int | None = None,
+        *,
+        gently: bool = False,
+    ) -> None:
+        super().__init__()
+        self.name = f"{position.actuator} {position.name}"
+        self.position, self.target = position, target
+        self._begin_at, self._gently = begin_at, gently
+        self.at: int | None = None
+        self.reach: tuple[int, int] | None = None
+
+    def measure(self, session: Session, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        assert self.target is not None
+        if self._gently:
+            self.wake(session, self.middle if self._begin_at is None else self._begin_at)
+            while self.at != self.target:
+                self.approach(session, self.target)
+        else:
+            self._move(session, self.target, self._begin_at)
+        self.values = self.values_at(self.target)
+        before, key = self.position.value, self.position.key
+        self.document = {"key": key, "before": before, "after": self.target}
+        as_it_was = f"{key}: {before}, as it was"
+        self.text = as_it_was if before == self.target else f"{key}: {before} -> {self.target}"
+        yield from ()
+
+    @property
+    def middle(self) -> int:
+        """The first pulse of a servo that nobody has moved yet: in the middle of its limits."""
+        return sum(self.position.limits or (0, 0)) // 2
+
+    @property
+    def needs_screen(self) -> bool:
+        """See :attr:`Measurement.needs_screen`."""
+        return self.target is None
+
+    def wake(self, session: Session, begin_at: int | None) -> tuple[int, int]:
+        """Have it hold where it is, or give a servo its first pulse; how far it is confirmed."""
+        return self._move(session, None, begin_at)
+
+    def approach(self, session: Session, target: int) -> None:
+        """Go nearer to a target: there, or one step beyond what is confirmed."""
+        low, high = self.reach or (target, target)
+        step = self.position.step
+        self._move(session, max(low - step, min(high + step, target)), None)
+
+    def _move(self, session: Session, to: int | None, begin_at: int | None) -> tuple[int, int]:
+        moved = session.perform(MOVING, actuator=self.position.actuator, to=to, begin_at=begin_at)
+        self.at, self.reach = moved.position, (moved.low, moved.high)
+        return self.reach
+
+    def values_at(self, place: int) -> dict[str, Any]:
+        """The position there, as calibrated values; empty where that is kept already."""
+        is_kept = self.position.is_confirmed and place == self.position.value
+        return {} if is_kept else {self.position.key: place}
+
+
+Wanted = Callable[[Position], bool]
+
+
+def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterator[Item]:
+    """The lines of a list of positions."""
+    for one in positions(session):
+        if wanted(one):
+            changed = "" if one.value == one.original else f"{one.original}"
+            changed = changed if one.is_confirmed else "not confirmed"
+            cells = (one.actuator, one.name, f"{one.value} {one.unit}", changed)
+            yield Item(cells, partial(Placing, one))
+
+
+def _servo_items(session: Session) -> Iterator[Item]:
+    return position_items(session, lambda one: one.unit == "us")
+
+
+def _gripper_items(session: Session) -> Iterator[Item]:
+    jaws = {jaws.actuator for jaws in session.profile.mechanism.jaws.values()}
+    return position_items(session, lambda one: one.actuator in jaws)
+
+
+def named_position(session: Session, actuator: str, position: str, kind: str) -> Position:
+    """One position, by the names in the profile; raises :class:`NotPossible`."""
+    found = [one for one in positions(session) if one.unit == UNIT_OF[kind]]
+    actuators = dict.fromkeys(one.actuator for one in found)
+    if actuator not in actuators:
+        known = ", ".join(actuators) or "none"
+        raise NotPossible(f"{kind} {actuator}: there is no {actuator}; there is {known}")
+    of_it = {one.name: one for one in found if one.actuator == actuator}
+    if position not in of_it:
+        known = ", ".join(of_it)
+        raise NotPossible(f"{kind} {actuator}: there is no {position}; there is {known}")
+    return of_it[position]
+
+
+def jaw_position(session: Session, site: str, position: str) -> Position:
+    """Where the jaws of the gripper at a site are ``open`` or ``closed``."""
+    profile = session.profile
+    found = next((jaws for at, jaws in profile.mechanism.jaws.items() if at == site), None)
+    if found is None:
+        known = ", ".join(profile.mechanism.jaws)
+        known = f"grippers at {known}" if known else "no grippers"
+        raise NotPossible(f"{profile.name} has no gripper at {site}: it has {known}")
+    named = found.open if position == "open" else found.closed
+    return named_position(session, found.actuator, named, profile.actuators[found.actuator].kind)
+
+
+def _placing(find: Callable[..., Position], *names: str) -> Callable[..., Placing | None]:
+    """What makes a placing of what a person said: the position by these names, if all are given."""
+
+    def begin(session: Session, said: Mapping[str, Any]) -> Placing | None:
+        given = [said[name] for name in names]
+        if None in given:
+            return None
+        return Placing(find(session, *given), said["target"], said["begin_at"])
+
+    return begin
+
+
+def _questions(*arguments: Question) -> list[Question]:
+    return [
+        *arguments,
+        Question("target", int, "--to", "Where it should be; else arrow keys move.", FARTHEST),
+        Question(
+            "begin_at",
+            int,
+            "--from",
+            "First pulse of a servo that was never moved: it jumps there; take its arm off.",
+            FARTHEST,
+        ),
+        PROFILE,
+    ]
+
+
+PROFILE = Question("profile", str, "--robot", "The daemon's profile, where it is not the usual.")
+
+STEPPER_POSITION = Command(
+    "stepper position",
+    "Set the named POSITION of stepper ACTUATOR, in steps from home.",
+    _placing(partial(named_position, kind="stepper"), "actuator", "position"),
+    _questions(Question("actuator", str), Question("position", str)),
+)
+
+
+def position_keys(profile: RobotProfile) -> dict[str, str]:
+    """``actuator.position`` -> its key in the calibration."""
+    return {f"{one.actuator}.{one.name}": one.key for one in _positions(profile, profile, {})}
+
+
+def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
+    """Every position, as given or as it is; the directions of steppers are taken as they are."""
+    for name in steppers_of(session.profile):
+        key = direction_key(name)
+        if key not in session.calibration.values:
+            session.keep({key: stepper_of(session.profile, name).invert_direction})
+    for one in positions(session):
+        yield Placing(one, given.get(one.key, one.value), gently=True)
+
+
+POSITIONS = Step(
+    name="positions",
+    title="Positions of servos, steppers and grippers",
+    guidance=(
+        "Take the cube out. Choose a position with the arrow keys and press Enter; then move "
+        "there in small steps and keep it. What nobody has kept yet, the robot does not go to."
+    ),
+    trials=[MOVING],
+    columns=("actuator", "position", "value", "profile"),
+    items=position_items,
+    commands=[
+        Command(
+            "servo",
+            "Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given.",
+            _placing(partial(named_position, kind="servo"), "actuator", "position"),
+            _questions(
+                Question("actuator", str, required=False),
+                Question("position", str, required=False),
+            ),
+            items=_servo_items,
+        ),
+        Command(
+            "gripper",
+            "Set how far the jaws of the gripper at SITE open or close; asks what is not given.",
+            _placing(jaw_position, "site", "position"),
+            _questions(
+                Question("site", tuple(FACES), required=False),
+                Question("position", ("open", "closed"), required=False),
+            ),
+            items=_gripper_items,
+        ),
+    ],
+    unattended=_unattended,
+)

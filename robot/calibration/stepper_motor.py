@@ -1,0 +1,241 @@
+"""A stepper on the bench: moved gently, and watched by its sensor or by the camera.
+
+It comes back gently from every trial, so that steps lost on the way out are not lost on the way
+back as well. Whether it is then where it was is told by its sensor, if it has one, else by the
+camera. What neither can tell is None, and for a person to judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.calibration.trial import Bench
+from robot.link import StepperSetup
+from robot.machine.board_configuration import actuator_setups
+from robot.machine.interfaces import InvalidRequest, Machine, Scanner
+from robot.motion import StepperLimits, stepper_move
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.settings import RobotProfile
+from robot.settings.actuators import Stepper
+
+PLACES_OF_A_TURN = 32
+"""Where a motor that lost its place is looked for."""
+
+FINER = 8
+"""Times finer it is then looked for about the nearest of them."""
+
+SEARCH_STEPS = 400
+"""Parts of a turn that a search for an edge or a change goes by."""
+
+RUN_UP = 32
+"""Part of a turn that is more than any play."""
+
+GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
+"""Parts of the profile's limits at which no motor that works at all loses steps."""
+
+STILL_PICTURES = 5
+NOISE_FACTOR = 3.0
+LEAST_CHANGE = 0.2
+"""Mean change of grey levels that is more than noise, at least."""
+
+Grey = NDArray[np.float32]
+
+
+class Stillness:
+    """The picture of a robot at rest, to compare later ones with. Raises ``MotionFault``."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        scanner.settle()
+        self._eyes = scanner
+        pictures = np.stack([scanner.glance()[1] for _ in range(STILL_PICTURES)])
+        self._first: Grey = pictures.mean(axis=0)
+        noise = np.abs(pictures - self._first).mean(axis=(1, 2)).max()
+        self._threshold = max(LEAST_CHANGE, NOISE_FACTOR * float(noise))
+
+    def change(self) -> float:
+        """Mean change of grey levels since then."""
+        return float(np.abs(self._eyes.glance()[1] - self._first).mean())
+
+    def disturbed(self) -> bool:
+        """Whether something is not where it was."""
+        return self.change() > self._threshold
+
+
+@dataclass(frozen=True)
+class Motor:
+    """One stepper of a robot that is being tried."""
+
+    machine: Machine
+    settings: Stepper
+    setup: StepperSetup
+
+    @property
+    def name(self) -> str:
+        """In the profile."""
+        return self.setup.name
+
+    @property
+    def start(self) -> int:
+        """Where it is after homing."""
+        return self.setup.start_steps
+
+    @property
+    def turn_steps(self) -> int:
+        """Steps of a turn; of its whole way for one that only goes to and fro."""
+        places = self.settings.positions_steps.values()
+        return self.settings.steps_per_turn or max(places) - min(places)
+
+    @property
+    def search_steps(self) -> int:
+        """Steps at a time where an edge or a change is looked for."""
+        return max(1, self.turn_steps // SEARCH_STEPS)
+
+    @cached_property
+    def still(self) -> Stillness | None:
+        """The camera's view of it at the start; None where it does not see it move."""
+        self.go(self.start)
+        still = Stillness(self.machine.scanner)
+        self.go(self.start + self.way(self.turn_steps // 16))
+        sees = still.disturbed()
+        self.go(self.start)
+        return still if sees else None
+
+    def way(self, steps: int) -> int:
+        """Signed steps from the start: as many as wanted, or as there is room for."""
+        up, down = self.setup.maximum_steps - self.start, self.start - self.setup.minimum_steps
+        if steps <= up:
+            return steps
+        return -min(steps, down) if down > up else up
+
+    def go(self, target: int) -> None:
+        """Gently to a position, the last of the way forwards, which takes up any play."""
+        run_up = self.turn_steps // RUN_UP
+        if target - run_up >= self.setup.minimum_steps:
+            self.go_straight(target - run_up)
+        self.go_straight(target)
+
+    def go_straight(self, target: int) -> None:
+        """Gently to a position, from wherever it is."""
+        self.machine.motion.jog(self.name, target)
+
+    def rush(self, way: int, limits: StepperLimits) -> None:
+        """From the start by so many steps, as fast as ``limits`` say."""
+        move = stepper_move(self.name, self.start, way, limits)
+        schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
+        self.machine.motion.perform(schedule, lambda _: None)
+
+    def moved_from(self) -> bool | None:
+        """Whether it is not at the start where it should be; None where nothing can tell."""
+        motion, homing = self.machine.motion, self.setup.homing
+        if homing is None and self.setup.check is not None:
+            return not motion.is_sensor_active(self.name)
+        if homing is None:
+            return None if self.still is None else self.still.disturbed()
+        margin = self.search_steps + self.settings.backlash_steps
+        self.go(homing.edge_position - homing.direction * margin)
+        outside = motion.is_sensor_active(self.name)
+        self.go(homing.edge_position + homing.direction * margin)
+        inside = motion.is_sensor_active(self.name)
+        self.go(self.start)
+        return outside or not inside
+
+    @property
+    def seen_by(self) -> str | None:
+        """What tells where it is."""
+        if self.setup.homing is not None or self.setup.check is not None:
+            return "sensor"
+        return None if self.still is None else "camera"
+
+    def put_back(self) -> bool:
+        """Turn it, having lost steps, to the start again; whether that can be told."""
+        motion = self.machine.motion
+        if self.setup.homing is not None:
+            motion.home((self.name,))
+            return True
+        if self.still is None or not self.settings.steps_per_turn:
+            return False
+        step = max(1, self.turn_steps // PLACES_OF_A_TURN)
+        nearest = self._nearest(range(0, self.turn_steps, step))
+        while step > 1:
+            step, around = max(1, step // FINER), step
+            nearest = self._nearest(range(nearest - around, nearest + around, step))
+        self.go(self.start + nearest)
+        motion.assume_start_positions()
+        motion.home()
+        return not self.still.disturbed()
+
+    def _nearest(self, places: range) -> int:
+        """Of these places, in steps from the start, the one that looks most like it."""
+
+        def strangeness(place: int) -> float:
+            self.go_straight(self.start + place)
+            return math.inf if self.still is None else self.still.change()
+
+        return min(places, key=strangeness)
+
+
+@contextmanager
+def motor_on(
+    bench: Bench,
+    name: str,
+    otherwise: Mapping[str, object],
+    fastest: float = 0.0,
+    *,
+    alone: bool = False,
+) -> Iterator[Motor]:
+    """The motor, homed, gentle, and set up otherwise in some respects; then as in the profile.
+
+    ``alone``: nothing is homed but this motor.
+    """
+    machine, profile = bench.machine, bench.profile
+    settings = stepper_of(profile, name)
+    gentle = settings.model_copy(
+        update={
+            "max_speed_steps_per_s": settings.max_speed_steps_per_s * GENTLE_SPEED,
+            "max_acceleration_steps_per_s2": settings.max_acceleration_steps_per_s2
+            * GENTLE_ACCELERATION,
+            "start_speed_steps_per_s": min(
+                settings.start_speed_steps_per_s, settings.max_speed_steps_per_s * GENTLE_SPEED
+            ),
+            # An end stop tells more than a look at it after each turn, which has to be at rest.
+            **({"turn_check": None} if settings.homing is not None else {}),
+            **otherwise,
+        }
+    )
+    trial = profile.model_copy(update={"actuators": {**profile.actuators, name: gentle}})
+    setups = (one for one in actuator_setups(trial) if one.name == name)
+    setup = next(one for one in setups if isinstance(one, StepperSetup))
+    try:
+        if not alone:
+            machine.motion.home()
+        machine.motion.reconfigure(trial, {name: fastest} if fastest else {})
+        if alone:
+            machine.motion.home_alone(name, setup.start)
+        else:
+            machine.motion.home()
+        yield Motor(machine, gentle, setup)
+        if not alone:
+            machine.motion.home()
+    finally:
+        machine.motion.reconfigure(profile, {})
+
+
+def stepper_of(profile: RobotProfile, name: str) -> Stepper:
+    """Raises ``InvalidRequest`` for what is none."""
+    found = profile.actuators.get(name)
+    if isinstance(found, Stepper):
+        return found
+    known = ", ".join(steppers_of(profile)) or "none"
+    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
+
+
+def steppers_of(profile: RobotProfile) -> list[str]:
+    """Names of all steppers."""
+    return [name for name, one in profile.actuators.items() if isinstance(one, Stepper)]

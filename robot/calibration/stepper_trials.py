@@ -1,0 +1,302 @@
+"""What the robot tries out on one stepper: its direction, its steps, its limits, its play.
+
+Every trial but that of the direction homes first; what nothing can tell is None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import Field
+
+from robot.calibration.stepper_motor import Motor, Stillness, motor_on, stepper_of
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest, WholeNumber
+from robot.faults import MotionFault
+from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
+from robot.machine.interfaces import InvalidRequest
+from robot.motion import MotionError, StepperLimits, stepper_limits
+from robot.settings import RobotProfile
+from robot.settings.actuators import Stepper
+
+LONGEST_TURNS = 40
+"""Turns of a trial, at most, to reach the speed that is to be tried."""
+
+LONGER_TURNS = (2, 4, 8)
+"""Factors by which a turn is longer where microstep switches are not as thought."""
+
+
+class StepperRequest(ApiRequest):
+    """Which stepper."""
+
+    actuator: str = Field(min_length=1, max_length=64)
+
+
+class TurnRequest(StepperRequest):
+    """A quarter turn forwards and back, with the direction input inverted or not."""
+
+    inverted: bool = False
+
+
+class TurnTried(ApiDocument):
+    """It went so many steps (negative: backwards, for want of room), and back."""
+
+    actuator: str
+    steps: int
+    inverted: bool
+    values: dict[str, Any]
+
+
+class StepsRequest(StepperRequest):
+    """So many turns of so many steps (None: as calibrated) and back."""
+
+    turn_steps: WholeNumber | None = Field(default=None, ge=4, le=1_000_000, multiple_of=4)
+
+    turns: WholeNumber = Field(default=1, ge=1, le=20)
+
+
+class StepsTried(ApiDocument):
+    """It went so many steps, and back; ``found_steps`` of a turn by the camera, if that can tell.
+
+    ``values`` are calibrated values where they are not those of the profile.
+    """
+
+    actuator: str
+    steps: int
+    turn_steps: int
+    found_steps: int | None
+    values: dict[str, Any]
+
+
+class SpeedRequest(StepperRequest):
+    """What to try; as in the profile where nothing is said. ``held``: with a layer as its load."""
+
+    speed_steps_per_s: float | None = Field(default=None, ge=50, le=200_000)
+    acceleration_steps_per_s2: float | None = Field(default=None, ge=1, le=10_000_000)
+    held: bool = False
+
+
+class SpeedTried(ApiDocument):
+    """Whether steps were lost, and what tells it; None where only a person can.
+
+    ``reached_steps_per_s`` is what the way was long enough for. Not ``square``: nothing but a
+    person can set it back to where it was.
+    """
+
+    actuator: str
+    speed_steps_per_s: float
+    acceleration_steps_per_s2: float
+    reached_steps_per_s: float
+    steps: int
+    lost: bool | None
+    seen_by: str | None
+    square: bool
+
+
+class Play(ApiDocument):
+    """Steps back before the load follows, found ``within_steps``; None where nothing tells it."""
+
+    actuator: str
+    play_steps: int | None
+    within_steps: int
+    seen_by: str | None
+    values: dict[str, Any]
+
+
+def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
+    """A quarter turn forwards and back with the direction input inverted or not; a part of its way
+    for one that only goes to and fro.
+
+    Nothing else moves, and nothing is homed: which way this motor turns is only found out here, and
+    one that turns the wrong way does not find its sensor. Raises ``MotionFault``.
+    """
+    name, inverted = asked.actuator, asked.inverted
+    blind = {"homing": None, "turn_check": None, "invert_direction": inverted}
+    part = 4 if stepper_of(bench.profile, name).steps_per_turn else PARTS_OF_TRAVEL
+    with motor_on(bench, name, blind, alone=True) as motor:
+        way = motor.way(motor.turn_steps // part)
+        motor.go(motor.start + way)
+        motor.go(motor.start)
+    values = {direction_key(name): inverted}
+    return TurnTried(actuator=name, steps=way, inverted=inverted, values=values)
+
+
+def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
+    """So many whole turns and back; whether the camera says that they were whole.
+
+    If not it looks for a turn among those that a wrong microstep switch makes. Raises
+    ``MotionFault``, and ``InvalidRequest`` for a motor that does not turn round.
+    """
+    name = asked.actuator
+    kept = stepper_of(bench.profile, name).steps_per_turn
+    if kept is None:
+        raise InvalidRequest(f"actuator: {name} only goes to and fro: set its positions instead")
+    otherwise = {"steps_per_turn": asked.turn_steps or kept, "turn_check": None}
+    with motor_on(bench, name, otherwise) as motor:
+        turn = motor.turn_steps
+        way = motor.way(asked.turns * turn)
+        motor.go(motor.start + way)
+        motor.go(motor.start)
+        found = _turn_seen(motor) if way == asked.turns * turn else None
+    values = changed_values(name, "steps_per_turn", found, kept)
+    return StepsTried(actuator=name, steps=way, turn_steps=turn, found_steps=found, values=values)
+
+
+def _turn_seen(motor: Motor) -> int | None:
+    """Steps of a true turn by the camera; None where no turn looks like one, or each quarter."""
+    if motor.still is None:
+        return None
+    turn = motor.turn_steps
+    if _looks_whole(motor, turn):
+        shorter = [steps for steps in (turn // 2, turn // 4) if _looks_whole(motor, steps)]
+        return (turn, turn // 2, None)[len(shorter)]
+    longer = (turn * factor for factor in LONGER_TURNS)
+    return next((steps for steps in longer if _looks_whole(motor, steps)), None)
+
+
+def _looks_whole(motor: Motor, steps: int) -> bool:
+    assert motor.still is not None
+    motor.go(motor.start + steps)
+    disturbed = motor.still.disturbed()
+    motor.go(motor.start)
+    return not disturbed
+
+
+def tried_speed(bench: Bench, asked: SpeedRequest) -> SpeedTried:
+    """As fast as asked for, far enough to be that fast, and gently back; whether steps were lost.
+
+    Raises ``MotionFault`` for what is no lost step, and ``InvalidRequest`` for what no motion can
+    be.
+    """
+    name = asked.actuator
+    limits = _limits(stepper_of(bench.profile, name), asked)
+    with motor_on(bench, name, {}, limits.max_speed) as motor:
+        if asked.held:
+            _hold_cube(motor, bench.profile)
+        way = motor.way(_steps_to_reach(limits, motor.turn_steps))
+        seen_by = motor.seen_by
+        try:
+            motor.rush(way, limits)
+            motor.go(motor.start)
+            lost = motor.moved_from()
+        except MotionFault as fault:
+            if fault.code != "not-in-place":
+                raise
+            bench.machine.motion.home()
+            lost = True
+        square = not lost or motor.put_back()
+    return SpeedTried(
+        actuator=name,
+        speed_steps_per_s=limits.max_speed,
+        acceleration_steps_per_s2=limits.acceleration,
+        reached_steps_per_s=min(limits.max_speed, math.sqrt(limits.acceleration * abs(way))),
+        steps=way,
+        lost=lost,
+        seen_by=seen_by,
+        square=square,
+    )
+
+
+def measured_play(bench: Bench, asked: StepperRequest) -> Play:
+    """How many steps it goes back before what it drives follows, by its sensor or the camera.
+
+    Raises ``MotionFault``.
+    """
+    name = asked.actuator
+    with motor_on(bench, name, {}) as motor:
+        by_sensor = motor.setup.homing is not None
+        found = _play_at_the_edge(motor) if by_sensor else _play_in_the_picture(motor)
+        within = motor.search_steps
+    seen_by = None if found is None else "sensor" if by_sensor else "camera"
+    values = {} if found is None else {f"actuators.{name}.backlash_steps": found}
+    return Play(
+        actuator=name, play_steps=found, within_steps=within, seen_by=seen_by, values=values
+    )
+
+
+def _play_at_the_edge(motor: Motor) -> int | None:
+    """The sensor's edge from one side and from the other; a switch's own hysteresis adds to it."""
+    homing, motion = motor.setup.homing, motor.machine.motion
+    assert homing is not None
+    step, reach = motor.search_steps, motor.turn_steps // 8
+    start = homing.edge_position - homing.direction * reach
+    inwards, outwards = homing.direction * step, -homing.direction * step
+    there = _steps_until(
+        motor, start, inwards, lambda: motion.is_sensor_active(motor.name), 2 * reach
+    )
+    if there is None:
+        return None
+    edge = start + homing.direction * there
+    back = _steps_until(
+        motor, edge, outwards, lambda: not motion.is_sensor_active(motor.name), 2 * reach
+    )
+    return None if back is None else max(0, back - step)
+
+
+def _play_in_the_picture(motor: Motor) -> int | None:
+    """Forwards, which takes the play up, then back until the picture begins to change."""
+    if motor.still is None:
+        return None
+    reach = max(1, motor.turn_steps // 8)
+    top = motor.start + min(reach, motor.setup.maximum_steps - motor.start)
+    motor.go(top)
+    still = Stillness(motor.machine.scanner)
+    found = _steps_until(motor, top, -motor.search_steps, still.disturbed, reach)
+    return None if found is None else found - motor.search_steps
+
+
+def _steps_until(
+    motor: Motor, start: int, step: int, seen: Callable[[], bool], most: int
+) -> int | None:
+    """Steps made from ``start``, a few at a time, until ``seen``; None if that does not come."""
+    motor.go_straight(start)
+    for made in range(abs(step), most + 1, abs(step)):
+        motor.go_straight(start + (made if step > 0 else -made))
+        if seen():
+            return made
+    return None
+
+
+def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
+    """What is to be tried; what is not said is as in the profile."""
+    usual = stepper_limits(settings, asked.held)
+    speed = asked.speed_steps_per_s or usual.max_speed
+    try:
+        return StepperLimits(
+            start_speed=min(usual.start_speed, speed),
+            max_speed=speed,
+            acceleration=asked.acceleration_steps_per_s2 or usual.acceleration,
+            jerk=usual.jerk,
+        )
+    except MotionError as error:
+        raise InvalidRequest(f"{asked.actuator}: {error}") from error
+
+
+def _steps_to_reach(limits: StepperLimits, turn: int) -> int:
+    """Whole turns in which the speed is reached and kept for half a turn."""
+    wanted = limits.max_speed**2 / limits.acceleration + turn / 2
+    return turn * min(LONGEST_TURNS, math.ceil(wanted / turn))
+
+
+def _hold_cube(motor: Motor, profile: RobotProfile) -> None:
+    """Put down the arm that holds the cube above a table; grippers and faces hold it anyway."""
+    for name, position in profile.mechanism.holding:
+        actuator = profile.actuators[name]
+        if not actuator.turns_freely:
+            motor.machine.motion.jog(name, actuator.places[position])
+            return
+
+
+def changed_values(name: str, field: str, found: int | None, before: int | None) -> dict[str, Any]:
+    """What was found of a motor, as calibrated values; empty where it is what it was."""
+    return {} if found in (None, before) else {f"actuators.{name}.{field}": found}
+
+
+TURNING = Trial("turn", "Turn a stepper by a quarter and back", TurnRequest, TurnTried, tried_turn)
+STEPPING = Trial(
+    "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps
+)
+SPEEDING = Trial("speed", "Try how fast a stepper can be", SpeedRequest, SpeedTried, tried_speed)
+PLAYING = Trial("play", "Measure the play behind a stepper", StepperRequest, Play, measured_play)
