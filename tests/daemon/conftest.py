@@ -244,12 +244,20 @@ async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobCont
 
 
 @pytest.fixture
-def maintenance_of(tmp_path: Path) -> Callable[[JobController, FakeMachine], Maintenance]:
-    """Maintenance of a controller whose robot is described as a CUBOTino."""
+def profile_name() -> str:
+    """The profile that describes the fake robot."""
+    return "cubotino"
+
+
+@pytest.fixture
+def maintenance_of(
+    tmp_path: Path, profile_name: str
+) -> Callable[[JobController, FakeMachine], Maintenance]:
+    """Maintenance of a controller whose robot is described by that profile."""
 
     def make(controller: JobController, fake: FakeMachine) -> Maintenance:
         store = CalibrationStore(tmp_path / "state")
-        return Maintenance(controller, load_profile("cubotino"), store, lambda _: fake.machine())
+        return Maintenance(controller, load_profile(profile_name), store, lambda _: fake.machine())
 
     return make
 

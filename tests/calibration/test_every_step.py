@@ -1,0 +1,254 @@
+"""Every step by its commands, its screens and the control socket: one table, the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import cv2
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable
+
+from robot.calibration.session import Session
+from robot.calibration.step import Step
+from robot.calibration.steps import STEPS, TRIALS
+from robot.cli.guide.app import CalibrationApp, screen_of
+from robot.client import ControlClient
+from robot.daemon.routes import ROUTES
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from vision.measure.colour_space import USUAL
+from vision.measure.sticker_colours import FACES, FaceColours
+
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+SOLVED = "".join(face * 9 for face in FACES)
+QUAD = "cameras.top.views.U.quad"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A thing to calibrate: its row in the step's list, how it is done in three ways, what is kept.
+
+    ``kept`` are the keys that get a value by the command and by the screen, with the values where
+    they are the same every time.
+    """
+
+    step: str
+    command: str
+    keys: str
+    asked: dict[str, Any]
+    trial: str
+    row: tuple[str, ...] = ()
+    kept: dict[str, Any] = field(default_factory=dict)
+    by_eye: dict[str, Any] | None = None
+    code: int = 0
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.step, *self.row])
+
+
+TABLE = {"actuator": "table"}
+MOTOR = "actuators.table."
+LONGER = [
+    {"between": ["rest", "hold"], "ms": 360.0, "held_ms": None, "one_way": False},
+    {"between": ["hold", "pull"], "ms": 450.0, "held_ms": None, "one_way": False},
+]
+
+CASES = (
+    Case(
+        "positions",
+        "servo arm hold --to 1510 --from 1500",
+        "b up enter",
+        {"actuator": "arm", "to": None, "begin_at": 1500},
+        "move",
+        ("arm", "hold"),
+        {"actuators.arm.positions_us.hold": 1510},
+    ),
+    Case(
+        "steppers",
+        "stepper direction table --went wrong",
+        "m x y enter",
+        TABLE | {"inverted": True},
+        "turn",
+        ("table", "direction"),
+        {f"{MOTOR}invert_direction": True},
+    ),
+    Case(
+        "steppers",
+        "stepper steps table --turned 180",
+        "m up enter",
+        TABLE | {"turns": 2},
+        "steps",
+        ("table", "steps"),
+        {f"{MOTOR}steps_per_turn": 3200},
+    ),
+    Case(
+        "steppers",
+        "stepper speed table --last-good 920",
+        "m y y x enter",
+        TABLE | {"speed_steps_per_s": 800},
+        "speed",
+        ("table", "speed"),
+        {f"{MOTOR}max_speed_steps_per_s": 736},
+    ),
+    Case(
+        "steppers",
+        "stepper backlash table --to 2",
+        "m up up enter",
+        TABLE,
+        "play",
+        ("table", "backlash"),
+        {f"{MOTOR}backlash_steps": 2},
+    ),
+    Case("home", "home --as-profile", "enter", {"as_profile": True}, "home"),
+    Case("camera", "camera --place U", "f enter", {}, "picture", kept={QUAD: None}),
+    Case(
+        "travel",
+        "travel arm rest hold --save",
+        "m up enter",
+        {"actuator": "arm", "between": ["rest", "hold"]},
+        "travel",
+        ("arm", "rest", "hold"),
+        by_eye={"actuators.arm.travel": LONGER},
+        code=1,
+    ),
+    Case(
+        "colours",
+        "colours --solved",
+        "s enter",
+        {"facelets": SOLVED},
+        "colours",
+        kept={"colours": None},
+    ),
+    Case("timing", "timing", "m", {}, "timing"),
+)
+
+
+@pytest.fixture
+def profile_name() -> str:
+    """A robot that needs every step."""
+    return "mindcuber"
+
+
+@pytest.fixture
+def robot(daemon: Any) -> ControlClient:
+    """The daemon of a robot in front of whose camera stands a solved cube; nothing else moves it.
+
+    Nothing is at first as it is in the profile that the steps would find: the face is elsewhere.
+    """
+    studio = Studio(SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1)))
+    jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
+    look = daemon.scanner.look
+    daemon.scanner.picture = lambda _: jpeg
+    daemon.scanner.look = lambda view: replace(look(view), colours=solved_face(view.face))
+    client = ControlClient()
+    quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
+    known = {f"{MOTOR}invert_direction": False, QUAD: quad}
+    keep(client, known)
+    return client
+
+
+def solved_face(face: str) -> FaceColours:
+    colours = FaceColours.unseen(3)
+    colours.linear_rgb[:] = USUAL[FACES.index(face)]
+    colours.valid[:] = True
+    return colours
+
+
+def keep(client: ControlClient, values: dict[str, Any]) -> None:
+    with client.maintenance():
+        client.call("PUT", "/calibration", {"values": values})
+
+
+def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
+    after = client.call("GET", "/calibration")["values"]
+    return {key: value for key, value in after.items() if before.get(key) != value}
+
+
+def test_the_table_has_every_step_and_every_trial() -> None:
+    assert {case.step for case in CASES} == {step.name for step in STEPS}
+    assert sorted(case.trial for case in CASES) == sorted(trial.name for trial in TRIALS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_commands_screens_and_the_socket_do_the_same(
+    robot: ControlClient, ask: Ask, case: Case
+) -> None:
+    if case.step == "home":
+        confirm_all(robot)
+    before = robot.call("GET", "/calibration")["values"]
+    by_socket(robot, case)
+    assert changes(robot, before) == {}
+
+    code, told, err = ask("calibrate", *case.command.split())
+    assert (code, bool(told)) == (case.code, True), err
+    by_command = changes(robot, before)
+    assert by_command.keys() == case.kept.keys()
+
+    keep(robot, dict.fromkeys(by_command) | before)
+    await by_keys(robot, case, undo=False)
+    by_screen = changes(robot, before)
+    assert by_screen == (by_command if case.by_eye is None else case.by_eye)
+    assert all(value in (None, by_screen[key]) for key, value in case.kept.items())
+
+    keep(robot, dict.fromkeys(by_screen) | before)
+    await by_keys(robot, case, undo=True)
+    assert changes(robot, before) == {}
+
+
+def by_socket(client: ControlClient, case: Case) -> None:
+    """The trial itself is described as the server serves it, and answers as described."""
+    trial = next(one for one in TRIALS if one.name == case.trial)
+    route = next(one for one in ROUTES if one.path == trial.path)
+    assert (route.method, route.answer) == (trial.method, trial.answer)
+    trial.request.model_validate(case.asked)
+    with client.maintenance():
+        asked = case.asked if trial.method == "POST" else None
+        trial.answer.model_validate(client.call(trial.method, trial.path, asked))
+
+
+async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:
+    session = Session(client)
+    step = next(one for one in STEPS if one.name == case.step)
+    with session.maintenance():
+        app = CalibrationApp(session, [lambda: screen_of(step)])
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            if case.row:
+                enter_row(pilot, step, case.row)
+                await settled(pilot)
+            for key in case.keys.split():
+                await pilot.press(key)
+                await settled(pilot)
+            if undo:
+                await pilot.press("ctrl+z")
+                await settled(pilot)
+
+
+def confirm_all(client: ControlClient) -> None:
+    robot = load_profile("mindcuber").actuators["arm"]
+    keep(client, {f"actuators.arm.positions_us.{name}": at for name, at in robot.places.items()})
+
+
+def enter_row(pilot: Pilot[int], step: Step, row: tuple[str, ...]) -> None:
+    table = pilot.app.screen.query_one(DataTable)
+    rows = [tuple(table.get_row_at(number)) for number in range(table.row_count)]
+    number = next(number for number, cells in enumerate(rows) if cells[: len(row)] == row)
+    table.move_cursor(row=number)
+    table.action_select_cursor()
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Until everything that was begun has come to its end."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    while getattr(pilot.app.screen, "busy", False):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
