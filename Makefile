@@ -21,9 +21,10 @@ coverage: ready ## the lines that the tests leave out
 test-long: ready ## the long campaigns too
 	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
 
-lint: ready ## formatting, style, types, import layers
+lint: ready ## formatting, style, types, import layers, code that nobody uses
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/vulture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 

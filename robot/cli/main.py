@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit code as in ``CONTRACTS.md``."""
+    """Run a command; the exit code that :data:`robot.outcomes.OUTCOMES` and ``--help`` list."""
     try:
         result = cubist.main(arguments, prog_name="cubist", standalone_mode=False)
         sys.stdout.flush()

@@ -40,11 +40,6 @@ class EventBoard:
         finally:
             self._queues.discard(queue)
 
-    @property
-    def listeners(self) -> int:
-        """How many listen now."""
-        return len(self._queues)
-
     def close(self) -> None:
         """End all streams."""
         for queue in tuple(self._queues):

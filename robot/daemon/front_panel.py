@@ -48,11 +48,6 @@ class FrontPanel:
         self._inspection = Inspection(inspection_s, self._panel.sound, self._start_solve)
         self._listener: asyncio.Task[None] | None = None
 
-    @property
-    def inspecting(self) -> bool:
-        """Whether a start is being counted down to."""
-        return self._inspection.running
-
     def open(self) -> None:
         """Take the pins and start watching; raises :class:`PanelFault`."""
         self._panel.open()

@@ -2,7 +2,7 @@
 
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
-from robot.planner.improve import improve_tail, join, split_at, turned, where_to_cut_us
+from robot.planner.improve import split_at, turned, where_to_cut_us
 from robot.planner.looks import CannotSee, FaceView
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
@@ -23,8 +23,6 @@ __all__ = [
     "Watch",
     "build_mechanism",
     "cost_model",
-    "improve_tail",
-    "join",
     "plan_composites",
     "plan_scan",
     "plan_solve",

@@ -14,12 +14,9 @@ from typing import TypeVar
 from robot.mechanism.compile.closure import whole_rotation
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.planner.plan import Plan, after, make_plan
-from robot.planner.solve import plan_solve
 from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
-from solver.errors import SearchFailed
-from solver.solution import CancelFlag
 
 AnyCube = TypeVar("AnyCube", Cube, PocketCube)
 
@@ -81,46 +78,6 @@ def _moves(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> t
     return tuple(moves)
 
 
-def join(head: Plan, tail: Plan) -> Plan:
-    """One plan of two that fit each other: what is executed when a tail was replaced."""
-    if head.end != tail.start:
-        raise ValueError("the tail does not start where the head ends")
-    steps = head.transitions + tail.transitions
-    return make_plan(head.mechanism, head.start, steps, head.moves + tail.moves)
-
-
 def turned(cube: AnyCube, plan: Plan) -> AnyCube:
     """``cube`` (in its own frame) after the turns of ``plan``."""
     return cube.apply(" ".join(_moves(plan.mechanism, plan.start, plan.transitions)))
-
-
-def improve_tail(
-    cube: AnyCube,
-    plan: Plan,
-    from_us: int,
-    *,
-    time_limit: float,
-    threads: int = 1,
-    cancel: CancelFlag | None = None,
-) -> tuple[Plan, Plan] | None:
-    """A head of ``plan`` that lasts to ``from_us`` or longer, and a sooner tail than it has.
-
-    ``cube`` is the cube before the plan. ``time_limit`` are seconds of search; choose ``from_us``
-    so that the search ends before the robot is there. None when nothing sooner was found.
-    """
-    parts = split_at(plan, from_us)
-    if parts is None:
-        return None
-    head, tail = parts
-    try:
-        better = plan_solve(
-            turned(cube, head),
-            plan.mechanism,
-            tail.start,
-            time_limit=time_limit,
-            threads=threads,
-            cancel=cancel,
-        )
-    except SearchFailed:
-        return None
-    return (head, better) if better.duration_us < tail.duration_us else None

@@ -13,8 +13,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from robot.mechanism.graph import Motion
-from robot.planner.plan import Plan
 from robot.records.storage import write_given
 
 
@@ -63,14 +61,6 @@ class Bar:
     def end_us(self) -> int:
         """When it is over."""
         return self.start_us + self.duration_us
-
-
-def timeline_svg(plan: Plan) -> str:
-    """The chart of a plan, a row for each actuator of the robot."""
-    operations = [operation.as_dict() for operation in plan.operations]
-    bars = [*_cube_bars(operations), *_motion_bars(plan)]
-    rows = [CUBE_ROW, *plan.mechanism.profile.actuators]
-    return draw(bars, rows, f"{plan.mechanism.profile.title}: {_clock(plan.duration_us)}")
 
 
 def operations_svg(operations: Sequence[Mapping[str, Any]], title: str) -> str:
@@ -126,19 +116,6 @@ def _parts_of(operation: Mapping[str, Any], table: str | None) -> list[str]:
 def _place_label(operation: Mapping[str, Any]) -> str:
     names = {"release": "open", "grip": "close"}
     return str(operation.get("to", names.get(operation["op"], operation["op"])))
-
-
-def _motion_bars(plan: Plan) -> Iterator[Bar]:
-    for start_us, step in plan.timed():
-        for motion in step.motions:
-            label, kind = _motion_label(motion)
-            yield Bar(motion.actuator, start_us + motion.offset_us, motion.duration_us, label, kind)
-
-
-def _motion_label(motion: Motion) -> tuple[str, str]:
-    if not motion.quarters:
-        return str(motion.end), "open" if motion.end == "open" else "place"
-    return f"{90 * motion.quarters:+d}°", "held" if motion.held else "free"
 
 
 def draw(bars: Sequence[Bar], rows: Sequence[str], title: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -71,11 +70,3 @@ def _miss(optics: Optics, corners: FloatArray, pixels: FloatArray) -> float:
     """Worst distance in pixels between calibrated and seen corners; infinite for no camera."""
     miss = float(np.abs(optics.project(corners) - pixels).max())
     return miss if math.isfinite(miss) else math.inf
-
-
-def worst_miss(optics: Optics, camera: CameraSettings) -> float:
-    """How many pixels the calibrated quadrilaterals are from what this camera sees."""
-    sizes: Sequence[int] = camera.resolution
-    return max(
-        _miss(optics, site_corners(view.site), np.array(view.quad) * sizes) for view in camera.views
-    )

@@ -115,11 +115,6 @@ class Cube(PieceCube):
             cube = cube * face_turn(turn.face, turn.quarters)
         return cube
 
-    def singmaster(self) -> str:
-        """The 20 words of what stands in :data:`SINGMASTER_SLOTS`, turned as written."""
-        placed = dict(zip(SLOTS, self._words(), strict=True))
-        return " ".join(placed[slot] for slot in SINGMASTER_SLOTS)
-
     def one_hot(self) -> NDArray[np.uint8]:
         """uint8[20, 24]: a one at ``cubie + 8 * orientation`` of corners, ``+ 12 *`` of edges."""
         columns = self.states[:, 0] + self.states[:, 1] * np.repeat([8, 12], (8, 12))

@@ -142,16 +142,6 @@ def _not_a_move(text: str, at: int) -> BadNotation:
     )
 
 
-def format_moves(moves: Iterable[Move]) -> str:
-    """The sequence in standard notation, moves separated by one space."""
-    return " ".join(map(str, moves))
-
-
-def inverse_moves(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """The sequence that takes ``moves`` back."""
-    return tuple(move.inverse for move in reversed(tuple(moves)))
-
-
 def face_turns(moves: Iterable[Move]) -> tuple[Move, ...]:
     """The same turns of a 3x3x3 as turns of its six faces, named by their centres.
 

@@ -101,12 +101,6 @@ def _from_matrix(matrix: NDArray[np.int64]) -> Orientation:
     return Orientation.named(up + front)
 
 
-def facelet_at(orientation: Orientation, site: str, row: int, col: int, size: int) -> int:
-    """The cube facelet seen at ``row``, ``col`` of a robot site read as in Kociemba's drawing."""
-    shown = site_facelets(orientation, size)
-    return int(shown[FACES.index(site) * size * size + row * size + col])
-
-
 def site_facelets(orientation: Orientation, size: int) -> Permutation:
     """Cube facelet seen at every site sticker, read-only int32[6 * size**2].
 

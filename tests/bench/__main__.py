@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def emit(bench: str, value: float, unit: str, n: int, detail: dict[str, Any] | None = None) -> None:
-    """Print one measured figure as CONTRACTS' benchmark line."""
+    """Print one measured figure as a line of JSON."""
     line = {"bench": bench, "value": value, "unit": unit, "n": n, "detail": detail or {}}
     print(json.dumps(line), flush=True)
 

@@ -4,7 +4,7 @@ import pytest
 
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.cube.orientation import NAMES, Orientation, all_orientations, facelet_at, site_facelets
+from solver.cube.orientation import NAMES, Orientation, all_orientations, site_facelets
 from solver.errors import BadNotation
 
 
@@ -40,12 +40,6 @@ def test_sites_and_faces_are_each_others_inverse():
         for face in FACES:
             assert orientation.face_at(orientation.site_of(face)) == face
         assert orientation.then(orientation.inverse).index == 0
-
-
-def test_one_facelet_at_a_time():
-    held = Orientation(0).rotated("x", 1)
-    assert facelet_at(held, "U", 0, 0, 3) == 18
-    assert facelet_at(held, "F", 0, 2, 3) == 29
 
 
 def test_the_centres_seen_name_the_faces_at_the_sites():

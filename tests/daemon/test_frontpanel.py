@@ -214,14 +214,14 @@ async def test_an_inspection_can_be_called_off(
     pads: FrontPanel, controller: JobController, how: str
 ) -> None:
     await pads.hands(Hands.LIFTED)
-    assert pads.inspecting
+    assert pads._inspection.running
     if how == "hands":
         await pads.hands(Hands.LAID)
     elif how == "button":
         await pads.pressed(Press.SHORT)
     else:
         await pads.estop(True)
-    assert not pads.inspecting
+    assert not pads._inspection.running
     assert await controller.runs(1) == []
 
 
@@ -230,7 +230,7 @@ async def test_hands_are_ignored_while_something_else_is_done(
 ) -> None:
     controller.enter_maintenance()
     await pads.hands(Hands.LIFTED)
-    assert not pads.inspecting
+    assert not pads._inspection.running
     assert controller.state is RobotState.MAINTENANCE
 
 

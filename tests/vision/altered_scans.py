@@ -13,10 +13,15 @@ from solver.errors import CubistError
 from vision.decide.arrangements import Explanation
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import rotations
-from vision.measure.sticker_colours import FACES, StickerColours
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
 
 PLAIN = (0, 1, 2, 3, 4, 5)
 STRAIGHT = (0, 0, 0, 0, 0, 0)
+
+
+def with_look(colours: StickerColours, letter: str, look: FaceColours) -> StickerColours:
+    """The same cube with a newer look at one face."""
+    return StickerColours.of_faces({face: colours.face(face) for face in FACES} | {letter: look})
 
 
 def altered(colours: StickerColours, mistake: Explanation) -> StickerColours:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from rendered_cubes import FACES, render_cube
+from rendered_cubes import render_cube
 
 from vision.calibrate.advice import Matter, advise, edge_width, falloff
 from vision.calibrate.places import (
     CalibrationFailed,
-    place_face,
     references_from_json,
     references_of,
     references_to_json,
@@ -106,28 +105,6 @@ def test_framing_is_told() -> None:
     flat = cv2.warpPerspective(linear, squeezed, (640, 480))
     aside = FaceGrid(3, squeezed @ grid.homography, 1.0, 1.0)
     assert "more squarely" in matters(flat, aside)[Matter.FRAMING]
-
-
-def test_rendered_faces_get_placed_in_spite_of_an_odd_look() -> None:
-    cube = render_cube(7000, 3, max_tilt=20)
-    frames = [cube.frames[face] for face in FACES]
-    empty = Frame(np.full_like(frames[0].image, 60), "rendered", 9)
-    place = place_face([*frames, empty], 3)
-    truth = np.median([cube.corners[face] for face in FACES], axis=0)
-    pitch = np.linalg.norm(truth[1] - truth[0]) / 3
-    assert place.looks == 6
-    assert np.abs(place.corners - truth).max() < 0.15 * pitch
-    assert np.array(place.quad) * (640, 480) == pytest.approx(place.corners, abs=0.01)
-    turned = place_face(frames, 3, quarter_turns=1)
-    assert turned.corners[0] == pytest.approx(place.corners[1])
-
-
-def test_looks_that_do_not_agree_are_refused_with_advice() -> None:
-    frames = [render_cube(7100 + seed, 3).frames["U"] for seed in range(4)]
-    with pytest.raises(CalibrationFailed, match="camera fixed"):
-        place_face(frames, 3)
-    with pytest.raises(CalibrationFailed, match="at least 3 pictures"):
-        place_face(frames[:2], 3)
 
 
 def test_references_survive_storing_and_help_reading() -> None:

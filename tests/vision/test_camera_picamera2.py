@@ -7,7 +7,7 @@ from fake_cameras import FakeClock, FakePicamera2
 
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.cameras.picamera2 import Picamera2Camera
-from vision.measure.hdr import BracketingCamera, look
+from vision.measure.hdr import BracketingCamera, measure
 
 
 @pytest.fixture
@@ -127,7 +127,8 @@ def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     camera.settle()
     assert isinstance(camera, BracketingCamera)
     quad = [(18, 14), (46, 14), (46, 34), (18, 34)]
-    frame, colours = look(camera, quad, 2)
+    frame = camera.capture()
+    colours = measure(camera, frame, quad, 2)
     assert frame.image[24, 32, 0] == 255, "the ordinary picture clips"
     assert not colours.saturated.any()
     red, green, _ = colours.linear_rgb.mean(axis=0)

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from altered_scans import MIRRORED, PLAIN, altered, moved, outcome, turned
+from altered_scans import MIRRORED, PLAIN, altered, moved, outcome, turned, with_look
 from rendered_cubes import SCHEMES
 from synthetic_scans import synthetic_scan
 
@@ -182,7 +182,7 @@ def test_a_good_scan_needs_no_explanation():
 def test_the_same_face_seen_twice_is_named(size):
     colours = synthetic_scan(6, size).colours
     again = replace(colours.face("R"), linear_rgb=colours.face("R").linear_rgb * np.float32(0.9))
-    scan = colours.with_look("B", again)
+    scan = with_look(colours, "B", again)
     assert repeated_face(scan) == ("R", "B")
     with pytest.raises(Unreadable, match="R and B show the same face") as refusal:
         read_cube(scan)
@@ -193,7 +193,7 @@ def a_row_off(colours, letter, fill, size=3):
     grid = colours.face(letter).linear_rgb.reshape(size, size, 3)
     moved = np.concatenate([grid[1:], fill[None]]).astype(np.float32)
     look = replace(colours.face(letter), linear_rgb=moved.reshape(-1, 3))
-    return colours.with_look(letter, look)
+    return with_look(colours, letter, look)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from altered_scans import with_look
 from rendered_cubes import SCHEMES
 from synthetic_scans import synthetic_scan
 
@@ -166,7 +167,7 @@ def test_one_shaded_sticker_is_to_be_looked_at_again():
     assert (reading.facelets, reading.confident) == (scan.facelets, False)
     assert (reading.doubtful, reading.look_again) == ((name,), name[0])
     # A second look without the shadow settles it.
-    again = seen.with_look(name[0], scan.colours.face(name[0]))
+    again = with_look(seen, name[0], scan.colours.face(name[0]))
     assert read_cube(again).confident
 
 

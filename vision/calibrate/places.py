@@ -1,90 +1,20 @@
-"""Calibrating a camera: where a site's face is in its pictures, and the colours of a cube."""
+"""Stored colours of a cube, made from a scan whose answer is known."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CubistError
-from vision.frame import Frame
-from vision.locate.face import FaceGrid, locate_grids
 from vision.measure.colour_space import ColourReferences
 from vision.measure.sticker_colours import FACES, StickerColours
-
-_AGREE = 0.3
-"""Looks agree if their corners differ by no more than this, in stickers."""
-
-_LEAST_LOOKS = 3
-_LEAST_SHARE = 0.6
-"""Share of the looks that must agree: a cube that was turned or taken out spoils the rest."""
 
 
 class CalibrationFailed(CubistError):
     """Looks from which no calibration can be made; the text says what to do."""
-
-
-@dataclass(frozen=True, eq=False)
-class FacePlace:
-    """Where a face is in the pictures of a camera.
-
-    ``corners`` float64[4, 2] in pixels: top left, top right, bottom right, bottom left as the site
-    is drawn; ``spread_px`` how far single looks were from it (root mean square), ``looks`` how many
-    agreed; ``resolution`` width and height of the pictures.
-    """
-
-    corners: NDArray[np.float64]
-    spread_px: float
-    looks: int
-    resolution: tuple[int, int]
-
-    @property
-    def quad(self) -> tuple[tuple[float, float], ...]:
-        """The corners as fractions of width and height, as a robot profile's ``quad`` has them."""
-        parts = self.corners / np.array(self.resolution)
-        return tuple((round(float(x), 5), round(float(y), 5)) for x, y in parts)
-
-
-def place_face(frames: Sequence[Frame], size: int, *, quarter_turns: int = 0) -> FacePlace:
-    """The place of a site's face from several looks at it, best with the cube seated anew between.
-
-    The face stands in the picture as the site is drawn, or ``quarter_turns`` clockwise from that.
-    Raises :class:`CalibrationFailed`.
-    """
-    resolutions = {frame.image.shape[:2] for frame in frames}
-    if len(frames) < _LEAST_LOOKS or len(resolutions) != 1:
-        raise CalibrationFailed(
-            f"at least {_LEAST_LOOKS} pictures of one size are needed to place a face"
-        )
-    found = [grids[0] for frame in frames if (grids := locate_grids(frame.image, (size,)))]
-    chosen = _agreeing(found)
-    if len(chosen) < max(_LEAST_LOOKS, _LEAST_SHARE * len(frames)):
-        raise CalibrationFailed(
-            f"a face of {size} x {size} stickers was found in one place in only {len(chosen)} of "
-            f"{len(frames)} pictures: have the whole face in view, in focus and evenly lit, and "
-            "the camera fixed"
-        )
-    corners = np.array([grid.corners for grid in chosen])
-    middle = np.median(corners, axis=0)
-    spread = float(np.sqrt(((corners - middle) ** 2).sum(axis=2).mean()))
-    height, width = next(iter(resolutions))
-    return FacePlace(np.roll(middle, -quarter_turns, axis=0), spread, len(chosen), (width, height))
-
-
-def _agreeing(grids: Sequence[FaceGrid]) -> list[FaceGrid]:
-    """The most grids that lie within reach of one of them."""
-    best: list[FaceGrid] = []
-    for centre in grids:
-        near = [
-            grid
-            for grid in grids
-            if np.abs(grid.corners - centre.corners).max() < _AGREE * centre.pitch
-        ]
-        best = max(best, near, key=len)
-    return best
 
 
 def references_of(colours: StickerColours, facelets: str) -> ColourReferences:

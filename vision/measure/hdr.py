@@ -22,16 +22,6 @@ class BracketingCamera(Camera, Protocol):
         """A picture with ``factor`` times the locked exposure."""
 
 
-def look(camera: Camera, quads: ArrayLike, size: int | None = None) -> tuple[Frame, FaceColours]:
-    """A look at a face, with darker pictures merged in while stickers clip.
-
-    ``quads`` and ``size`` as for :func:`vision.measure.stickers.measure_face`. Returns the picture
-    at the locked exposure and the colours, in its units of light. Raises :class:`CameraFault`.
-    """
-    frame = camera.capture()
-    return frame, measure(camera, frame, quads, size)
-
-
 def measure(
     camera: Camera, frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
 ) -> FaceColours:

@@ -165,15 +165,6 @@ class StickerColours:
         start = FACES.index(letter) * self.size**2
         return slice(start, start + self.size**2)
 
-    def with_look(self, letter: str, look: FaceColours) -> StickerColours:
-        """The same cube with one face replaced by a newer look (no merging of evidence)."""
-        faces = {f: self.face(f) for f in FACES}
-        return StickerColours.of_faces(faces | {letter: look})
-
-    def merged_with(self, letter: str, look: FaceColours) -> StickerColours:
-        """The same cube with a second look at one face merged into the first."""
-        return self.with_look(letter, merge_looks([self.face(letter), look]))
-
 
 def merge_looks(looks: Sequence[FaceColours]) -> FaceColours:
     """One look from several at the same face, whatever exposure each had.
