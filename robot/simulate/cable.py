@@ -6,13 +6,48 @@ import asyncio
 import contextlib
 import os
 import pty
+import random
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from robot.simulate.virtual.damage import Line, flip, nothing
-
 CHUNK = 4096
+
+Damage = Callable[[random.Random, bytes], bytes]
+"""One byte in; none, one or several out. Draws equally often whatever comes of it."""
+
+
+def flip(rate: float) -> Damage:
+    """Turn single bits."""
+
+    def damage(rng: random.Random, byte: bytes) -> bytes:
+        hit, bit = rng.random() < rate, rng.randrange(8)
+        return bytes([byte[0] ^ (1 << bit)]) if hit else byte
+
+    return damage
+
+
+def nothing(_rng: random.Random, byte: bytes) -> bytes:
+    """Let everything pass."""
+    return byte
+
+
+class Line:
+    """One direction of a line; set ``damage`` any time."""
+
+    def __init__(self, seed: int = 1, damage: Damage = nothing) -> None:
+        self.damage = damage
+        self._random = random.Random(seed)
+
+    def carry(self, data: bytes) -> bytes:
+        """What arrives of ``data``."""
+        if self.damage is nothing:
+            return data
+        return b"".join(self._carried(data))
+
+    def _carried(self, data: bytes) -> Iterator[bytes]:
+        for place in range(len(data)):
+            yield self.damage(self._random, data[place : place + 1])
 
 
 class Cable:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from robot.settings import load_profile
-from robot.simulate import virtual
-from robot.simulate.virtual.rehearsal import Rehearsal
 from robot.twin.cube import scrambled
+from tests import virtual
+from tests.virtual.rehearsal import Rehearsal
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 

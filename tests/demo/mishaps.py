@@ -14,9 +14,9 @@ from robot.link.framing import EMERGENCY_STOP, WireFrame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
-from robot.simulate import virtual
-from robot.simulate.virtual.rehearsal import Mishap, Rehearsal, Verdict
 from robot.twin.cube import scrambled
+from tests import virtual
+from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 QUARTER = 200
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}

@@ -37,9 +37,9 @@ from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import Session
 from robot.settings import RobotProfile
-from robot.simulate import virtual
-from robot.simulate.virtual.rehearsal import Mishap, Rehearsal, Verdict
 from robot.twin.cube import scrambled
+from tests import virtual
+from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60
 PUT = Session.put

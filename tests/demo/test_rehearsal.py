@@ -30,10 +30,10 @@ from mishaps import (
 
 from robot.daemon.states import RobotState
 from robot.settings import RobotProfile, load_profile
-from robot.simulate import virtual
 from robot.simulate.processes import DemoFault
-from robot.simulate.virtual.rehearsal import Mishap, Rehearsal
 from robot.twin.cube import scrambled
+from tests import virtual
+from tests.virtual.rehearsal import Mishap, Rehearsal
 
 PLAY = 30
 

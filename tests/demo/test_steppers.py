@@ -21,8 +21,8 @@ from robot.calibration.stepper_trials import (
 from robot.calibration.trial import Bench
 from robot.machine.interfaces import InvalidRequest, Machine
 from robot.settings import RobotProfile, load_profile
-from robot.simulate.virtual.rehearsal import Rehearsal
 from robot.twin.cube import CubeBody, scrambled
+from tests.virtual.rehearsal import Rehearsal
 
 STALL = 2400
 """Half as much again as the table of the profile is meant to do."""

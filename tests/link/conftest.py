@@ -21,8 +21,8 @@ from robot.link.actuators import ActuatorSetup
 from robot.machine.firmware_build import Built, address, build
 from robot.motion import StepperLimits
 from robot.simulate.processes import executable
-from robot.simulate.virtual import VirtualBoard, VirtualLoop, VirtualPort
 from robot.twin.pins import Kind
+from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
 STACK = 7

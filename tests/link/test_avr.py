@@ -14,7 +14,7 @@ from robot.link.framing import WireFrame
 from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
-from robot.simulate import virtual
+from tests import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

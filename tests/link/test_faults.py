@@ -14,7 +14,7 @@ from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
 from robot.link.window import SendWindow
 from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
-from robot.simulate import virtual
+from tests import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -15,7 +15,7 @@ from robot.link.position_ledger import Whereabouts, broken_off
 from robot.link.protocol import BoardState, Home
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
-from robot.simulate import virtual
+from tests import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

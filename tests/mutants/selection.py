@@ -30,7 +30,6 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/settings": ("settings", "cli", "mechanism", "daemon"),
     "robot/twin": ("twin", "planner", "daemon"),
     "robot/simulate": ("demo",),
-    "robot/simulate/virtual": ("link", "daemon"),
     "robot/machine": ("daemon", "service"),
     "robot/calibration": ("calibration", "cli", "daemon", "service"),
     "robot/calibration/stepper_trials.py": ("daemon", "demo/test_steppers.py"),

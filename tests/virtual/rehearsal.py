@@ -42,7 +42,6 @@ from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.simulate.boards import firmware_command
-from robot.simulate.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.pins import PinStream
 from robot.twin.simulated import SimulatedRobot
@@ -51,6 +50,7 @@ from robot.twin.violations import Violation
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.solution import CancelFlag
+from tests.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
 

@@ -4,8 +4,8 @@ A board grants the firmware's process its time through the socket of the pins; a
 clock is that time runs the link. Nothing depends on how busy the computer is.
 """
 
-from robot.simulate.virtual.board import PinListener, VirtualBoard
-from robot.simulate.virtual.damage import (
+from tests.virtual.board import PinListener, VirtualBoard
+from tests.virtual.damage import (
     Damage,
     Line,
     drop,
@@ -16,9 +16,9 @@ from robot.simulate.virtual.damage import (
     repeat,
     silence,
 )
-from robot.simulate.virtual.link import VirtualLink
-from robot.simulate.virtual.loop import VirtualLoop
-from robot.simulate.virtual.port import VirtualPort
+from tests.virtual.link import VirtualLink
+from tests.virtual.loop import VirtualLoop
+from tests.virtual.port import VirtualPort
 
 __all__ = [
     "Damage",

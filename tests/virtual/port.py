@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from robot.faults import Fault, LinkFault
-from robot.simulate.virtual.board import VirtualBoard
-from robot.simulate.virtual.damage import Line
-from robot.simulate.virtual.loop import VirtualLoop
+from tests.virtual.board import VirtualBoard
+from tests.virtual.damage import Line
+from tests.virtual.loop import VirtualLoop
 
 
 class VirtualPort:

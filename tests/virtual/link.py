@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from robot.link import ActuatorSetup, Link, LinkThread
-from robot.simulate.virtual.loop import VirtualLoop
-from robot.simulate.virtual.port import VirtualPort
+from tests.virtual.loop import VirtualLoop
+from tests.virtual.port import VirtualPort
 
 T = TypeVar("T")
 
