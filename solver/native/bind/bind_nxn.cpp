@@ -5,7 +5,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include "cube/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "nxn/nxn_search.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <exception>
 
-#include "cube/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "optimal/optimal_search.hpp"
 

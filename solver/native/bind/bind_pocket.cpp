@@ -5,9 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "cube/arrays.hpp"
 #include "bind/bindings.hpp"
-#include "cube/corner_states.hpp"
 #include "pocket/pocket_robot.hpp"
 #include "pocket/pocket_search.hpp"
 #include "pocket/pocket_steps.hpp"

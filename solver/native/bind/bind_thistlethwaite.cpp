@@ -4,7 +4,6 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/vector.h>
 
-#include "cube/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "thistlethwaite/thistlethwaite.hpp"
 

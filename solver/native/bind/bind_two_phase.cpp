@@ -7,7 +7,6 @@
 
 #include <optional>
 
-#include "cube/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "two_phase/collector.hpp"
 #include "robot/time_search.hpp"

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
-#include "cube/layout.hpp"
+#include <cstdint>
+#include <span>
+
+#include "cube/cubie.hpp"
+#include "cube/table_bytes.hpp"
 
 namespace cubist {
 
@@ -26,5 +31,51 @@ void bind_nxn(nanobind::module_& module);
 void bind_optimal(nanobind::module_& module);
 void bind_pocket(nanobind::module_& module);
 void bind_thistlethwaite(nanobind::module_& module);
+
+// NumPy arrays as Python passes them: cubes, tables, costs.
+
+using CubeStates = nanobind::ndarray<const std::uint8_t, nanobind::shape<kCorners + kEdges, 2>,
+                                     nanobind::c_contig, nanobind::device::cpu>;
+using TableBytes = nanobind::ndarray<const std::uint8_t, nanobind::ndim<1>, nanobind::c_contig,
+                                     nanobind::device::cpu>;
+using WritableBytes =
+    nanobind::ndarray<std::uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Microseconds =
+    nanobind::ndarray<const std::uint32_t, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class Array>
+auto span_of(const Array& array) {
+    return std::span(array.data(), array.size());
+}
+
+// Legality is Python's business; this only copies.
+inline CubieCube cube_of(const CubeStates& states) {
+    const std::uint8_t* row = states.data();
+    CubieCube cube;
+    for (int slot = 0; slot < kCorners; ++slot, row += 2) {
+        cube.cp[slot] = row[0];
+        cube.co[slot] = row[1];
+    }
+    for (int slot = 0; slot < kEdges; ++slot, row += 2) {
+        cube.ep[slot] = row[0];
+        cube.eo[slot] = row[1];
+    }
+    return cube;
+}
+
+// The 2x2x2 as Python passes it: uint8[8, 2] of (cubie, orientation) by slot.
+
+using CornerStates = nanobind::ndarray<const std::uint8_t, nanobind::shape<kCorners, 2>,
+                                       nanobind::c_contig, nanobind::device::cpu>;
+
+// The legality of the states is the caller's care; the edges are left solved.
+inline CubieCube cube_of(const CornerStates& states) {
+    CubieCube cube;
+    for (std::size_t slot = 0; slot < kCorners; ++slot) {
+        cube.cp[slot] = states(slot, 0);
+        cube.co[slot] = states(slot, 1);
+    }
+    return cube;
+}
 
 }  // namespace cubist

@@ -1,16 +1,75 @@
+// Cubes of any size as stickers, colours named by the corner DLB, packed into a few words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cube/control.hpp"
+
+namespace cubist {
+
+using Stickers = std::vector<std::uint8_t>;  // colours 0..5 of faces U R F D L B
+
+// The turns of a puzzle, each as "after[i] = before[permutation[i]]".
+struct NxnTurns {
+    std::size_t stickers = 0;
+    std::vector<std::uint16_t> permutations;  // turn after turn
+    std::vector<std::uint8_t> axis;           // by turn; turns of one axis commute
+    std::vector<std::uint8_t> block;          // by turn: which layers of the axis
+    bool repeats = false;                     // whether a turn may be made twice in a row
+    std::array<std::uint16_t, 3> reference{}; // the stickers D, L and B of the corner DLB
+
+    std::size_t count() const { return axis.size(); }
+    bool may_follow(int last, std::size_t turn) const;
+    void apply(std::size_t turn, const Stickers& before, Stickers& after) const;
+    // Renames the colours so that the reference corner shows D, L and B. False when no rotation of
+    // the cube does that.
+    bool rename(Stickers& stickers) const;
+};
+
+// Positions in a hash table, each with its distance; colours must have been renamed.
+class NxnPositions {
+public:
+    static constexpr int kStickersAWord = 24;  // 6^24 < 2^64
+
+    explicit NxnPositions(std::size_t stickers);
+
+    std::size_t words() const { return words_; }
+    std::size_t size() const { return distances_.size(); }
+    // Adds the position unless it is there; whether it was added.
+    bool add(const Stickers& stickers, std::uint8_t distance);
+    // The distance, or -1.
+    int distance(const Stickers& stickers) const;
+    void unpack(std::size_t number, Stickers& stickers) const;
+
+    std::span<const std::uint64_t> keys() const { return keys_; }
+    std::span<const std::uint8_t> distances() const { return distances_; }
+    // Adds all of a stored table.
+    void restore(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> distances);
+
+private:
+    static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
+    using Key = std::vector<std::uint64_t>;
+
+    void pack(const Stickers& stickers, std::uint64_t* key) const;
+    std::size_t slot_of(const std::uint64_t* key) const;
+    bool insert(const std::uint64_t* key, std::uint8_t distance);
+    void grow();
+
+    std::size_t stickers_, words_;
+    std::vector<std::uint64_t> keys_;  // position after position
+    std::vector<std::uint8_t> distances_;
+    std::vector<std::uint32_t> slots_;  // numbers of positions by hash
+};
+
 // A database of all positions near the solved one, and IDA* with it.
 //
 // Whatever is not in a database of depth d is at least d + 1 turns away: an admissible bound. Cubes
 // are compared after renaming the colours, so that turned as a whole they are the same.
-#pragma once
-
-#include <functional>
-#include <optional>
-
-#include "cube/control.hpp"
-#include "nxn/nxn_positions.hpp"
-
-namespace cubist {
 
 struct NxnResult {
     std::optional<std::vector<int>> turns;

@@ -1,16 +1,58 @@
-// What the table of the optimal search sees of a cube along one of three axes: the orientations of
-// all cubies, and where the middle edges are.
+// One row of the optimal search's table: all twists at two bits each, on nine cache lines.
+//
+// A line holds 243 twists in its first 61 bytes. Its last two have a bit for every sixteen of them,
+// which is cleared when one of the sixteen is near: without near ones a remainder modulo 3 says how
+// far away a position is, whatever is known of its neighbours.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "cube/coordinates.hpp"
-#include "cube/face_turns.hpp"
-#include "optimal/optimal_row.hpp"
+#include "cube/cubie.hpp"
 
 namespace cubist {
+
+namespace optimal_row {
+
+constexpr int kLines = 9;
+constexpr int kLineBytes = 64;
+constexpr int kBytes = kLines * kLineBytes;
+constexpr int kLineTwists = kTwists / kLines;
+static_assert(kLines * kLineTwists == kTwists);
+
+// Twists are numbered with gaps, so that every line begins with a multiple of 256.
+constexpr int kLineNumbers = 4 * kLineBytes;
+constexpr int kNumbers = kLines * kLineNumbers;
+constexpr int numbered(int twist) {
+    return twist / kLineTwists * kLineNumbers + twist % kLineTwists;
+}
+
+// Bits of a row.
+struct Place {
+    std::uint16_t byte;
+    std::uint8_t shift;
+};
+
+constexpr Place entry(int number) {
+    return {static_cast<std::uint16_t>(number / 4), static_cast<std::uint8_t>(number % 4 * 2)};
+}
+// The bit of all entries with which a number shares its sixteen.
+constexpr Place group(int number) {
+    constexpr int kGroups = 16;
+    const int group = number % kLineNumbers / kGroups;
+    return {static_cast<std::uint16_t>((number / kLineNumbers + 1) * kLineBytes - kGroups / 8 +
+                                       group / 8),
+            static_cast<std::uint8_t>(group % 8)};
+}
+static_assert(entry(numbered(kTwists - 1)).byte < group(numbered(kTwists - 1)).byte - 1);
+
+}  // namespace optimal_row
+
+// What the table of the optimal search sees of a cube along one of three axes: the orientations of
+// all cubies, and where the middle edges are.
 
 constexpr int kViews = 3;
 // The rotation that shows a cube along the axis as it is seen along the first one.
@@ -56,6 +98,44 @@ private:
     std::array<std::uint8_t, kOrders> order_{};  // one order of each kind
     std::vector<std::uint16_t> flip_after_, placed_after_, twist_after_, twist_seen_;
     std::vector<std::uint8_t> kind_seen_;
+};
+
+// The inverse of a position, as the table of the optimal search sees it along the three axes.
+//
+// A position and its inverse are as far from solved, but the table says different things of them. A
+// turn of the cube changes the inverse from the other side, where the table's coordinates do not
+// follow it, so that they are put together from the cubies every time.
+
+class OptimalInverse {
+public:
+    explicit OptimalInverse(const OptimalCoordinates& coordinates);
+
+    // Of the inverse of `cube`, by axis.
+    std::array<OptimalPosition, kViews> positions(const CubieCube& cube) const;
+
+private:
+    // A number for each axis.
+    using Lanes = std::uint64_t;
+    static constexpr int kLaneBits = 16;
+    static std::uint16_t lane(Lanes lanes, int axis) {
+        return static_cast<std::uint16_t>(lanes >> (axis * kLaneBits));
+    }
+
+    static constexpr int kKindBits = 5;
+    static constexpr int kMiddle = 4;  // slots between U and D
+
+    void add_orientations(int axis);
+    void weigh_middle(int axis);
+    void place_middle(const OptimalCoordinates& coordinates);
+
+    // What the cubie in a slot adds to the twist and the flip of the inverse.
+    std::array<std::array<std::array<Lanes, 3>, kCorners>, kCorners> twists_{};
+    std::array<std::array<std::array<Lanes, 2>, kEdges>, kEdges> flips_{};
+    // The slots that are between U and D as seen along each axis, and what an edge there adds to
+    // the number of its place among `placed_`, whose values are slice and kind.
+    std::array<std::array<std::uint8_t, kMiddle>, kViews> middle_{};
+    std::array<std::array<std::array<std::uint16_t, kEdges>, kMiddle>, kViews> weights_{};
+    std::vector<std::uint16_t> placed_;
 };
 
 }  // namespace cubist

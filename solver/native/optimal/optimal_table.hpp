@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cube/layout.hpp"
-#include "optimal/optimal_inverse.hpp"
+#include "cube/table_bytes.hpp"
+#include "optimal/optimal_coordinates.hpp"
 #include "cube/symmetry.hpp"
 
 namespace cubist {

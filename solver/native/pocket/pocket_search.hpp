@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cube/layout.hpp"
+#include "cube/table_bytes.hpp"
 #include "pocket/pocket.hpp"
 
 namespace cubist {

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "cube/layout.hpp"
-#include "pocket/pocket_costs.hpp"
+#include "cube/table_bytes.hpp"
+#include "pocket/pocket.hpp"
 
 namespace cubist {
 

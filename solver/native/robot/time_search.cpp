@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "two_phase/phase1_children.hpp"
-#include "two_phase/phase1_path.hpp"
+#include "two_phase/phase1_walk.hpp"
 
 namespace cubist {
 namespace {

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cube/layout.hpp"
+#include "cube/table_bytes.hpp"
 #include "cube/parallel.hpp"
 #include "cube/symmetry.hpp"
 

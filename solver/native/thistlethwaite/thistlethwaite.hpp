@@ -1,16 +1,83 @@
+// One phase of Thistlethwaite's algorithm: from one group of positions into the next smaller one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cube/cubie.hpp"
+#include "cube/table_bytes.hpp"
+
+namespace cubist {
+
+// A number that describes part of a cube, and how to make a cube with each of its values.
+struct Coordinate {
+    int values;
+    std::function<int(const CubieCube&)> of;
+    std::function<void(CubieCube&, int)> set;
+};
+
+using Turns = std::vector<std::uint8_t>;
+
+// Two coordinates that are both 0 just in the group to be reached, the turns of the group left, and
+// the exact distance of every pair: the heuristic table of the phase's IDA*.
+class ThistlethwaitePhase {
+public:
+    // Throws Stopped when `progress` returns false.
+    ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second,
+                        const Progress& progress);
+
+    int distance(const CubieCube& cube) const { return distance_[index(node_of(cube))]; }
+    // Appends to `found` the ways of just `length` turns, at most `limit` of them in all, that end
+    // in the group and do not start with a turn of `last_face` or out of order with it.
+    void solutions(const CubieCube& cube, int length, int last_face, std::size_t limit,
+                   std::vector<Turns>& found) const;
+    std::size_t bytes() const { return distance_.size(); }
+    const std::vector<std::uint8_t>& distances() const { return distance_; }
+
+private:
+    struct Node {
+        int first, second;
+    };
+    struct Search;
+
+    Node node_of(const CubieCube& cube) const { return {first_.of(cube), second_.of(cube)}; }
+    std::size_t index(Node node) const {
+        return static_cast<std::size_t>(node.first) * second_.values + node.second;
+    }
+    Node after(Node node, std::size_t turn) const {
+        return {first_after_[node.first * turns_.size() + turn],
+                second_after_[node.second * turns_.size() + turn]};
+    }
+    std::vector<std::uint16_t> transitions(const Coordinate& coordinate) const;
+    void measure(const Progress& progress);
+    void descend(Node node, int left, int last_face, Search& search) const;
+
+    std::vector<int> turns_;
+    Coordinate first_, second_;
+    std::vector<std::uint16_t> first_after_, second_after_;
+    std::vector<std::uint8_t> distance_;
+};
+
+// Coordinates of Thistlethwaite's last two phases, for cubes with all cubies oriented.
+
+// Corner permutations that differ by half turns made first: 40320 / 96 classes, the solved one 0.
+// A class is closed under renaming the cubies by half turns, so turns lead from class to class.
+Coordinate corner_orbits();
+// Which slots of U and D hold the edges of the slice between L and R: 70 sets.
+Coordinate edge_slices();
+// In the half-turn group: its 96 permutations of corners.
+Coordinate half_turn_corners();
+// In the half-turn group: the orders of the edges of each of the three slices.
+Coordinate half_turn_edges();
+
 // Thistlethwaite's algorithm: four groups, each phase solved by IDA* with its own exact table.
 //
 //   G0 = all positions, G1 = <L R F2 B2 U D>, G2 = <L2 R2 F2 B2 U D>, G3 = half turns only.
 //
 // Among the ways of least length (and one turn more) through a phase, those are kept that leave the
 // next phase the shortest way: a beam of partial solutions instead of the first one found.
-#pragma once
-
-#include <array>
-
-#include "thistlethwaite/thistlethwaite_phase.hpp"
-
-namespace cubist {
 
 constexpr int kPhases = 4;
 

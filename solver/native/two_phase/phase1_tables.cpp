@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "robot/twist_rows.hpp"
+
 namespace cubist {
+
 Phase1Layout::Phase1Layout(int generators)
     : representatives(0),
       twist_moves(aligned(kFlipSliceClasses * sizeof(std::uint32_t))),
@@ -61,6 +64,190 @@ int Phase1Tables::distance(Phase1Node node) const {
         ++steps;
     }
     return steps;
+}
+
+// Making the phase-1 table: what is known of twists and of classes, then the distances of all
+// 64430 x 2187 nodes (twist_rows.hpp).
+
+namespace {
+
+// How much is done before the distances.
+constexpr double kPrepared = 0.05;
+
+class Generation {
+public:
+    Generation(const Metric& metric, std::span<std::uint8_t> bytes)
+        : turns_(metric.phase1),
+          generators_(static_cast<int>(turns_.generators.size())),
+          layout_(generators_),
+          class_layout_(generators_),
+          bytes_(bytes) {
+        static_assert(aligned(kDistanceRow) == twist_rows::kBytes);
+        for (int twist = 0; twist < kTwists; ++twist)
+            used_[twist / 32] |= std::uint64_t{1} << (twist % 32 * 2);
+    }
+
+    bool run(int threads, const Progress& progress);
+
+    // As TwistSearch wants it.
+    int rows() const { return kFlipSliceClasses; }
+    int turns() const { return generators_; }
+    const twist_rows::Used& used() const { return used_; }
+    std::uint64_t* row(int flip_slice_class) {
+        return reinterpret_cast<std::uint64_t*>(of_class(flip_slice_class) + class_layout_.row);
+    }
+    int twist_after(int twist, int generator) const {
+        return twist_moves_[twist * generators_ + generator];
+    }
+    int twist_seen(int twist, int symmetry) const { return conjugates_[symmetry * kTwists + twist]; }
+    RowTurn row_after(int flip_slice_class, int generator) const {
+        const std::uint32_t packed = class_moves_[flip_slice_class * generators_ + generator];
+        return {static_cast<int>(packed / kSymmetries), static_cast<int>(packed % kSymmetries)};
+    }
+    void for_images(int flip_slice_class, const auto& see) const {
+        for (int bits = classes_.stabilizers[flip_slice_class] >> 1, s = 1; bits != 0;
+             bits >>= 1, ++s)
+            if (bits & 1) see(flip_slice_class, s);
+    }
+    static constexpr std::uint64_t near_bit(int) { return 0; }
+    static constexpr bool is_near(int) { return false; }
+    static constexpr int far() { return 0; }
+
+private:
+    void make_class_moves();
+    void make_twists();
+    void make_steps();
+    void store_classes(const std::vector<PartSteps>& steps);
+
+    std::uint8_t* of_class(int flip_slice_class) {
+        return bytes_.data() + layout_.classes + flip_slice_class * class_layout_.bytes;
+    }
+
+    const TurnSet& turns_;
+    int generators_;
+    Phase1Layout layout_;
+    ClassLayout class_layout_;
+    std::span<std::uint8_t> bytes_;
+    FlipSliceClasses classes_;
+    std::vector<std::uint32_t> class_moves_;  // packed classes
+    twist_rows::Used used_{};
+    std::uint16_t* twist_moves_ = nullptr;
+    std::uint16_t* conjugates_ = nullptr;
+};
+
+// A turn changes the flips whatever the slice is, and the slice whatever the flips are.
+void Generation::make_class_moves() {
+    std::vector<std::uint16_t> flips, slices;
+    for (int flip = 0; flip < kFlips; ++flip)
+        for (int generator : turns_.generators) {
+            CubieCube cube;
+            set_flip_slice(cube, flip);
+            flips.push_back(
+                static_cast<std::uint16_t>(flip_of(cube * composite_cube(generator))));
+        }
+    for (int slice = 0; slice < kSlices; ++slice)
+        for (int generator : turns_.generators) {
+            CubieCube cube;
+            set_flip_slice(cube, slice * kFlips);
+            slices.push_back(
+                static_cast<std::uint16_t>(slice_of(cube * composite_cube(generator))));
+        }
+    class_moves_.reserve(std::size_t{kFlipSliceClasses} * generators_);
+    for (const std::uint32_t representative : classes_.representatives)
+        for (int g = 0; g < generators_; ++g)
+            class_moves_.push_back(
+                classes_.packed[slices[representative / kFlips * generators_ + g] * kFlips +
+                                flips[representative % kFlips * generators_ + g]]);
+    std::copy(classes_.representatives.begin(), classes_.representatives.end(),
+              part<std::uint32_t>(bytes_, layout_.representatives));
+}
+
+void Generation::store_classes(const std::vector<PartSteps>& steps) {
+    for (int c = 0; c < kFlipSliceClasses; ++c) {
+        std::uint8_t* const to = of_class(c);
+        std::fill_n(to, class_layout_.row, std::uint8_t{0});
+        std::fill_n(to + class_layout_.row, class_layout_.bytes - class_layout_.row,
+                    std::uint8_t{0xFF});
+        for (int g = 0; g < generators_; ++g) {
+            const std::uint32_t packed = class_moves_[c * generators_ + g];
+            const auto number = static_cast<std::uint16_t>(packed / kSymmetries);
+            std::memcpy(to + 2 * g, &number, sizeof number);
+            to[class_layout_.symmetries + g / 2] |=
+                static_cast<std::uint8_t>(packed % kSymmetries << (g % 2 * 4));
+        }
+        std::memcpy(to + class_layout_.nearer, &steps[c].nearer, ClassLayout::kMaskBytes);
+        std::memcpy(to + class_layout_.not_farther, &steps[c].not_farther, ClassLayout::kMaskBytes);
+        to[class_layout_.distance] = static_cast<std::uint8_t>(steps[c].distance);
+    }
+}
+
+void Generation::make_twists() {
+    twist_moves_ = part<std::uint16_t>(bytes_, layout_.twist_moves);
+    conjugates_ = part<std::uint16_t>(bytes_, layout_.twist_conjugates);
+    for (int twist = 0; twist < kTwists; ++twist) {
+        CubieCube cube;
+        set_twist(cube, twist);
+        for (int g = 0; g < generators_; ++g)
+            twist_moves_[twist * generators_ + g] =
+                static_cast<std::uint16_t>(twist_of(cube * composite_cube(turns_.generators[g])));
+        for (int s = 0; s < kSymmetries; ++s)
+            conjugates_[s * kTwists + twist] =
+                static_cast<std::uint16_t>(twist_of(conjugate(cube, symmetries().maps[s])));
+    }
+}
+
+// Breadth-first over one part of the node alone; `after(value, generator)` is its neighbour.
+void fill_steps(PartSteps* steps, int size, int generators, const auto& after) {
+    constexpr std::uint64_t kFar = 0xFF;
+    for (int value = 0; value < size; ++value) steps[value].distance = value == 0 ? 0 : kFar;
+    bool found = true;
+    for (std::uint64_t depth = 0; found; ++depth) {
+        found = false;
+        for (int value = 0; value < size; ++value)
+            for (int g = 0; steps[value].distance == depth && g < generators; ++g) {
+                std::uint64_t& distance = steps[after(value, g)].distance;
+                if (distance != kFar) continue;
+                distance = depth + 1;
+                found = true;
+            }
+    }
+    for (int value = 0; value < size; ++value) {
+        steps[value].nearer = steps[value].not_farther = 0;
+        for (int g = 0; g < generators; ++g) {
+            const std::uint64_t distance = steps[after(value, g)].distance,
+                                bit = std::uint64_t{1} << g;
+            if (distance < steps[value].distance) steps[value].nearer |= bit;
+            if (distance <= steps[value].distance) steps[value].not_farther |= bit;
+        }
+    }
+}
+
+void Generation::make_steps() {
+    std::vector<PartSteps> steps(kFlipSliceClasses);
+    fill_steps(
+        steps.data(), kFlipSliceClasses, generators_,
+        [this](int value, int g) { return class_moves_[value * generators_ + g] / kSymmetries; });
+    store_classes(steps);
+    fill_steps(part<PartSteps>(bytes_, layout_.twist_steps), kTwists, generators_,
+               [this](int value, int g) { return twist_moves_[value * generators_ + g]; });
+}
+
+bool Generation::run(int threads, const Progress& progress) {
+    if (!progress(0.0)) return false;
+    make_class_moves();
+    make_twists();
+    make_steps();
+    const auto distances = [&progress](double done) {
+        return progress(kPrepared + (1.0 - kPrepared) * done);
+    };
+    return TwistSearch(*this).run(threads, distances) && progress(1.0);
+}
+
+}  // namespace
+
+bool Phase1Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes, int threads,
+                            const Progress& progress) {
+    return Generation(metric, bytes).run(threads, progress);
 }
 
 }  // namespace cubist

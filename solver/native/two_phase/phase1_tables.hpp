@@ -11,7 +11,7 @@
 #include <span>
 
 #include "cube/coordinates.hpp"
-#include "cube/layout.hpp"
+#include "cube/table_bytes.hpp"
 #include "cube/metric.hpp"
 #include "cube/symmetry.hpp"
 

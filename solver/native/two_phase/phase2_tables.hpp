@@ -10,7 +10,7 @@
 
 #include "cube/coordinates.hpp"
 #include "optimal/corner_pairs.hpp"
-#include "cube/layout.hpp"
+#include "cube/table_bytes.hpp"
 #include "cube/metric.hpp"
 
 namespace cubist {

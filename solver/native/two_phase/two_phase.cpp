@@ -4,8 +4,7 @@
 #include <bit>
 #include <thread>
 
-#include "two_phase/phase1_level.hpp"
-#include "two_phase/phase1_path.hpp"
+#include "two_phase/phase1_walk.hpp"
 
 namespace cubist {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "cube/control.hpp"
 #include "cube/cubie.hpp"
-#include "cube/direction.hpp"
 #include "two_phase/phase1_tables.hpp"
 #include "two_phase/phase2_tables.hpp"
 

@@ -1,8 +1,8 @@
-#include "two_phase/batch.hpp"
+#include "cube/batch.hpp"
 
 #include <array>
 
-#include "cube/face_turns.hpp"
+#include "cube/cubie.hpp"
 
 namespace cubist {
 namespace {

@@ -1,4 +1,4 @@
-#include "cube/checksum.hpp"
+#include "cube/table_bytes.hpp"
 
 #include <array>
 #include <cstring>

@@ -1,17 +1,31 @@
-// Python names for making and checking tables.
+// Python names for stopping a search, for making and checking tables, and for turning many cubes.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string_view.h>
 
-#include "cube/arrays.hpp"
+#include <algorithm>
+
 #include "bind/bindings.hpp"
-#include "cube/checksum.hpp"
+#include "cube/batch.hpp"
+#include "cube/control.hpp"
+#include "cube/cubie.hpp"
+#include "cube/table_bytes.hpp"
 #include "two_phase/phase1_tables.hpp"
 #include "two_phase/phase2_tables.hpp"
 
 namespace nb = nanobind;
 
 namespace cubist {
+
+void bind_control(nb::module_& module) {
+    nb::class_<CancelFlag>(module, "CancelFlag",
+                           "Stops the searches it was given to; may be set from any thread.")
+        .def(nb::init<>())
+        .def("set", &CancelFlag::set, "Ask the searches to stop; they return their best so far.")
+        .def("is_set", &CancelFlag::is_set, "Whether stopping was asked for.");
+}
+
 namespace {
 
 bool make_phase1(std::string_view name, WritableBytes bytes, int threads,
@@ -51,6 +65,27 @@ void bind_tables(nb::module_& module) {
                nb::arg("progress"), "Fill a phase-1 table; false when `progress` stopped it.");
     module.def("make_phase2", &make_phase2, nb::arg("metric"), nb::arg("data"), nb::arg("threads"),
                nb::arg("progress"), "Fill a phase-2 table; false when `progress` stopped it.");
+}
+
+namespace {
+
+using Batch = nb::ndarray<std::uint8_t, nb::shape<-1, 20, 2>, nb::c_contig, nb::device::cpu>;
+
+void turn(const Batch& states, const TableBytes& turns) {
+    const auto numbers = span_of(turns);
+    if (numbers.size() != states.shape(0)) throw nb::value_error("one turn for each cube is needed");
+    if (std::any_of(numbers.begin(), numbers.end(), [](std::uint8_t t) { return t >= kFaceTurns; }))
+        throw nb::value_error("turns are numbers from 0 to 17");
+    std::uint8_t* const data = states.data();
+    const nb::gil_scoped_release released;
+    turn_batch(data, numbers.data(), numbers.size());
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& module) {
+    module.def("turn_batch", &turn, nb::arg("states").noconvert(), nb::arg("turns"),
+               "Turn each cube of uint8[n, 20, 2] in place by its own face turn 0..17.");
 }
 
 }  // namespace cubist

@@ -36,4 +36,8 @@ T* part(std::span<std::uint8_t> bytes, std::size_t offset) {
     return reinterpret_cast<T*>(bytes.data() + offset);
 }
 
+// A fast 64-bit checksum that finds damaged tables; not meant against people.
+
+std::uint64_t checksum(std::span<const std::uint8_t> bytes);
+
 }  // namespace cubist
