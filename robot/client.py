@@ -86,7 +86,9 @@ class ControlClient:
             response = self._request(connection, method, path, body)
             answer: dict[str, Any] = json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NoDaemon(f"{self.path}: cubistd went away while it was asked: {error}") from error
+            raise NoDaemon(
+                f"{self.path}: cubistd closed the connection during a request: {error}"
+            ) from error
         finally:
             connection.close()
         if response.status != http.client.OK:
@@ -108,7 +110,9 @@ class ControlClient:
         try:
             response = self._request(connection, "GET", "/events", None)
         except (OSError, http.client.HTTPException) as error:
-            raise NoDaemon(f"{self.path}: cubistd went away while it was asked: {error}") from error
+            raise NoDaemon(
+                f"{self.path}: cubistd closed the connection during a request: {error}"
+            ) from error
         connection.sock.settimeout(None)
         return response
 
@@ -179,7 +183,7 @@ class EventStream:
             for line in self._response:
                 yield json.loads(line)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NoDaemon(f"{self._path}: cubistd went away: {error}") from error
+            raise NoDaemon(f"{self._path}: cubistd closed the connection: {error}") from error
 
     def end(self) -> None:
         """From another thread: no more of them."""
@@ -212,10 +216,10 @@ def _refusal(status: int, answer: Mapping[str, Any]) -> RequestRefused:
 def _why_absent(path: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return (
-            f"{path}: you may not talk to cubistd. Join its group "
+            f"{path}: no permission to talk to cubistd. Join its group "
             "(`sudo usermod -aG cubist $USER`) and log in again."
         )
     return (
-        f"cubistd is not running (nobody listens at {path}). "
+        f"cubistd is not running (nothing listens at {path}). "
         "Start it with `sudo systemctl start cubistd`, or run `cubistd` yourself."
     )

@@ -44,9 +44,9 @@ def read_file(path: Path, limit: int) -> bytes:
     except ValueError as error:
         if isinstance(error, BadFile):
             raise
-        raise BadFile(f"{shortened(str(path))!r}: cannot be a file's name") from error
+        raise BadFile(f"{shortened(str(path))!r}: is not a valid file name") from error
     if len(data) > limit:
-        raise BadFile(f"{path}: larger than {_size(limit)}, the most that is read here")
+        raise BadFile(f"{path}: larger than the limit of {_size(limit)}")
     return data
 
 
@@ -113,14 +113,14 @@ class _BadNumber(ValueError):
 def _number(kind: type[int | float]) -> Any:
     def parse(digits: str) -> int | float:
         if len(digits) > LONGEST_NUMBER:
-            raise _BadNumber(f"the number {shortened(digits)} is longer than any expected here")
+            raise _BadNumber(f"the number {shortened(digits)} is too long")
         return kind(digits)
 
     return parse
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _BadNumber(f"{name} is no number in JSON")
+    raise _BadNumber(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(
@@ -159,7 +159,7 @@ def _read_stream(stream: TextIO, limit: int) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"standard input cannot be read: {error}") from error
     if len(text) > limit:
-        raise BadFile(f"standard input holds more than {_size(limit)}, the most that is read here")
+        raise BadFile(f"standard input holds more than the limit of {_size(limit)}")
     return text
 
 

@@ -56,13 +56,13 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             "solver.optimal:search", (3,), ("htm", "qtm"), "IDA*: a shortest solution, with proof"
         ),
         "thistlethwaite": Algorithm(
-            "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each told apart"
+            "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each reported separately"
         ),
         "exact": Algorithm(
             "solver.pocket.search:search_exact",
             (2,),
             ("htm", "qtm"),
-            "2x2x2 by complete tables: shortest, or soonest on a robot",
+            "2x2x2 by complete tables: shortest, or fastest on a robot",
             cost=True,
         ),
         "ida-star": Algorithm(
@@ -75,7 +75,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             "solver.pocket.search:search_bfs_pruned",
             (2,),
             ("htm", "qtm"),
-            "2x2x2 breadth-first, cut by the same tables",
+            "2x2x2 breadth-first, pruned by the same tables",
         ),
         "heuristic-db": Algorithm(
             "solver.nxn.shallow:search",

@@ -45,7 +45,7 @@ _MAGIC = b"CUBIST\r\n"
 _FORMAT = 1
 _BYTE_ORDER_AND_FORMAT = 0x01000000 | _FORMAT
 
-_IN_MEMORY = "until then it is made in memory, by every process again"
+_IN_MEMORY = "until then every process makes it in memory again"
 
 _VERSIONED = re.compile(r"(?:\.v(\d+))?\.table")
 """What follows a table's name in its file's name; the oldest had no version there."""
@@ -267,7 +267,7 @@ def _found_or_stored(path: Path, version: int, size: int, make: Make, made: Maki
     found = _mapped(path, version, size)  # another process may have made it meanwhile
     if found is None:
         if path.exists():
-            _log.warning("the table %s is damaged: making it anew", path)
+            _log.warning("the table %s is damaged: making it again", path)
         _store(path, version, size, make, made)
         _remove_older(path, version)
         found = _mapped(path, version, size)
@@ -338,7 +338,7 @@ def _made_in_memory(name: str, size: int, make: Make, made: Making) -> Bytes:
 
 
 def _stopped(what: str) -> SearchFailed:
-    return SearchFailed(f"Making {what} was stopped; the next search begins it anew.")
+    return SearchFailed(f"Making {what} was stopped; the next search starts it again.")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ MAX_CALIBRATION_BYTES = 2**20
 
 @click.group(cls=Listing)
 def calibration() -> None:
-    """Show, compare, restore, export and import what was calibrated."""
+    """Show, compare, restore, export and import the calibration."""
 
 
 @calibration.command()
@@ -32,12 +32,12 @@ def show(as_json: bool) -> int:
     for key, value in sorted(found["values"].items()):
         click.echo(f"{key}: {value}")
     if not found["values"]:
-        note(f"nothing is calibrated: {found['robot']} is as its profile says")
+        note(f"nothing is calibrated: {found['robot']} uses the values of its profile")
     return ExitCode.DONE
 
 
 @calibration.command()
-@click.option("--robot", "profile", help="The daemon's profile, where it is not the usual one.")
+@click.option("--robot", "profile", help="Profile to compare with (default: the daemon's).")
 @json_option
 def diff(profile: str | None, as_json: bool) -> int:
     """Show what differs from the robot's profile."""
@@ -47,7 +47,7 @@ def diff(profile: str | None, as_json: bool) -> int:
     found = Calibration.model_validate(ControlClient().call("GET", "/calibration"))
     changed = list(differences(load_profile(profile or found.robot), found))
     if not changed:
-        note(f"nothing differs: {found.robot} is as its profile says")
+        note(f"no differences: {found.robot} uses the values of its profile")
     for key, before, after in changed:
         if as_json:
             emit({"key": key, "profile": before, "calibrated": after})
@@ -59,7 +59,7 @@ def diff(profile: str | None, as_json: bool) -> int:
 @calibration.command()
 @json_option
 def restore(as_json: bool) -> int:
-    """Go back to the version before the last change; again to undo that."""
+    """Restore the version before the last change; run it again to undo that."""
     client = ControlClient()
     with client.maintenance():
         _tell(client.call("POST", "/calibration/restore", {}), as_json)
@@ -84,11 +84,11 @@ def export(file: Path, as_json: bool) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def import_(file: Path, as_json: bool) -> int:
-    """Replace the calibration by what `export` wrote."""
+    """Replace the calibration with an exported FILE."""
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(values, dict):
-        raise BadFile(f"{file}: no exported calibration: its values are missing")
+        raise BadFile(f"{file}: not an exported calibration: it has no values")
     client = ControlClient()
     with client.maintenance():
         present = client.call("GET", "/calibration")["values"]

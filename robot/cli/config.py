@@ -23,7 +23,7 @@ def config() -> None:
 @click.argument("profiles", nargs=-1)
 @json_option
 def check(profiles: tuple[str, ...], as_json: bool) -> int:
-    """Check PROFILES (all that ship with Cubist when none is named); exit code 2 for faults."""
+    """Check PROFILES (default: all that come with Cubist); exit code 2 for faults."""
     from robot.settings import list_profiles
 
     codes = [_check_one(name, as_json) for name in profiles or list_profiles()]

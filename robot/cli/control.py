@@ -10,10 +10,10 @@ from robot.outcomes import ExitCode
 
 
 @click.command()
-@click.option("--wait/--no-wait", default=True, help="Stay until it is done (the default).")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
 def start(wait: bool, as_json: bool) -> int:
-    """Have the robot look at the cube it holds and solve it, like a short press of the button."""
+    """Scan the cube in the robot and solve it, like a short press of the button."""
     return run_job("solve", wait, as_json)
 
 
@@ -21,17 +21,17 @@ def start(wait: bool, as_json: bool) -> int:
 @click.option("--emergency", is_flag=True, help="Outputs off at once; the robot must home again.")
 @json_option
 def stop(emergency: bool, as_json: bool) -> int:
-    """Stop the robot: it finishes the motion under way and holds."""
+    """Stop the robot: it finishes the current motion and holds."""
     stopped = ControlClient().stop(emergency=emergency)
     if as_json:
         emit({"stopped": stopped})
     else:
-        click.echo("stopped" if stopped else "there was nothing to stop")
+        click.echo("stopped" if stopped else "nothing to stop")
     return ExitCode.DONE
 
 
 @click.command()
-@click.option("--wait/--no-wait", default=True, help="Stay until it is done (the default).")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
 def home(wait: bool, as_json: bool) -> int:
     """Bring the robot to its start position, like a long press of the button."""
@@ -40,10 +40,10 @@ def home(wait: bool, as_json: bool) -> int:
 
 @click.command()
 @click.argument("moves", required=False)
-@click.option("--wait/--no-wait", default=True, help="Stay until it is done (the default).")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
 def scramble(moves: str | None, wait: bool, as_json: bool) -> int:
-    """Have the robot scramble the cube it holds: with MOVES, or at random."""
+    """Scramble the cube in the robot, with MOVES or at random."""
     return run_job("scramble", wait, as_json, moves=moves)
 
 
@@ -58,7 +58,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
     if as_json:
         emit(answer)
     else:
-        click.echo("the robot is going to sleep; wait for the light to go out")
+        click.echo("the robot is shutting down; wait for the light to go out")
     return ExitCode.DONE
 
 

@@ -16,8 +16,10 @@ from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
 
 @click.command()
-@click.option("--cycles", type=Whole(1, 1_000_000), default=10, show_default=True, help="How many.")
-@click.option("--keep-going", is_flag=True, help="Do not end at the first failure.")
+@click.option(
+    "--cycles", type=Whole(1, 1_000_000), default=10, show_default=True, help="Cycles to run."
+)
+@click.option("--keep-going", is_flag=True, help="Do not stop at the first failure.")
 @json_option
 def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     """Scramble and solve the cube repeatedly; Ctrl-C stops the robot.

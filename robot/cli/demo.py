@@ -30,11 +30,11 @@ from solver.cube.cube import parse_state
     show_default=True,
     help="A profile: a name from config/ or a path.",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Which random cube to hold.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
 @click.option(
     "--faces",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Show the program these photographs (U.* R.* F.* D.* L.* B.*) instead.",
+    help="Show the camera these photographs instead (U.* R.* F.* D.* L.* B.*).",
 )
 @click.option("--state", help="The true state of the cube in the photographs: 54 or 24 facelets.")
 @click.option(
@@ -56,8 +56,8 @@ from solver.cube.cube import parse_state
     "faults",
     multiple=True,
     metavar="NAME[:ACTUATOR][@STAGE]",
-    help=f"Make something go wrong: {', '.join(DEEDS)}; in the stage "
-    f"{', '.join(title for _, title in STAGES)} (turn unless given; home for what is in view).",
+    help=f"Inject a fault: {', '.join(DEEDS)}. Stages: "
+    f"{', '.join(title for _, title in STAGES)} (default: turn; home for what is in view).",
 )
 @json_option
 def demo(  # noqa: PLR0913, PLR0917  # one argument per option
@@ -75,7 +75,9 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     The daemon and the firmware are the real ones; only motors, cube and camera are simulated.
     """
     if (faces is None) != (state is None):
-        raise click.UsageError("--faces and --state belong together: photographs and their truth")
+        raise click.UsageError(
+            "give --faces and --state together: the photographs and the true state"
+        )
     profile = load_profile(profile_name)
     body = scrambled(profile.cube.size, seed) if state is None else _body_of(state)
     fitting = profile.model_copy(

@@ -20,7 +20,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 
 
 @click.command()
-@click.option("--robot", "profile", help="The robot's profile; the service's when not given.")
+@click.option("--robot", "profile", help="The robot's profile (default: the service's).")
 @json_option
 def doctor(profile: str | None, as_json: bool) -> int:
     """Check camera, board, permissions, GPIO, disk, clock, power, configuration and the daemon.

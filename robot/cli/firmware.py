@@ -36,7 +36,7 @@ def board_option(command: Command) -> Command:
     return click.option(
         "--board",
         type=click.Choice(list(BOARDS)),
-        help="uno (also Nano) or mega; all boards when not given.",
+        help="uno (also Nano) or mega (default: all boards).",
     )(command)
 
 
@@ -73,15 +73,15 @@ def build_command(board: str | None, as_json: bool) -> int:
 @click.option(
     "--board",
     type=click.Choice(list(BOARDS)),
-    help="uno (also Nano) or mega; without it what shows itself at the port, or the robot's.",
+    help="uno (also Nano) or mega (default: the one detected at the port, else the robot's).",
 )
-@click.option("--port", help="Serial port; without it the only board there is, or one you choose.")
-@click.option("--robot", "profile", help="The robot whose board it is: a profile.")
+@click.option("--port", help="Serial port (default: the only board connected, or one you choose).")
+@click.option("--robot", "profile", help="Profile of the robot that the board belongs to.")
 @json_option
 def flash_command(board: str | None, port: str | None, profile: str | None, as_json: bool) -> int:
-    """Build the firmware and put it on the board: the only one there is, unless you name one.
+    """Build the firmware and flash the only board connected, or the one you name.
 
-    What cannot be found out is asked for on a terminal.
+    On a terminal the command asks for what it cannot detect.
     """
     needed = board_for(load_profile(profile)) if profile else None
     require([*BUILDING, *FLASHING])
@@ -163,7 +163,7 @@ def choose_board(port: SerialPort, needed: str | None) -> str:
     known = port.board or needed
     if known:
         return known
-    require_terminal(f"{port} does not show which board it is, say --board uno or --board mega")
+    require_terminal(f"{port} does not identify its board; give --board uno or --board mega")
     kinds = click.Choice(list(BOARDS))
     titles = ", ".join(f"{board.name}: {board.title}" for board in BOARDS.values())
     answer: str = click.prompt(f"Which board is it ({titles})", type=kinds, err=True)

@@ -18,14 +18,14 @@ class NoJournal(CubistError, RuntimeError):
 
 
 @click.command()
-@click.option("--follow", "-f", is_flag=True, help="Go on showing new lines, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep showing new lines until Ctrl-C.")
 @click.option(
-    "--lines", "-n", type=Whole(1, 1_000_000), default=100, show_default=True, help="How many."
+    "--lines", "-n", type=Whole(1, 1_000_000), default=100, show_default=True, help="Lines to show."
 )
-@click.option("--since", help="From this time on, as journalctl takes it: today, -1h, ...")
+@click.option("--since", help="Start time in journalctl's format: today, -1h, ...")
 @json_option
 def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
-    """Show what the daemon wrote to the journal."""
+    """Show the daemon's journal."""
     program = shutil.which("journalctl")
     if program is None:
         raise NoJournal(

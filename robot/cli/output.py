@@ -218,7 +218,7 @@ def json_option(command: Command) -> Command:
 def refuse_two_outputs(file: Path | None, as_json: bool) -> None:
     """Raise ``UsageError`` where a file given as ``-`` and JSON both want standard output."""
     if as_json and is_standard_output(file):
-        raise click.UsageError("- and --json both write to standard output: leave one of them away")
+        raise click.UsageError("- and --json both write to standard output: omit one of them")
 
 
 def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[Any]:

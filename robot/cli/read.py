@@ -51,7 +51,7 @@ class BadColourFile(CubistError, ValueError):
     metavar="FILE",
     help='Measured colours {"size": 3, "rgb": [[r, g, b], ...]}; - for standard input.',
 )
-@click.option("--size", type=Whole(2, 7), help="Layers of the cube; found when not given.")
+@click.option("--size", type=Whole(2, 7), help="Layers of the cube (default: detected).")
 @click.option(
     "--explain",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -111,7 +111,7 @@ def _read_colours(document: Any, size: int | None, report: _Report) -> ExitCode:
         shown = shortened(json.dumps(stated))
         raise BadColourFile(f"size {shown} in the file: a whole number is expected")
     if size not in (None, stated):
-        raise BadColourFile(f"size {stated} in the file, --size {size} asked for")
+        raise BadColourFile(f"the file says size {stated}, --size says {size}: correct one of them")
     colours = StickerColours.from_srgb(stated, document["rgb"])
     return report.outcome(colours, read_cube, start)
 

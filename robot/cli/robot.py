@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robot.planner.survey import Survey
 
 _cubes = click.option(
-    "--cubes", type=Whole(0, 10_000), default=10, show_default=True, help="Random cubes."
+    "--cubes", type=Whole(0, 10_000), default=10, show_default=True, help="Random cubes to solve."
 )
 _time_limit = click.option(
     "--time-limit",
@@ -58,7 +58,8 @@ def list_(as_json: bool) -> int:
 def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
     """Validate PROFILE (a name or a YAML file) and estimate its solves over random cubes.
 
-    Exit code 2 says what is wrong with the file, line by line; 1 that no camera can see the cube.
+    Exit code 2 lists every fault of the file with its line; exit code 1: no camera can see the
+    cube.
     """
     from robot.cli.config import answer_bad_profile
     from robot.settings import BadProfile, UnknownProfile
@@ -80,7 +81,7 @@ def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
 @_time_limit
 @json_option
 def compare(profiles: tuple[str, ...], cubes: int, search_s: float, as_json: bool) -> int:
-    """Solve the same random cubes on several PROFILES and lay the figures side by side."""
+    """Solve the same random cubes on several PROFILES and show the figures side by side."""
     found = [_survey(profile, cubes, search_s) for profile in profiles]
     if as_json:
         for one in found:
@@ -108,10 +109,10 @@ def _print_one(found: Survey) -> None:
     click.echo(f"{found.title} ({found.kind}, {found.size}x{found.size}x{found.size})")
     click.echo(
         f"  mechanism  {graph.configurations} configurations, {graph.transitions} transitions, "
-        f"{graph.states} states after a turn in {graph.classes} classes an axis; "
+        f"{graph.states} states after a turn in {graph.classes} classes per axis; "
         f"compiled in {graph.compile_s:.2f} s"
     )
-    click.echo(f"  actuators  {'ready to be driven' if found.drivable else 'timed only: to plan'}")
+    click.echo(f"  actuators  {'ready to drive' if found.drivable else 'times only: for planning'}")
     click.echo(f"  tables     {_tables_text(found)}")
     click.echo(f"  scan       {_scan_text(found)}")
     if found.solves is not None:

@@ -23,11 +23,11 @@ _STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
 
 
 @click.group(cls=Listing, invoke_without_command=True)
-@click.option("--count", type=Whole(1, 1000), default=20, show_default=True)
+@click.option("--count", type=Whole(1, 1000), default=20, show_default=True, help="Runs to list.")
 @json_option
 @click.pass_context
 def runs(ctx: click.Context, count: int, as_json: bool) -> int:
-    """List what the robot did, newest first."""
+    """List the robot's runs, newest first."""
     if ctx.invoked_subcommand is not None:
         return ExitCode.DONE
     records = _latest(count)

@@ -47,19 +47,25 @@ class SolveCommand(click.Command):
 @click.argument("state", required=False)
 @click.option("--scramble", help="Moves from the solved cube, instead of STATE; - for lines.")
 @click.option(
-    "--size", type=Whole(1, LARGEST_SIZE), help="Layers; told by STATE's length when absent."
+    "--size", type=Whole(1, LARGEST_SIZE), help="Layers (default: from the length of STATE)."
 )
-@click.option("--algorithm", help="Which search; see the list below.")
-@click.option("--metric", type=click.Choice(METRICS), help="What is counted (htm).")
-@click.option("--robot", "profile", help="Soonest on this robot: a name from config/ or a path.")
+@click.option("--algorithm", help="Search algorithm; see the list below.")
+@click.option("--metric", type=click.Choice(METRICS), help="How turns are counted (default: htm).")
+@click.option(
+    "--robot", "profile", help="Find this robot's fastest motion: a name from config/ or a path."
+)
 @click.option(
     "--time-limit",
     type=Number(0, 1e6, above=True),
-    help="Seconds to search (two-phase 1, heuristic-db 30, others until they end by themselves).",
+    help="Seconds to search (default: two-phase 1, heuristic-db 30; the others run to completion).",
 )
-@click.option("--threads", type=Whole(1, 64), default=1, show_default=True, help="Processors used.")
-@click.option("--solutions", type=Whole(1, 1000), default=1, show_default=True, help="How many.")
-@click.option("--target", type=Whole(0, 1000), help="End at this many moves or fewer.")
+@click.option("--threads", type=Whole(1, 64), default=1, show_default=True, help="Search threads.")
+@click.option(
+    "--solutions", type=Whole(1, 1000), default=1, show_default=True, help="Number of solutions."
+)
+@click.option(
+    "--target", type=Whole(0, 1000), help="Stop at a solution of at most this many moves."
+)
 @click.option(
     "--tables",
     type=click.Choice(["default", "large"]),
@@ -73,7 +79,7 @@ class SolveCommand(click.Command):
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --robot: draw the plan into this SVG file; - for standard output.",
 )
-@click.option("--execute", is_flag=True, help="Have the robot that holds this cube solve it.")
+@click.option("--execute", is_flag=True, help="Have the robot solve this cube, which it must hold.")
 @json_option
 def solve(
     state: str | None,
@@ -86,7 +92,7 @@ def solve(
 ) -> int:
     """Solve STATE: facelets (URFDLB), 20 Singmaster words, or - for one state per line.
 
-    A state that no turns can reach is refused with the reason and exit code 1.
+    A state that no turns can reach is rejected with the reason and exit code 1.
     """
     if (state is None) == (scramble is None):
         raise click.UsageError("give a STATE, - for states on standard input, or --scramble MOVES")
@@ -95,7 +101,7 @@ def solve(
     if execute:
         return _execute(next(_texts(state, scramble)), wanted["size"], as_json)
     if timeline and not profile:
-        raise click.UsageError("--timeline draws the plan of a robot: give --robot too")
+        raise click.UsageError("--timeline draws the plan of a robot: add --robot NAME")
     refuse_two_outputs(timeline, as_json)
     job = make_job(profile, **wanted)
     codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
@@ -104,11 +110,13 @@ def solve(
 
 def _check_for_robot(wanted: dict[str, Any]) -> None:
     if wanted["metric"]:
-        raise click.UsageError("--metric counts turns, --robot time: give one of them")
+        raise click.UsageError(
+            "--metric counts turns and --robot counts time: give only one of them"
+        )
     usual = {"algorithm": None, "solutions": 1, "target": None, "tables": "default", "depth": None}
     for name, value in usual.items():
         if wanted[name] != value:
-            raise click.UsageError(f"--robot has a search of its own: leave --{name} away")
+            raise click.UsageError(f"--robot has its own search: omit --{name}")
 
 
 def _execute(text: str, size: int | None, as_json: bool) -> int:
@@ -136,7 +144,7 @@ def _texts(state: str | None, scramble: str | None) -> Iterator[str]:
             empty = False
             yield prefix + line.strip()
     if empty:
-        raise click.UsageError("there is no state on standard input: give one on each line")
+        raise click.UsageError("standard input holds no state: write one state per line")
 
 
 def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) -> ExitCode:

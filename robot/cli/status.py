@@ -17,7 +17,7 @@ _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Go on telling what happens, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Keep reporting until Ctrl-C.")
 @json_option
 def status(watch: bool, as_json: bool) -> int:
     """Show what the robot is doing; exit code 1 when it needs help (a fault)."""

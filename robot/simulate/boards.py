@@ -37,6 +37,6 @@ def _require_simulation() -> None:
         return
     again = "" if built else " && make build"
     raise DemoFault(
-        "the AVR's own program cannot be simulated: not everything it needs is installed. In the "
-        f"checkout:\n  sudo apt install {' '.join(packages)}{again}"
+        "the AVR's program cannot be simulated: packages are missing. In the checkout, "
+        f"run:\n  sudo apt install {' '.join(packages)}{again}"
     )

@@ -75,21 +75,21 @@ def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
     troubles = [f"on the way: {trouble}" for trouble in before]
     broken = [f"at {each.time_us / 1e6:.2f} s: {each.text}" for each in outcome.violations]
     if outcome.good and troubles:
-        title = "Solved, the simulated robot says so itself. What went wrong on the way:"
+        title = "Solved, as the simulated robot confirms. What went wrong on the way:"
         return title, before, "yellow"
     if outcome.good:
         return (
-            "Solved. The simulated robot says so itself, and nothing went wrong on the way.",
+            "Solved. The simulated robot confirms it, and nothing went wrong on the way.",
             [],
             "green",
         )
     if outcome.solved and known:
-        title = "Solved, but on the way the robot did what it must never do:"
+        title = "Solved, but the robot did what it must never do:"
         return title, [*broken, *troubles], "red"
     if known:
-        title = f"Not solved, though the daemon says {outcome.record.outcome}."
+        title = f"Not solved, although the daemon reports {outcome.record.outcome}."
     elif outcome.solved:
-        title = "The cube is solved, says the simulated robot, but the daemon does not know it."
+        title = "The simulated robot reports a solved cube, but the daemon does not."
     else:
         title = "Not solved."
     return title, [*_ending(outcome.record), *broken, *troubles], "red"
@@ -114,14 +114,14 @@ def _facts(outcome: DemoOutcome) -> Table:
     table = Table.grid(padding=(0, 2))
     rows = [
         ("moves", f"{record.moves or '-'} ({record.move_count})"),
-        ("looked", f"{outcome.scan_s:.1f} s"),
-        ("thought", f"{record.timings_s.get('search', 0.0):.2f} s"),
-        ("turned", f"{outcome.turn_s:.1f} s"),
+        ("scan", f"{outcome.scan_s:.1f} s"),
+        ("search", f"{record.timings_s.get('search', 0.0):.2f} s"),
+        ("turn", f"{outcome.turn_s:.1f} s"),
     ]
     if record.planned_us is not None and record.executed_us is not None:
         off_us = record.executed_us - record.planned_us
-        kept = "to the microsecond as planned" if not off_us else f"{off_us:+d} us from the plan"
-        rows.append(("plan", f"{record.planned_us / 1e6:.3f} s, performed {kept}"))
+        kept = "as planned to the microsecond" if not off_us else f"{off_us:+d} us from the plan"
+        rows.append(("plan", f"{record.planned_us / 1e6:.3f} s, executed {kept}"))
     for name, value in rows:
         table.add_row(Text(name, style="dim"), Text(value))
     return table

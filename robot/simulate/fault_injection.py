@@ -59,17 +59,17 @@ def parse_mischief(text: str, actuators: Collection[str]) -> Mischief:
     name, _, subject = what.partition(":")
     stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
     if name not in DEEDS:
-        raise BadMischief(f"no fault named {name}; there is {', '.join(DEEDS)}")
+        raise BadMischief(f"there is no fault named {name}; choose from {', '.join(DEEDS)}")
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
-        raise BadMischief(f"no stage named {stage}; there is {names}")
+        raise BadMischief(f"there is no stage named {stage}; choose from {names}")
     if name in ACTUATOR_DEEDS and subject not in actuators:
         example = f"{name}:{next(iter(actuators))}"
         raise BadMischief(
-            f"{name} happens to an actuator, as in {example}; there is {', '.join(actuators)}"
+            f"{name} needs an actuator, as in {example}; choose from {', '.join(actuators)}"
         )
     if subject and name not in ACTUATOR_DEEDS:
-        raise BadMischief(f"{name} happens to no actuator: leave :{subject} away")
+        raise BadMischief(f"{name} takes no actuator: omit :{subject}")
     usual = RobotState.HOMING if name in STANDING_DEEDS else RobotState.TURNING
     return Mischief(name, subject, stages[stage] if stage else usual)
 
@@ -183,7 +183,7 @@ def _odd_view(odd: OddView) -> Deed:
 
 def _cable(scene: Scene) -> Cable:
     if scene.cable is None:
-        raise BadMischief("this demo has no cable to play with")
+        raise BadMischief("this demo has no serial cable")
     return scene.cable
 
 

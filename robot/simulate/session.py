@@ -225,7 +225,9 @@ class Demo:
         """Press until something happens: a computer too busy may miss a press, as people know."""
         pin = self._options.profile.panel.start_button_gpio
         if pin is None:
-            raise DemoFault("this robot has no start button (panel.start_button_gpio)")
+            raise DemoFault(
+                "this robot has no start button: set panel.start_button_gpio in its profile"
+            )
         for _ in range(PRESSES):
             await self._panel.press(pin, PRESS_S)
             if await _begun(daemon):

@@ -129,10 +129,10 @@ def _restore(database: _native.NxnDatabase, path: Path) -> bool:
             keys, distances = stored["keys"], stored["distances"]
             fits = int(stored["format"]) == _FORMAT and len(keys) == len(distances) * database.words
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        _log.warning("the database %s is damaged (%s): making it anew", path, error)
+        _log.warning("the database %s is damaged (%s): making it again", path, error)
         return False
     if not fits or keys.dtype != np.uint64 or distances.dtype != np.uint8:
-        _log.warning("the database %s is of another version: making it anew", path)
+        _log.warning("the database %s has another version: making it again", path)
         return False
     database.restore(keys, distances)
     return True

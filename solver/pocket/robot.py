@@ -74,7 +74,7 @@ def _cost_of(request: Request) -> CostModel:
     """``request.cost``, if it is that of a 2x2x2."""
     cost = request.cost
     if cost is None:
-        raise SearchFailed("The soonest solution needs a robot; name one with --robot.")
+        raise SearchFailed("The fastest solution needs a robot; name one with --robot.")
     other = [index for index in range(COMPOSITES) if composite_of(index)[2] != 0]
     if (cost.first[other] != IMPOSSIBLE).any():
         name = cost.turns.name

@@ -70,7 +70,7 @@ def test_who_sits_at_a_terminal_is_asked_for_port_and_board(avrdude: Path) -> No
 def test_without_a_terminal_what_must_be_said_is_named() -> None:
     with pytest.raises(click.UsageError, match=r"--port: 1: /dev/ttyACM0 \(Arduino Uno\), 2: "):
         choose_port([UNO, CLONE], None)
-    with pytest.raises(click.UsageError, match="say --board uno or --board mega"):
+    with pytest.raises(click.UsageError, match="give --board uno or --board mega"):
         choose_board(CLONE, None)
 
 

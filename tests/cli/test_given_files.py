@@ -65,7 +65,7 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
 
 
 def test_names_that_no_file_can_have_are_refused() -> None:
-    with pytest.raises(BadFile, match="cannot be a file's name"):
+    with pytest.raises(BadFile, match="is not a valid file name"):
         read_file(Path("a\0b"), 100)
 
 
@@ -91,11 +91,11 @@ def test_json_values_follow_one_another() -> None:
         ("\n\nnone", ":3: not JSON"),
         ("[" * 100_000, "nested"),
         ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested"),
-        ("9" * (LONGEST_NUMBER + 1), "longer than any expected"),
-        ("9" * 10_000, "longer than any expected"),
-        ("1." + "9" * 10_000, "longer than any expected"),
-        ("NaN", "no number in JSON"),
-        ("[-Infinity]", "no number in JSON"),
+        ("9" * (LONGEST_NUMBER + 1), "is too long"),
+        ("9" * 10_000, "is too long"),
+        ("1." + "9" * 10_000, "is too long"),
+        ("NaN", "not a JSON number"),
+        ("[-Infinity]", "not a JSON number"),
     ],
 )
 def test_what_is_no_sensible_json_is_refused(text: str, said: str) -> None:

@@ -113,7 +113,7 @@ def test_no_state_on_standard_input_is_bad_usage(
 ) -> None:
     code, answers, err = ask(*arguments, stdin=stdin)
     assert (code, answers) == (2, [])
-    assert "no state on standard input" in err
+    assert "standard input holds no state" in err
 
 
 def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(

@@ -93,7 +93,7 @@ def test_a_damaged_database_is_made_anew(cache, damage, caplog):
     path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     with caplog.at_level(logging.WARNING):
         database = nxn_database.load(2, request())
-    assert "making it anew" in caplog.text
+    assert "making it again" in caplog.text
     assert database.depth == DEPTH
     assert path.read_bytes() == whole
 

@@ -93,7 +93,7 @@ def test_the_ending_is_told_on_standard_output(
     assert told[1].startswith("What to do: take your hands")
     assert told[2] == "On the way: looked again: a hand is in front of U"
     assert run(["stop"]) == 0
-    assert capfd.readouterr().out == "there was nothing to stop\n"
+    assert capfd.readouterr().out == "nothing to stop\n"
     assert run(["start", "--no-wait"]) == 0
     assert capfd.readouterr().out.startswith("run 000002 started")
 

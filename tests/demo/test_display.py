@@ -77,27 +77,27 @@ def test_only_a_clean_solve_is_done(result: DemoOutcome, code: ExitCode) -> None
 
 
 CLEAN = "nothing went wrong"
-AFTER_TROUBLE = "Solved, the simulated robot says so itself. What went wrong on the way:"
+AFTER_TROUBLE = "Solved, as the simulated robot confirms. What went wrong on the way:"
 
 
 @pytest.mark.parametrize(
     ("result", "title", "words"),
     [
-        (outcome(), "Solved. The simulated robot says so itself", [CLEAN]),
+        (outcome(), "Solved. The simulated robot confirms it", [CLEAN]),
         (outcome(violations=1), "Solved, but", ["at 0.00 s: the cube was flipped"]),
         (
             outcome(recoveries=["looked again at F"]),
-            "Solved, the simulated robot says so itself. What went wrong",
+            "Solved, as the simulated robot confirms. What went wrong",
             ["looked again at F"],
         ),
         (
             outcome(link=LinkRecord(sent=99, resent=2)),
-            "Solved, the simulated robot says so itself. What went wrong",
+            "Solved, as the simulated robot confirms. What went wrong",
             ["2 messages"],
         ),
         (
             outcome(warnings=["the line is bad"]),
-            "Solved, the simulated robot says so itself. What went wrong",
+            "Solved, as the simulated robot confirms. What went wrong",
             ["the line is bad"],
         ),
         (
@@ -110,10 +110,10 @@ AFTER_TROUBLE = "Solved, the simulated robot says so itself. What went wrong on 
             "Not solved.",
             ["ended with jammed: the lid is jammed"],
         ),
-        (outcome(solved=False), "Not solved, though the daemon says solved", []),
+        (outcome(solved=False), "Not solved, although the daemon reports solved", []),
         (
             outcome(ended="unreadable"),
-            "The cube is solved, says the simulated robot, but the daemon does not know it.",
+            "The simulated robot reports a solved cube, but the daemon does not.",
             ["ended with unreadable"],
         ),
         (outcome(solved=False, violations=1, ended="fault"), "Not solved.", ["flipped", "jammed"]),

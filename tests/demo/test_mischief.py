@@ -47,12 +47,12 @@ def test_names_are_understood(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
 def test_what_nobody_knows_is_refused(text: str) -> None:
-    with pytest.raises(BadMischief, match="there is"):
+    with pytest.raises(BadMischief, match="choose from"):
         parse_mischief(text, ACTUATORS)
 
 
 def test_only_some_faults_happen_to_an_actuator() -> None:
-    with pytest.raises(BadMischief, match="leave :arm away"):
+    with pytest.raises(BadMischief, match="omit :arm"):
         parse_mischief("slip:arm", ACTUATORS)
 
 

@@ -73,7 +73,7 @@ def test_a_damaged_byte_is_found(
     with caplog.at_level(logging.WARNING):
         assert np.array_equal(load(make), expected())
     assert make.calls == 2
-    assert "making it anew" in caplog.text
+    assert "making it again" in caplog.text
     load(make)
     assert make.calls == 2
 

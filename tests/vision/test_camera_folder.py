@@ -35,7 +35,7 @@ def test_faces_come_in_their_order_then_again_after_settling(tmp_path: Path) -> 
 
 
 def test_missing_and_empty_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(CameraFault, match="is no folder"):
+    with pytest.raises(CameraFault, match="is not a folder"):
         FolderCamera(tmp_path / "none")
     with pytest.raises(CameraFault, match="no photographs"):
         FolderCamera(tmp_path)

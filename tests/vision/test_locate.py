@@ -114,7 +114,7 @@ def test_a_face_cut_by_the_edge_of_the_picture_is_not_read_a_row_off() -> None:
 
 
 def test_no_face_says_what_to_do() -> None:
-    with pytest.raises(NoFace, match="whole face in view"):
+    with pytest.raises(NoFace, match="show the whole face"):
         locate_face(np.full((240, 320, 3), 128, dtype=np.uint8))
     frames = {face: Frame(np.full((240, 320, 3), 90, np.uint8), face, 0) for face in FACES}
     with pytest.raises(NoFace, match="picture U: no cube is in view"):

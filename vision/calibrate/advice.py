@@ -88,7 +88,7 @@ def _framing(frame: Frame, grid: FaceGrid) -> list[Advice]:
             found.append(Advice(Matter.FRAMING, text, float(_EDGE - distance) / _EDGE))
     flat = flatness(grid)
     if flat < _FLAT:
-        text = "the camera looks at the face from too far aside: have it look more squarely"
+        text = "the camera sees the face at too steep an angle: point it more squarely at the face"
         found.append(Advice(Matter.FRAMING, text, 1 - flat))
     return found
 
@@ -105,11 +105,11 @@ def _light(frame: Frame, grid: FaceGrid, colours: FaceColours) -> list[Advice]:
     found = []
     clipped = float(colours.saturated.mean())
     if clipped > _CLIPPED:
-        text = f"{clipped:.0%} of the stickers are too bright: less light, or a shorter exposure"
+        text = f"{clipped:.0%} of the stickers are too bright: use less light or a shorter exposure"
         found.append(Advice(Matter.LIGHT, text, clipped))
     bright = float(np.quantile(colours.linear_rgb[colours.valid].max(axis=1), 0.8, axis=0))
     if bright < _DIM:
-        text = "the face is dark: more light, or a longer exposure"
+        text = "the face is dark: use more light or a longer exposure"
         found.append(Advice(Matter.LIGHT, text, 1 - bright / _DIM))
     shading = falloff(frame, grid)
     row, column = np.unravel_index(int(shading.argmin()), (3, 3))
@@ -193,7 +193,7 @@ def _focus(frame: Frame, grid: FaceGrid) -> list[Advice]:
     width = edge_width(frame, grid)
     if width <= _BLURRED:
         return []
-    text = "the picture is blurred: focus the camera, clean its lens, wait until the cube rests"
+    text = "the picture is blurred: focus the camera, clean its lens, wait until the cube is still"
     return [Advice(Matter.FOCUS, text, min(1.0, width))]
 
 

@@ -32,7 +32,7 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
     missing = [f for f in FACES if not (usable & (letters == f)).any()]
     if missing:
         raise CalibrationFailed(
-            f"no sticker of colour {', '.join(missing)} was seen well: less light, and scan again"
+            f"no sticker of colour {', '.join(missing)} was seen well: dim the light and scan again"
         )
     light = _light_of_stickers(colours, letters, usable)
     even = colours.linear_rgb / light[:, None]

@@ -49,7 +49,7 @@ class FolderCamera:
 
     def _sorted_files(self) -> Sequence[Path]:
         if not self._folder.is_dir():
-            raise CameraFault(self.name, CameraTrouble.ABSENT, f"{self._folder} is no folder")
+            raise CameraFault(self.name, CameraTrouble.ABSENT, f"{self._folder} is not a folder")
         files = [p for p in self._folder.iterdir() if p.suffix.lower() in SUFFIXES]
         if not files:
             raise CameraFault(self.name, CameraTrouble.EMPTY, f"{self._folder} has no photographs")

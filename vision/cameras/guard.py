@@ -55,5 +55,5 @@ class FrameGuard:
         self._checksum = checksum
         if self._repeats >= _REPEATS:
             raise CameraFault(
-                self._camera, CameraTrouble.FROZEN, f"it gave one picture {_REPEATS + 1} times"
+                self._camera, CameraTrouble.FROZEN, f"it returned one picture {_REPEATS + 1} times"
             )

@@ -43,7 +43,7 @@ def read_header(data: bytes) -> PhotoHeader:
         if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
             return _webp(data)
     except (struct.error, IndexError) as error:
-        raise BadHeader("the file breaks off") from error
+        raise BadHeader("the file is truncated") from error
     raise BadHeader("not a PNG, JPEG, WebP or BMP file" if data else "the file is empty")
 
 
@@ -93,7 +93,7 @@ def _jpeg(data: bytes) -> PhotoHeader:
             break
     # Within coded data FF is always followed by 00 or a restart: FF D9 can only be the end.
     if header is None or data.find(b"\xff\xd9", place) < 0:
-        raise BadHeader("the file breaks off")
+        raise BadHeader("the file is truncated")
     return header
 
 
@@ -102,14 +102,14 @@ def _bmp(data: bytes) -> PhotoHeader:
     row = (abs(width) * bits + 31) // 32 * 4
     (compression,) = struct.unpack_from("<I", data, 30)
     if compression == 0 and len(data) < start + row * abs(height):
-        raise BadHeader("the file breaks off")
+        raise BadHeader("the file is truncated")
     return PhotoHeader("BMP", abs(width), abs(height), 8, "rgb" if bits >= 16 else "grey")
 
 
 def _webp(data: bytes) -> PhotoHeader:
     (length,) = struct.unpack_from("<I", data, 4)
     if len(data) < length + 8:
-        raise BadHeader("the file breaks off")
+        raise BadHeader("the file is truncated")
     form = data[12:16]
     if form == b"VP8 ":
         width, height = struct.unpack_from("<HH", data, 26)

@@ -42,8 +42,8 @@ def face_files(folder: Path) -> dict[str, Path]:
             continue
         if letter in found:
             raise BadPhoto(
-                f"{folder}: both {found[letter].name} and {path.name} are there for face {letter}; "
-                "keep one of them"
+                f"{folder}: face {letter} has two photographs, {found[letter].name} and "
+                f"{path.name}; keep one of them"
             )
         found[letter] = path
     missing = [letter for letter in FACES if letter not in found]
@@ -94,12 +94,12 @@ def _check_header(header: PhotoHeader, name: str) -> None:
             f"shrink it below {MAX_PIXELS // 1_000_000} megapixels"
         )
     if header.model == "grey":
-        raise BadPhoto(f"{name}: a grey picture; stickers can only be told apart in colour")
+        raise BadPhoto(f"{name}: a grey picture; stickers can only be distinguished in colour")
     if header.model == "cmyk":
         raise BadPhoto(f"{name}: CMYK, meant for printing; save it as RGB (sRGB)")
     if header.bits > 8:
         raise BadPhoto(
-            f"{name}: {header.bits} bits per channel, whose brightness scale is not certain; "
+            f"{name}: {header.bits} bits per channel, whose brightness scale is ambiguous; "
             "save it with 8 bits per channel (sRGB)"
         )
 
@@ -109,4 +109,4 @@ def _check_colour(bgr: NDArray[np.uint8] | cv2.typing.MatLike, name: str) -> Non
     blue, green, red = cv2.split(bgr[::step, ::step])
     widest = max(float(cv2.norm(green, other, cv2.NORM_INF)) for other in (blue, red))
     if widest < _GREY:
-        raise BadPhoto(f"{name}: no colour in the picture; stickers cannot be told apart")
+        raise BadPhoto(f"{name}: no colour in the picture; stickers cannot be distinguished")

@@ -140,7 +140,7 @@ class UsbCamera:
     def _vanished(self) -> CameraFault:
         self.close()
         return CameraFault(
-            self.name, CameraTrouble.VANISHED, f"video device {self._device} gives no pictures"
+            self.name, CameraTrouble.VANISHED, f"video device {self._device} returns no pictures"
         )
 
     def _wait_until_steady(self) -> None:

@@ -175,8 +175,8 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
     strange = decision.strange.reshape(6, -1).sum(axis=1)
     worst = FACES[int(strange.argmax())]
     return Unreadable(
-        f"{strange.sum()} stickers look like none of the six colours, most of them on face "
-        f"{worst}: a reflection or something in the way? change that and look at {worst} again",
+        f"{strange.sum()} stickers match none of the six colours, most of them on face "
+        f"{worst}; remove any reflection or obstacle, then look at {worst} again",
         doubtful,
         worst,
     )
@@ -187,8 +187,8 @@ def _contradiction(stickers: Ints, size: int) -> Unreadable:
     names = sticker_names(stickers, size)
     faces = [name[0] for name in names]
     return Unreadable(
-        f"no legal cube has these colours: {', '.join(names)} would have to show another than was "
-        "clearly seen; look again, or see whether stickers or pieces of the cube were exchanged",
+        f"no legal cube has these colours: {', '.join(names)} clearly show the "
+        "wrong ones; look again, or check whether stickers or pieces of the cube were exchanged",
         names,
         max(FACES, key=faces.count),
     )

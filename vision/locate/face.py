@@ -122,7 +122,7 @@ def locate_face(image: Picture, sizes: Collection[int] = SIZES) -> FaceGrid:
     grids = locate_grids(image, sizes)
     if not grids:
         raise NoFace(
-            "no face of a cube found in the picture: have the whole face in view, in focus, "
+            "no face of a cube found in the picture: show the whole face, in focus, "
             "without a hand over it"
         )
     return grids[0]

@@ -147,5 +147,5 @@ def _complaint(missing: Sequence[str], size: int) -> str:
     names = ", ".join(missing)
     return (
         f"picture {names}: no face of a {size}x{size}x{size} found as in the others; "
-        "have the whole face in view, in focus, evenly lit"
+        "show the whole face, in focus and evenly lit"
     )

@@ -90,7 +90,7 @@ def face_in_view(image: Picture, size: int, place: FaceGrid | None = None) -> Fa
     if any(not _is_joined(face, other) for other in _others(image, face)):
         raise OddView(
             ViewTrouble.TWO_CUBES,
-            "two cubes are in view: leave only the one to be read there",
+            "two cubes are in view: remove all but the one to read",
         )
     return face
 
@@ -137,14 +137,14 @@ def _check_uncovered(cells: _Cells) -> None:
         )
 
 
-_TAKE_AWAY = "take your hand away, see what is in the camera's way, see that the cube is in"
+_TAKE_AWAY = "take your hand away, clear the camera's view, check that the cube is in"
 
 
 def no_cube() -> OddView:
     """Nothing that looks like a face where one is expected."""
     return OddView(
         ViewTrouble.NO_CUBE,
-        "no cube is in view: put it in, or have its whole face in the picture, in focus and lit",
+        "no cube is in view: put one in, or bring its whole face into view, in focus and lit",
     )
 
 
