@@ -3,6 +3,9 @@
 BIN := .venv/bin
 
 help: ## this list
+	@printf '%s\n' 'New here? Run `make demo` to see a whole solve, then `make test`. Both install what is missing.' \
+	  'Changing something? One test: .venv/bin/python -m pytest tests/link/test_window.py' \
+	  'Before a commit: make lint. After a change of C or C++: make build. More: docs/contributing.md' ''
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## .venv with the search kernel, the firmware for this computer and the commands
@@ -28,6 +31,13 @@ lint: ready ## formatting, style, types, import layers, code that nobody uses
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+format: ready ## put the style of Python, C and C++ right
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+picture: ready ## docs/pictures/rooms.svg, drawn from the imports
+	@$(BIN)/python docs/draw_rooms.py
+
 bench: ready ## speed and size on fixed cubes, as JSON lines
 	@$(BIN)/python -m tests.bench $(ARGS)
 
@@ -52,4 +62,4 @@ ready:
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: install uninstall deb help build demo test coverage test-long lint bench mutants firmware ready clean
+.PHONY: format picture install uninstall deb help build demo test coverage test-long lint bench mutants firmware ready clean

@@ -1,0 +1,95 @@
+"""README and docs name only what exists, and the picture of the rooms shows today's imports."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAME = re.compile(r"(?<![\w./-])(?:robot|vision|solver)(?:\.\w+)+(?![\w/-])")
+FOLDERS = "robot|vision|solver|firmware|tests|config|systemd|docs"
+FILE = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w./-]*[\w/]")
+BLOCK = re.compile(r"```.*?```", re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+
+
+def code_of(text: str) -> Iterator[str]:
+    """What stands in code spans and code blocks."""
+    yield from BLOCK.findall(text)
+    yield from re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", BLOCK.sub("", text))
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module, or something that is found from one by its attributes."""
+    found: object = None
+    parts = name.split(".")
+    for number in range(len(parts), 0, -1):
+        module = ".".join(parts[:number])
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        return all((found := attribute_of(found, part)) is not None for part in parts[number:])
+    return False
+
+
+def attribute_of(owner: object, name: str) -> object | None:
+    """An attribute, or a field that only instances have; None where there is none."""
+    kinds = getattr(owner, "__mro__", ())
+    if any(name in vars(kind).get("__annotations__", {}) for kind in kinds):
+        return getattr(owner, name, owner)
+    return getattr(owner, name, None)
+
+
+@pytest.fixture(scope="module")
+def draw_rooms() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw_rooms", ROOT / "docs/draw_rooms.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_dotted_name_exists(page: Path) -> None:
+    names = {name for code in code_of(page.read_text()) for name in NAME.findall(code)}
+    assert [name for name in sorted(names) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_exists(page: Path) -> None:
+    text = page.read_text()
+    paths = {path for code in code_of(text) for path in FILE.findall(code)}
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+    links = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    assert links == []
+
+
+def test_a_name_that_is_gone_is_noticed() -> None:
+    assert exists("solver.cube.cube.Cube.from_moves")
+    assert exists("robot.link.Link.run")
+    assert not exists("solver.cube.cube.Cube.from_nothing")
+    assert not exists("robot.nowhere.Link")
+    assert NAME.findall("see solver.pocket.nothing, solver/pocket.py") == ["solver.pocket.nothing"]
+
+
+def test_the_picture_of_the_rooms_is_today_s(draw_rooms: ModuleType) -> None:
+    said = "the imports have changed: run `make picture` and commit docs/pictures/rooms.svg"
+    assert draw_rooms.PICTURE.read_text() == draw_rooms.drawn(), said
+
+
+def test_every_arrow_of_the_picture_points_down(draw_rooms: ModuleType) -> None:
+    arrows = draw_rooms.imports()
+    floors = draw_rooms.floors(arrows)
+    assert len(floors) > 30
+    for room, others in draw_rooms.fewest(arrows).items():
+        assert others <= arrows[room]
+        assert all(floors[other] < floors[room] for other in others)
