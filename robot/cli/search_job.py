@@ -25,7 +25,7 @@ BAR = 20
 """Characters of a bar."""
 
 WORTH_A_LINE_S = 0.5
-"""Tables that are made sooner than this are not worth a line that stays."""
+"""Tables that are made in less time than this are not worth a line that stays."""
 
 
 class ProgressLine:

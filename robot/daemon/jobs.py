@@ -237,7 +237,7 @@ async def _is_known(job: Job, machine: Machine, looks: Sequence[FaceImage]) -> b
 
 
 async def _think(job: Job, machine: Machine, reading: Reading, state: Any) -> MotionPlan:
-    job.enter(RobotState.SOLVING, "searching the soonest way")
+    job.enter(RobotState.SOLVING, "searching for the fastest way")
     plan = await job.run_blocking(
         "search", machine.planner.plan, reading.cube, state, job.cancel, job.hear
     )

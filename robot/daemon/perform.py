@@ -1,4 +1,4 @@
-"""Performing a plan, and, where the profile wants it, searching a sooner rest of it meanwhile.
+"""Performing a plan, and, where the profile wants it, searching a faster rest of it meanwhile.
 
 The plan is cut where the robot rests. While it performs the head, the rest is searched anew; the
 search ends before the head does, and the robot goes on with what was found. Head and rest are
@@ -18,7 +18,7 @@ from robot.machine.interfaces import Machine, MotionPlan, Parts
 from solver.cost import merged_moves
 
 ENOUGH = 0.85
-"""Part of the head after which the search for a sooner rest ends."""
+"""Part of the head after which the search for a faster rest ends."""
 
 
 async def perform(job: Job, machine: Machine, plan: MotionPlan, cube: Any | None = None) -> Any:
@@ -84,7 +84,7 @@ async def _parts(job: Job, machine: Machine, plan: MotionPlan, cube: Any | None)
 async def _turn_and_think(
     job: Job, machine: Machine, parts: Parts, progress: Callable[[float], None]
 ) -> tuple[int, MotionPlan]:
-    """Perform the head while a sooner tail is searched; microseconds it took, and the tail."""
+    """Perform the head while a faster tail is searched; microseconds it took, and the tail."""
     enough = threading.Event()
 
     def advance(fraction: float) -> None:

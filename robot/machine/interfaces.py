@@ -193,7 +193,7 @@ class SolvePlanner(Protocol):
     def plan(
         self, cube: Any, state: Any | None, cancel: threading.Event, progress: Hear
     ) -> MotionPlan:
-        """The soonest way to solve ``cube`` held in this state, in the time the profile allows.
+        """The fastest way to solve ``cube`` held in this state, in the time the profile allows.
 
         ``progress`` hears, on any thread, how far tables are that have to be made first.
         """
@@ -202,7 +202,7 @@ class SolvePlanner(Protocol):
         """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""
 
     def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
-        """A sooner tail, searched until ``enough`` is set, or the one there is."""
+        """A faster tail, searched until ``enough`` is set, or the one there is."""
 
     def scrambled(self, moves: str | None) -> Any:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
@@ -250,7 +250,7 @@ class NotReadable(CubistError, RuntimeError):
 class Policy:
     """How often to try again, and whether to look at the cube after solving.
 
-    ``improve_while_turning``: search a sooner rest of a plan while its beginning is performed.
+    ``improve_while_turning``: search a faster rest of a plan while its beginning is performed.
     ``end_scan_early``: look no further once the faces seen leave one cube.
     ``reconnect_s``: how long to wait for a board that went away in the middle of a job, asking for
     it every ``reconnect_every_s``.

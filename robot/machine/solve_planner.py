@@ -1,4 +1,4 @@
-"""scan tours, reading, and the soonest way to solve, for one profile."""
+"""scan tours, reading, and the fastest way to solve, for one profile."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SITE_AXIS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class ActuatorMotion:
     """What one actuator does in a transition, starting ``offset_us`` after the transition does.
 
     Between named positions ``start`` and ``end``, or by ``quarters`` (signed, clockwise seen from
@@ -75,7 +75,7 @@ class Transition:
     start: int
     end: int
     duration_us: int
-    motions: tuple[Motion, ...]
+    motions: tuple[ActuatorMotion, ...]
     deeds: tuple[Deed, ...]
     turns: tuple[tuple[str, int], ...] = ()
     rotation: tuple[str, int] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robot.mechanism.durations import rotation_us, travel_us
-from robot.mechanism.graph import Motion
+from robot.mechanism.graph import ActuatorMotion
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
 
@@ -62,13 +62,15 @@ class Rotary:
                     quarters = -1
                 yield other, quarters
 
-    def motion(self, angle: int, other: int, quarters: int, held: bool) -> Motion | None:
+    def motion(self, angle: int, other: int, quarters: int, held: bool) -> ActuatorMotion | None:
         """The rotation; None if no way was taught between these positions."""
         if self._free:
             duration = rotation_us(self._profile, self.actuator, quarters, held)
-            return Motion(self.actuator, duration, quarters=quarters, held=held)
+            return ActuatorMotion(self.actuator, duration, quarters=quarters, held=held)
         start, end = self._names[angle], self._names[other]
         taught = travel_us(self._profile, self.actuator, start, end, held)
         if taught is None:
             return None
-        return Motion(self.actuator, taught, start=start, end=end, quarters=quarters, held=held)
+        return ActuatorMotion(
+            self.actuator, taught, start=start, end=end, quarters=quarters, held=held
+        )

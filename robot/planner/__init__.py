@@ -1,4 +1,4 @@
-"""Plans: the soonest way for a robot to see a cube and to solve it."""
+"""Plans: the fastest way for a robot to see a cube and to solve it."""
 
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism

@@ -1,7 +1,7 @@
 """Improving the rest of a plan while its beginning is already being executed.
 
 A plan may be cut between any two transitions. The cube and the mechanism's state there are known,
-so the rest can be searched anew; when a sooner way is found before the robot gets there, it
+so the rest can be searched anew; when a faster way is found before the robot gets there, it
 replaces the old rest, and the robot never notices: it ends the head exactly where the tail starts.
 """
 
@@ -49,7 +49,7 @@ def split_at(plan: Plan, time_us: int) -> tuple[Plan, Plan] | None:
 def where_to_cut_us(plan: Plan) -> int | None:
     """When to cut ``plan`` for its rest to be searched meanwhile; None where that does not pay.
 
-    It pays when the rest is expected to get sooner by more than the cut costs.
+    It pays when the rest is expected to get faster by more than the cut costs.
     """
     if plan.optimal:
         return None

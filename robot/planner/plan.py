@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proven that no plan is over sooner."""
+        """Whether it is proven that no plan takes less time."""
         return self.lower_bound_us is not None and self.duration_us <= self.lower_bound_us
 
     @property

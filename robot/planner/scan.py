@@ -48,7 +48,7 @@ class ScanPlan:
 def plan_scan(
     mechanism: Mechanism, start: State | None = None, faces: Iterable[str] = FACES
 ) -> ScanPlan:
-    """The soonest tour from ``start`` that shows the cameras all that can be seen of ``faces``.
+    """The fastest tour from ``start`` that shows the cameras all that can be seen of ``faces``.
 
     It may be left after any step. Raises :class:`robot.planner.looks.CannotSee` when some face is
     never seen or cannot be brought before a camera.
@@ -109,17 +109,17 @@ def _arrive(
     best: dict[int, Weights],
     came: Came,
 ) -> None:
-    """Add what is seen at each place to ``seen``, where that is sooner than known."""
+    """Add what is seen at each place to ``seen``, where that takes less time than known."""
     after = places.parts | seen
     useful = (after != seen) & (costs < FAR)
     for target in np.unique(after[useful]).tolist():
         here = np.flatnonzero(useful & (after == target))
         row = best.setdefault(target, np.full(len(costs), FAR))
         before = came.setdefault(target, (np.full(len(costs), -1), np.full(len(costs), -1)))
-        sooner = here[costs[here] < row[here]]
-        row[sooner] = costs[sooner]
-        before[0][sooner] = seen
-        before[1][sooner] = chosen[sooner]
+        faster = here[costs[here] < row[here]]
+        row[faster] = costs[faster]
+        before[0][faster] = seen
+        before[1][faster] = chosen[faster]
 
 
 def _retrace(seen: int, best: dict[int, Weights], came: Came) -> list[int]:

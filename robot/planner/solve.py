@@ -1,4 +1,4 @@
-"""From a cube in the robot to the plan that solves it soonest."""
+"""From a cube in the robot to the plan that solves it fastest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cost_model(mechanism: Mechanism, start: State) -> CostModel:
 
 
 def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:
-    """The soonest way to perform composites of the cube (``solver.cost``) from ``start``.
+    """The fastest way to perform composites of the cube (``solver.cost``) from ``start``.
 
     Raises :class:`robot.planner.retrace.NoWay` when the mechanism cannot perform them.
     """
@@ -67,7 +67,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     on_better: Callable[[int], None] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
-    """The soonest plan found in ``time_limit`` seconds of search that solves ``cube``.
+    """The fastest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
     ``cube`` in its own frame, held as ``start`` says (the state after homing when not given).
     ``on_better`` hears the duration in microseconds of every better plan, on the search's thread;
@@ -119,7 +119,7 @@ def lower_bound_us(solution: Solution) -> int | None:
 
 
 def to_rest(mechanism: Mechanism, start: State) -> Plan:
-    """The soonest way from where the cube was looked at to where turns can begin; often empty."""
+    """The fastest way from where the cube was looked at to where turns can begin; often empty."""
     if start.configuration < len(mechanism.configurations):
         return make_plan(mechanism, start, ())
     closure = ways(mechanism.looking)

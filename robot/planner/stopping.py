@@ -1,6 +1,6 @@
 """When to stop searching and start turning.
 
-The best plan gets sooner roughly by the same amount each time the search has run e times as long,
+The best plan gets faster roughly by the same amount each time the search has run e times as long,
 ``a`` seconds: after ``t`` seconds the next second is expected to save ``a / t``. Searching on costs
 as much as it saves when ``t = a``. ``a`` is learnt from the improvements seen so far; before there
 are any it is taken from experience as a part of the plan's duration.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from robot.mechanism.durations import rotation_profile, travel_profile
-from robot.mechanism.graph import Mechanism, Motion, State, Transition
+from robot.mechanism.graph import ActuatorMotion, Mechanism, State, Transition
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
 
@@ -35,7 +35,9 @@ def _quarters(positions: Mapping[str, str | int]) -> dict[str, int]:
     return {name: place for name, place in positions.items() if isinstance(place, int)}
 
 
-def _profile(mechanism: Mechanism, motion: Motion, quarters: dict[str, int]) -> MotionProfile:
+def _profile(
+    mechanism: Mechanism, motion: ActuatorMotion, quarters: dict[str, int]
+) -> MotionProfile:
     """The motion's profile; ``quarters`` follows the rotating steppers."""
     robot, name = mechanism.profile, motion.actuator
     if motion.start is not None and motion.end is not None:

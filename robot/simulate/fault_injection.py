@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from robot.daemon.states import RobotState
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
-from robot.twin.foreign_objects import OddView
+from robot.twin.foreign_objects import OddScene
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from solver.errors import CubistError
@@ -171,7 +171,7 @@ async def _noise(scene: Scene, subject: str) -> None:
     _cable(scene).noise = NOISE
 
 
-def _odd_view(odd: OddView) -> Deed:
+def _odd_view(odd: OddScene) -> Deed:
     """Something else is in view, from now on."""
 
     async def happen(scene: Scene, subject: str) -> None:
@@ -198,11 +198,11 @@ DEEDS: dict[str, Deed] = {
     "reset": _reset,
     "unplug": _unplug,
     "noise": _noise,
-    **{str(odd): _odd_view(odd) for odd in OddView},
+    **{str(odd): _odd_view(odd) for odd in OddScene},
 }
 """Faults by the names people use."""
 
-STANDING_DEEDS = frozenset(map(str, OddView))
+STANDING_DEEDS = frozenset(map(str, OddScene))
 """Those that are there from the start rather than happen; unless told, before the first look."""
 
 ACTUATOR_DEEDS = frozenset({"jam", "lost-steps", "end-stop"})

@@ -26,7 +26,7 @@ from robot.simulate.processes import Child, DemoFault, running
 from robot.simulate.progress import DemoProgress, Display
 from robot.simulate.workspace import workspace
 from robot.twin.cube import CubeBody
-from robot.twin.panel import Panel
+from robot.twin.panel import SimulatedPanel
 from robot.twin.render import Image
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
@@ -122,7 +122,7 @@ class Demo:
         self._display = display
         self._facelets = options.body.facelets()
         self._robot = SimulatedRobot(options.profile, options.body)
-        self._panel = Panel()
+        self._panel = SimulatedPanel()
         self._panel.connect(options.profile.panel)
         self._progress = DemoProgress(options.title)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from robot.settings import RobotProfile
 from robot.twin.cube import CubeBody
 from robot.twin.pose import Pose
-from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, Reading
+from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
 from robot.twin.twisting import Slipping, TwistingCube
 
 CORNER_CUTTING_DEGREES = 10.0
@@ -53,7 +53,7 @@ class DirectDrive:
         return self._cube.pose()
 
 
-class DirectReading(Reading):
+class DirectReading(SettingsReading):
     """The settings of a robot with a motor on each face."""
 
     motors: dict[str, str]

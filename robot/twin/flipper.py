@@ -15,7 +15,7 @@ from robot.twin.pose import Pose, turned
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
-    Reading,
+    SettingsReading,
     tolerance_quarters,
 )
 from robot.twin.twisting import Slipping, beyond
@@ -233,7 +233,7 @@ class Flipper:
         self._report("turn-while-arm-moves", text, "")
 
 
-class TableReading(Reading):
+class TableReading(SettingsReading):
     """The turntable of a flipper's settings."""
 
     actuator: str
@@ -241,14 +241,14 @@ class TableReading(Reading):
     start: str | int
 
 
-class RollReading(Reading):
+class RollReading(SettingsReading):
     """A position of an arm that rolls the cube, in a flipper's settings."""
 
     rolls: str
     then: str
 
 
-class ArmReading(Reading):
+class ArmReading(SettingsReading):
     """An arm of a flipper's settings."""
 
     actuator: str
@@ -256,7 +256,7 @@ class ArmReading(Reading):
     start: str
 
 
-class FlipperReading(Reading):
+class FlipperReading(SettingsReading):
     """The settings of a flipper."""
 
     turntable: TableReading

@@ -14,7 +14,7 @@ from robot.twin.render import COLOURS, PLASTIC, Patch
 FloatArray = NDArray[np.float64]
 
 
-class OddView(StrEnum):
+class OddScene(StrEnum):
     """What the cameras show instead of the robot with its cube."""
 
     NO_CUBE = "no-cube"

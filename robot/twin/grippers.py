@@ -21,7 +21,7 @@ from robot.twin.pose import FloatArray, Pose, turned
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
-    Reading,
+    SettingsReading,
     tolerance_quarters,
 )
 from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, beyond
@@ -216,7 +216,7 @@ class GripperMechanism:
             self._report("turn-while-jaws-move", text, gripper.site)
 
 
-class GripperReading(Reading):
+class GripperReading(SettingsReading):
     """One gripper of a robot's settings."""
 
     rotation: str
@@ -229,7 +229,7 @@ class GripperReading(Reading):
     covers: str
 
 
-class GrippersReading(Reading):
+class GrippersReading(SettingsReading):
     """The settings of a robot with grippers."""
 
     grippers: dict[str, GripperReading]

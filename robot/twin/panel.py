@@ -13,7 +13,7 @@ BOUNCES = 5
 LevelListener = Callable[[int, bool], None]
 
 
-class Panel:
+class SimulatedPanel:
     """Levels of the Pi's pins; listeners hear of inputs that change."""
 
     def __init__(self) -> None:

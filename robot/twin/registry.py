@@ -139,7 +139,7 @@ SIMULATED_MECHANISMS: Kinds[Callable[[RobotProfile], MechanismParts]] = Kinds(
 )
 
 
-class Reading(BaseModel):
+class SettingsReading(BaseModel):
     """What a kind reads of its settings; whatever else they say does not matter to it."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)

@@ -35,7 +35,7 @@ SUBPIXEL_BITS = 4
 
 
 @dataclass(frozen=True)
-class Light:
+class StudioLight:
     """How the scene is lit. ``gains`` multiply linear R, G, B: a colour cast.
 
     ``slope`` is the change of light from one edge of the picture to the other; ``vignette`` what
@@ -65,14 +65,14 @@ class Painter:
         self._noise = noise
         self._random = np.random.default_rng(seed)
         self._to_linear = (np.arange(256, dtype=np.float32) / 255) ** 2.2
-        self._light: Light | None = None
+        self._light: StudioLight | None = None
         self._field = np.zeros(0, dtype=np.float32)
 
     def paint(
         self,
         body: CubeBody | None,
         pose: Pose,
-        light: Light,
+        light: StudioLight,
         covered: bool = False,
         props: Iterable[Patch] = (),
     ) -> Image:
@@ -136,7 +136,7 @@ class Painter:
         box = np.array([[0.12, 0.08], [0.88, 0.08], [0.86, 0.94], [0.14, 0.94]])
         self._fill(scene, box * (width, height), LID)
 
-    def _expose(self, scene: Image, light: Light) -> Image:
+    def _expose(self, scene: Image, light: StudioLight) -> Image:
         """Light falls on the scene, the sensor adds noise and clips."""
         if light != self._light:
             self._light, self._field = light, self._illumination(light)
@@ -148,14 +148,14 @@ class Painter:
             levels += self._random.standard_normal(levels.shape, dtype=np.float32) * self._noise
         return np.clip(levels + 0.5, 0, 255).astype(np.uint8)
 
-    def _illumination(self, light: Light) -> NDArray[np.float32]:
+    def _illumination(self, light: StudioLight) -> NDArray[np.float32]:
         x, y = self._grid()
         level = 0.82 * (1 + light.slope[0] * x + light.slope[1] * y)
         level = level * (1 - light.vignette * (x**2 + y**2) / 2)
         field = level[..., None] * np.array(light.gains)
         return np.asarray(field, dtype=np.float32)
 
-    def _glare(self, light: Light) -> NDArray[np.float32]:
+    def _glare(self, light: StudioLight) -> NDArray[np.float32]:
         x, y = self._grid()
         at_x, at_y = (2 * part - 1 for part in light.glare_at)
         spot = np.exp(-(((x - at_x) / 0.16) ** 2 + ((y - at_y) / 0.11) ** 2))

@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from robot.twin.panel import Panel
+from robot.twin.panel import SimulatedPanel
 from robot.twin.pins import PinStream, input_record
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
@@ -124,7 +124,9 @@ class PinPort:
 class TwinServer:
     """Serves one simulated robot to one firmware and to any number of daemon connections."""
 
-    def __init__(self, robot: SimulatedRobot, studio: Studio, panel: Panel, folder: Path) -> None:
+    def __init__(
+        self, robot: SimulatedRobot, studio: Studio, panel: SimulatedPanel, folder: Path
+    ) -> None:
         self.daemon_path = folder / "twin.sock"
         self.pins_path = folder / "pins.sock"
         self.panel = panel

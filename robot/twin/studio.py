@@ -10,9 +10,9 @@ import numpy as np
 
 from robot.settings.profile import CameraSettings, View
 from robot.twin.cube import SITES, CubeBody, face_axes, scrambled
-from robot.twin.foreign_objects import OddView, hand, second_cube
+from robot.twin.foreign_objects import OddScene, hand, second_cube
 from robot.twin.optics import place_camera
-from robot.twin.render import Image, Light, Painter, Patch
+from robot.twin.render import Image, Painter, Patch, StudioLight
 from robot.twin.simulated import SimulatedRobot
 from vision.cameras.photographs import face_files, load_photo
 
@@ -29,10 +29,10 @@ class Shot:
 class Disturbances:
     """What is wrong with the light or with the cube's stickers; for tests and demonstrations."""
 
-    light: Light = field(default_factory=Light)
+    light: StudioLight = field(default_factory=StudioLight)
     repainted: dict[int, str] = field(default_factory=dict)
     """Sticker number (as in the facelets at the start) -> the letter it seems to have."""
-    odd: OddView | None = None
+    odd: OddScene | None = None
     """What is in view that should not be, or not in view that should."""
 
 
@@ -79,15 +79,15 @@ class Studio:
     def _shown(self) -> CubeBody | None:
         """The cube that the camera sees, if any, as it is now: not one that turns any further."""
         body, odd = self._robot.body, self.disturbances.odd
-        if odd is OddView.NO_CUBE:
+        if odd is OddScene.NO_CUBE:
             return None
-        if odd is OddView.WRONG_SIZE:
+        if odd is OddScene.WRONG_SIZE:
             return scrambled(3 if body.size == 2 else 2, 1)
         return self._disturbed(body)
 
     def _props(self) -> Iterable[Patch]:
         """What else it sees."""
-        props = {OddView.HAND: hand, OddView.TWO_CUBES: second_cube}
+        props = {OddScene.HAND: hand, OddScene.TWO_CUBES: second_cube}
         odd = self.disturbances.odd
         return props[odd]() if odd in props else ()
 

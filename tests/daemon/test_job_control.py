@@ -418,7 +418,7 @@ async def test_a_search_that_waits_for_tables_says_so(controller: JobController,
     fake.planner.tables_done.set()
     await controller.finished()
     steps = [event.text for event in (await controller.run_record(run_id)).events]
-    search = "searching the soonest way"
+    search = "searching for the fastest way"
     at = steps.index(search)
     assert steps[at : at + 3] == [search, "making tables in /folder", search]
 

@@ -1,4 +1,4 @@
-"""A sooner rest is searched while the robot turns: what is performed stays one consistent plan."""
+"""A faster rest is searched while the robot turns: what is performed stays one consistent plan."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def solved(controller: JobController) -> RunRecord:
     return await controller.run_record(run_id)
 
 
-async def test_a_sooner_rest_is_performed_recorded_and_checked(
+async def test_a_faster_rest_is_performed_recorded_and_checked(
     controller: JobController, improving: Any
 ) -> None:
     improving.planner.better = part("F", 300, "new end")

@@ -14,7 +14,7 @@ from pathlib import Path
 from robot.settings import load_profile
 from robot.simulate.processes import executable, running
 from robot.twin.cube import scrambled
-from robot.twin.panel import Panel
+from robot.twin.panel import SimulatedPanel
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
@@ -28,7 +28,7 @@ async def main(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     os.umask(0)
     profile = load_profile("cubotino")
-    robot, panel = SimulatedRobot(profile, scrambled(3, 5)), Panel()
+    robot, panel = SimulatedRobot(profile, scrambled(3, 5)), SimulatedPanel()
     server = TwinServer(robot, Studio(robot), panel, folder)
     link = folder / "link"
     command = [executable("cubist-firmware-host"), "--pty-link", str(link), "--speed", SPEED]

@@ -61,7 +61,7 @@ def test_the_journal_tells_the_story(facts: Mapping[str, str]) -> None:
 run 000004: solve started
 run 000004: finding the home positions
 .*run 000004: looking at . \(6 of 6\)
-run 000004: searching the soonest way
+run 000004: searching for the fastest way
 run 000004: turning: \d+ moves in [\d.]+ s
 .*run 000004: solved after [\d.]+ s
 """

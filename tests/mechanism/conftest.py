@@ -19,7 +19,7 @@ SENSE = {
 }
 
 
-def soonest_us(mechanism, state, composites):
+def fastest_us(mechanism, state, composites):
     """Least time to perform composites in order; None if impossible. A heap and nothing clever."""
     goal = [dict(zip(AXES[t[0]], t[1:], strict=True)) for t in map(composite_of, composites)]
     start = (state.configuration, state.orientation, 0, (0, 0))
@@ -90,8 +90,8 @@ def model_us(model, composites):
 
 
 @pytest.fixture(scope="session")
-def soonest():
-    return soonest_us
+def fastest():
+    return fastest_us
 
 
 @pytest.fixture(scope="session")

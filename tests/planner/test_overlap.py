@@ -43,16 +43,16 @@ def test_the_same_motor_never_moves_twice_at_once():
         busy[motion.actuator] = turn.start_us + motion.duration_us
 
 
-def test_the_model_knows_what_is_owed(soonest_owed):
+def test_the_model_knows_what_is_owed(fastest_owed):
     mechanism = build_mechanism(overlapping(9, "reference/d"))
     model = compile_mechanism(mechanism).cost_model(mechanism.start)
     assert model.turns.final.max() > 0
     first, second = composite_index(0, 1, 0), composite_index(1, 2, 0)
-    assert soonest_owed(model, [first, second]) == 18_000 + 32_000
+    assert fastest_owed(model, [first, second]) == 18_000 + 32_000
 
 
 @pytest.fixture(scope="module")
-def soonest_owed():
+def fastest_owed():
     def total(model, composites):
         costs, axis = model.first[composites[0]].astype(np.int64), composites[0] // 15
         for composite in composites[1:]:

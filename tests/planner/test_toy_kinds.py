@@ -8,7 +8,15 @@ import pytest
 
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.mechanism.durations import ImpossibleRobot, rotation_us
-from robot.mechanism.graph import Configuration, Deed, Mechanism, Motion, State, Transition, signed
+from robot.mechanism.graph import (
+    ActuatorMotion,
+    Configuration,
+    Deed,
+    Mechanism,
+    State,
+    Transition,
+    signed,
+)
 from robot.mechanism.homing import HomeActuator
 from robot.mechanism.registry import MECHANISMS, MechanismKind, build_mechanism
 from robot.planner import plan_scan, plan_solve
@@ -95,14 +103,14 @@ def _turn(profile: RobotProfile, name: str, quarters: int) -> Transition:
         Deed("turn", time_us, site="D", quarters=signed(quarters)),
         Deed("clamp", time_us, fields={"rings": "both"}),
     )
-    motions = (Motion(name, time_us, quarters=quarters, held=True),)
+    motions = (ActuatorMotion(name, time_us, quarters=quarters, held=True),)
     return Transition(0, 0, time_us, motions, deeds, turns=(("D", quarters % 4),))
 
 
 def _rotation(profile: RobotProfile, name: str, axis: str, quarters: int) -> Transition:
     time_us = rotation_us(profile, name, quarters, held=False)
     deeds = (Deed("rotate", time_us, axis=axis, quarters=signed(quarters)),)
-    motions = (Motion(name, time_us, quarters=quarters),)
+    motions = (ActuatorMotion(name, time_us, quarters=quarters),)
     return Transition(0, 0, time_us, motions, deeds, rotation=(axis, quarters % 4))
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from robot.twin.cube import scrambled
-from robot.twin.foreign_objects import OddView
+from robot.twin.foreign_objects import OddScene
 
 Bench = Any
 MakeBench = Any
 NAMES = {
-    OddView.NO_CUBE: "no-cube",
-    OddView.TWO_CUBES: "two-cubes",
-    OddView.WRONG_SIZE: "wrong-size",
-    OddView.HAND: "face-covered",
+    OddScene.NO_CUBE: "no-cube",
+    OddScene.TWO_CUBES: "two-cubes",
+    OddScene.WRONG_SIZE: "wrong-size",
+    OddScene.HAND: "face-covered",
 }
 
 

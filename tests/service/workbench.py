@@ -20,7 +20,7 @@ from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, executable, running
 from robot.twin.cube import scrambled
-from robot.twin.panel import Panel
+from robot.twin.panel import SimulatedPanel
 from robot.twin.server import TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
@@ -134,7 +134,7 @@ async def workbench(
     ``folder`` has a path short enough for sockets in it.
     """
     robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed))
-    studio, panel = Studio(robot, seed), Panel()
+    studio, panel = Studio(robot, seed), SimulatedPanel()
     panel.connect(profile.panel)
     server = TwinServer(robot, studio, panel, folder)
     async with server.running():

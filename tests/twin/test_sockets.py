@@ -17,7 +17,7 @@ from robot.panel.gpio import PanelFault
 from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
-from robot.twin.panel import BOUNCES, LevelListener, Panel
+from robot.twin.panel import BOUNCES, LevelListener, SimulatedPanel
 from robot.twin.pins import Kind
 from robot.twin.render import Image, Painter
 from robot.twin.server import TwinServer
@@ -38,7 +38,7 @@ def robot(cubotino: RobotProfile) -> SimulatedRobot:
 
 @pytest.fixture
 async def server(robot: SimulatedRobot, tmp_path: Path) -> AsyncIterator[TwinServer]:
-    server = TwinServer(robot, Studio(robot), Panel(), tmp_path)
+    server = TwinServer(robot, Studio(robot), SimulatedPanel(), tmp_path)
     async with server.running():
         yield server
 

@@ -12,7 +12,15 @@ from itertools import product
 
 from robot.mechanism.direct.settings import DirectSettings
 from robot.mechanism.durations import angle_left_us, rotation_us
-from robot.mechanism.graph import Configuration, Deed, Mechanism, Motion, State, Transition, signed
+from robot.mechanism.graph import (
+    ActuatorMotion,
+    Configuration,
+    Deed,
+    Mechanism,
+    State,
+    Transition,
+    signed,
+)
 from robot.mechanism.registry import MECHANISMS, MechanismKind
 from robot.settings.base import AXIS_OF, Site
 from robot.settings.profile import RobotProfile
@@ -30,7 +38,7 @@ class Spin:
     """Layers of one axis turned together: until the next axis may start, and until all rest."""
 
     axis: str
-    motions: tuple[Motion, ...]
+    motions: tuple[ActuatorMotion, ...]
     deeds: tuple[Deed, ...]
     turns: tuple[tuple[str, int], ...]
     free_us: int
@@ -110,9 +118,9 @@ def _spin(
     )
 
 
-def _motion(profile: RobotProfile, name: str, quarters: int) -> Motion:
+def _motion(profile: RobotProfile, name: str, quarters: int) -> ActuatorMotion:
     duration = rotation_us(profile, name, quarters, held=True)
-    return Motion(name, duration, quarters=quarters, held=True)
+    return ActuatorMotion(name, duration, quarters=quarters, held=True)
 
 
 def _transition(spin: Spin, ends: tuple[int, int], begin: int, duration: int) -> Transition:

@@ -8,10 +8,10 @@ from itertools import product
 from robot.mechanism.durations import travel_us
 from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
+    ActuatorMotion,
     Configuration,
     Deed,
     Mechanism,
-    Motion,
     State,
     Transition,
     signed,
@@ -86,7 +86,7 @@ def _arm_move(
     arm: ArmSettings, start: str, end: str, duration: int, ends: tuple[int, int]
 ) -> Transition:
     role = arm.positions[end]
-    motion = Motion(arm.actuator, duration, start=start, end=end)
+    motion = ActuatorMotion(arm.actuator, duration, start=start, end=end)
     moved = Deed("lid", duration, fields={"arm": arm.actuator, "to": end})
     if not isinstance(role, Roll):
         return Transition(*ends, duration, (motion,), (moved,))
@@ -113,13 +113,13 @@ def _table_moves(
             yield _turn(ends, motion) if held else _spin(ends, motion)
 
 
-def _turn(ends: tuple[int, int], motion: Motion) -> Transition:
+def _turn(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
     deed = Deed("turn", motion.duration_us, site="D", quarters=signed(motion.quarters))
     turns = (("D", motion.quarters % 4),)
     return Transition(*ends, motion.duration_us, (motion,), (deed,), turns=turns)
 
 
-def _spin(ends: tuple[int, int], motion: Motion) -> Transition:
+def _spin(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
     """The table's sense is that of a D turn, against that of ``y``."""
     table = {"table": motion.actuator}
     deed = Deed(

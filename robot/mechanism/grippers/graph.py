@@ -21,7 +21,7 @@ from robot.mechanism.grippers.jaws import Hand
 from robot.mechanism.grippers.moves import (
     CARRIES,
     Angles,
-    Move,
+    GripperMove,
     angles_after,
     carries_of,
     carry_act,
@@ -112,18 +112,18 @@ class GripperMoves:
                 if after in index and self._holds(axis, moves):
                     yield from self._turn(axis, moves, (index[angles], index[after]))
 
-    def _meanwhile(self, hand: Hand, angle: int, axis: str) -> list[Move | None]:
+    def _meanwhile(self, hand: Hand, angle: int, axis: str) -> list[GripperMove | None]:
         """What a gripper of another axis may do while layers of ``axis`` turn."""
         releases = self.robot.others == "release"
-        still: list[Move | None] = []
+        still: list[GripperMove | None] = []
         if not releases and not hand.blocks(angle, axis):
             still = [None]
         if self.robot.regrip == "never" and not releases:
             return still
-        reopened = [Move(hand, angle, angle, 0)] if releases else []
+        reopened = [GripperMove(hand, angle, angle, 0)] if releases else []
         return [*still, *reopened, *regrips_of(hand, angle)]
 
-    def _holds(self, axis: str, moves: tuple[Move | None, ...]) -> bool:
+    def _holds(self, axis: str, moves: tuple[GripperMove | None, ...]) -> bool:
         """Whether the cube is held while layers of ``axis`` turn, and shared jaws agree."""
         opened = [m.hand for m in moves if m is not None and m.hand.axis != axis]
         if not self._jaws_agree(opened):
@@ -141,7 +141,7 @@ class GripperMoves:
         return all(hand in opened for hand in self.hands if hand.jaw in jaws)
 
     def _turn(
-        self, axis: str, moves: tuple[Move | None, ...], ends: tuple[int, int]
+        self, axis: str, moves: tuple[GripperMove | None, ...], ends: tuple[int, int]
     ) -> Iterator[Transition]:
         turning = [m for m in moves if m is not None and m.hand.axis == axis]
         opened = [m for m in moves if m is not None and m.hand.axis != axis]
@@ -157,13 +157,13 @@ class GripperMoves:
             turns = tuple((m.hand.site, m.quarters % 4) for m in turning)
             yield transition_of(ends, [*done, *regrips], turns=turns)
 
-    def _early(self, move: Move, axis: str) -> bool:
+    def _early(self, move: GripperMove, axis: str) -> bool:
         """Whether a regripping gripper must be open before layers of ``axis`` turn."""
         if self.robot.others == "release":
             return True
         return self.robot.regrip == "clear" and move.hand.blocks(move.angle, axis)
 
-    def _late(self, move: Move, axis: str) -> bool:
+    def _late(self, move: GripperMove, axis: str) -> bool:
         """Whether it must not close before they have turned."""
         if self.robot.others == "release":
             return True
@@ -189,7 +189,7 @@ class GripperMoves:
             options = [
                 carries_of(hand, angle, quarters)
                 if hand.axis == axis
-                else [Move(hand, angle, angle, 0), *regrips_of(hand, angle)]
+                else [GripperMove(hand, angle, angle, 0), *regrips_of(hand, angle)]
                 for hand, angle in zip(self.hands, angles, strict=True)
             ]
             for moves in product(*options):
@@ -198,7 +198,7 @@ class GripperMoves:
                     yield from self._carry(axis, quarters, moves, (index[angles], index[after]))
 
     def _carry(
-        self, axis: str, quarters: int, moves: tuple[Move, ...], ends: tuple[int, int]
+        self, axis: str, quarters: int, moves: tuple[GripperMove, ...], ends: tuple[int, int]
     ) -> Iterator[Transition]:
         carrying = [move for move in moves if move.hand.axis == axis]
         opened = [move for move in moves if move.hand.axis != axis]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.mechanism.durations import ImpossibleRobot, travel_us
-from robot.mechanism.graph import Deed, Motion, signed
+from robot.mechanism.graph import ActuatorMotion, Deed, signed
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.mechanism.rotary import Rotary
 from robot.settings.base import AXIS_OF, Site
@@ -21,7 +21,7 @@ SITES_OF_AXIS = {"x": "RL", "y": "UD", "z": "FB"}
 class Act:
     """Something one gripper does in a transition, with the time until it is over."""
 
-    motions: tuple[Motion, ...]
+    motions: tuple[ActuatorMotion, ...]
     deeds: tuple[Deed, ...]
     end_us: int
 
@@ -92,7 +92,7 @@ class Hand:
         deed = Deed("turn", motion.duration_us, site=self.site, quarters=signed(quarters))
         return Act((motion,), (deed,), motion.duration_us)
 
-    def carry(self, angle: int, other: int, quarters: int) -> Motion | None:
+    def carry(self, angle: int, other: int, quarters: int) -> ActuatorMotion | None:
         """Rotate with the whole cube in the jaws; the deed is told of the cube, not of the hand."""
         return self.rotary.motion(angle, other, quarters, held=True)
 
@@ -105,7 +105,7 @@ class Hand:
         return self._jaw_act("grip", self._settings.open, self._settings.closed, self.close_us)
 
     def _jaw_act(self, op: str, start: str, end: str, duration: int) -> Act:
-        motion = Motion(self.jaw, duration, start=start, end=end)
+        motion = ActuatorMotion(self.jaw, duration, start=start, end=end)
         return Act((motion,), (Deed(op, duration, fields={"gripper": self.site}),), duration)
 
     def swivel(self, angle: int, other: int, quarters: int) -> Act | None:

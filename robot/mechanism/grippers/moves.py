@@ -16,7 +16,7 @@ CARRIES = (1, 2, -1, -2, 3, -3)
 
 
 @dataclass(frozen=True)
-class Move:
+class GripperMove:
     """What one gripper does in a transition: to which angle, by how many quarters."""
 
     hand: Hand
@@ -25,17 +25,21 @@ class Move:
     quarters: int
 
 
-def turns_of(hand: Hand, angle: int) -> list[Move]:
+def turns_of(hand: Hand, angle: int) -> list[GripperMove]:
     """Every way to turn what the closed gripper holds."""
-    return [Move(hand, angle, other, quarters) for other, quarters in hand.rotary.turns(angle)]
+    return [
+        GripperMove(hand, angle, other, quarters) for other, quarters in hand.rotary.turns(angle)
+    ]
 
 
-def regrips_of(hand: Hand, angle: int) -> list[Move]:
+def regrips_of(hand: Hand, angle: int) -> list[GripperMove]:
     """Every way to rotate with open jaws."""
-    return [Move(hand, angle, other, quarters) for other, quarters in hand.rotary.returns(angle)]
+    return [
+        GripperMove(hand, angle, other, quarters) for other, quarters in hand.rotary.returns(angle)
+    ]
 
 
-def carries_of(hand: Hand, angle: int, quarters: int) -> list[Move]:
+def carries_of(hand: Hand, angle: int, quarters: int) -> list[GripperMove]:
     """The gripper's part in rotating the cube by signed ``quarters`` about its robot axis.
 
     Opposite grippers must go the same way round in space, a half turn too, or they twist the cube.
@@ -43,19 +47,23 @@ def carries_of(hand: Hand, angle: int, quarters: int) -> list[Move]:
     wanted = quarters * SITE_AXIS[hand.site][1]
     if hand.rotary.endless:
         useful = quarters in (1, 2, -1)
-        return [Move(hand, angle, (angle + wanted) % hand.rotary.looks, wanted)] if useful else []
+        return (
+            [GripperMove(hand, angle, (angle + wanted) % hand.rotary.looks, wanted)]
+            if useful
+            else []
+        )
     return [move for move in turns_of(hand, angle) if move.quarters == wanted]
 
 
-def angles_after(angles: Angles, moves: Iterable[Move | None]) -> Angles:
+def angles_after(angles: Angles, moves: Iterable[GripperMove | None]) -> Angles:
     """Where the grippers are after their moves (None: it stayed)."""
     return tuple(
         angle if move is None else move.other for angle, move in zip(angles, moves, strict=True)
     )
 
 
-def regrip_acts(opened: list[Move], not_before: Mapping[Site, int]) -> list[Act] | None:
-    """Open, rotate, close; a gripper closes no sooner than ``not_before`` its site says.
+def regrip_acts(opened: list[GripperMove], not_before: Mapping[Site, int]) -> list[Act] | None:
+    """Open, rotate, close; a gripper closes no earlier than ``not_before`` its site says.
 
     Grippers that share a jaw actuator close together. None where a servo knows no such way.
     """
@@ -75,7 +83,7 @@ def regrip_acts(opened: list[Move], not_before: Mapping[Site, int]) -> list[Act]
     return [*released, *swivels, *gripped]
 
 
-def carry_act(axis: str, quarters: int, carrying: list[Move]) -> Act | None:
+def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | None:
     """The whole cube rotated by the grippers that carry it; None where one knows no such way."""
     found = [move.hand.carry(move.angle, move.other, move.quarters) for move in carrying]
     motions = [motion for motion in found if motion is not None]

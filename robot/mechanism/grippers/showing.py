@@ -15,7 +15,7 @@ from robot.mechanism.grippers.jaws import Act, Hand
 from robot.mechanism.grippers.moves import (
     CARRIES,
     Angles,
-    Move,
+    GripperMove,
     angles_after,
     carries_of,
     carry_act,
@@ -103,14 +103,14 @@ def _jaws(hands: list[Hand], opening: bool) -> list[Act]:
     return [hand.release() if opening else hand.grip() for hand in first.values()]
 
 
-def _while_open(hand: Hand, angle: int, axis: str, quarters: int) -> list[Move | None]:
+def _while_open(hand: Hand, angle: int, axis: str, quarters: int) -> list[GripperMove | None]:
     if hand.axis != axis:
         return [None, *regrips_of(hand, angle)]
     return [*carries_of(hand, angle, quarters)] if quarters else [None]
 
 
 def _rotate(
-    axis: str, quarters: int, moves: tuple[Move | None, ...], ends: tuple[int, int]
+    axis: str, quarters: int, moves: tuple[GripperMove | None, ...], ends: tuple[int, int]
 ) -> Iterator[Transition]:
     """The cube, open grippers, or both at once."""
     made = [move for move in moves if move is not None]
