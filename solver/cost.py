@@ -86,12 +86,12 @@ class TurnCosts:
 
         1 where neither can follow anything.
         """
-        soonest = self.next.min(axis=3)
+        fastest = self.next.min(axis=3)
         times: dict[bool, list[NDArray[np.uint32]]] = {False: [], True: []}
         for index in range(COMPOSITES):
             _, first, second = composite_of(index)
             if 0 in (first, second):
-                row = soonest[:, index]
+                row = fastest[:, index]
                 times[first + second == 2].append(row[row != IMPOSSIBLE])
         half, quarter = (np.concatenate(times[is_half]) for is_half in (True, False))
         return float(half.mean() / quarter.mean()) if half.size and quarter.size else 1.0

@@ -1,4 +1,4 @@
-"""The 2x2x2 soonest on a robot, with proof: by a complete table where that is small."""
+"""The 2x2x2 fastest on a robot, with proof: by a complete table where that is small."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ STEPS_FORMAT = 1
 """Changes whenever the kernel would fill a table of steps otherwise."""
 
 BALL_BYTES = 32_000_000
-"""Memory of the search for the positions solved soonest, besides 15 MB to find them by."""
+"""Memory of the search for the positions solved fastest, besides 15 MB to find them by."""
 
 
 class Kernel(Protocol):
-    """What finds the soonest turns of a relative 2x2x2."""
+    """What finds the fastest turns of a relative 2x2x2."""
 
     @property
     def bytes(self) -> int:
         """Of its tables."""
 
-    def soonest(
+    def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
-    ) -> _native.SoonestResult:
-        """The soonest solution, or the best one found in time; ``first`` as in CostModel."""
+    ) -> _native.FastestResult:
+        """The fastest solution, or the best one found in time; ``first`` as in CostModel."""
 
 
-def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
-    """The soonest solution for ``request.cost``; ``extra["proven"]`` says that nothing is sooner.
+def search_fastest(cube: PocketCube, request: Request) -> list[Solution]:
+    """The fastest solution for ``request.cost``; ``extra["proven"]`` says that nothing is faster.
 
     ``request.cost`` is that of a mechanism compiled for a 2x2x2, turning U, R and F alone. Raises
     SearchFailed when it is another one or when time ran out before any solution was found.
     """
     cost, robot = _cost_of(request), ready_kernel(request)
     watch = Stopwatch()
-    found = robot.soonest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
+    found = robot.fastest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
     if found.cost is None:
         raise SearchFailed(f"No solution was found within {request.time_limit} s.")
     extra = {"nodes": found.nodes, "memory_bytes": robot.bytes, "proven": found.proven}
@@ -64,7 +64,7 @@ def search_soonest(cube: PocketCube, request: Request) -> list[Solution]:
 
 
 def ready_kernel(request: Request) -> Kernel:
-    """What solves for ``request.cost``, with its tables; raises as :func:`search_soonest` does."""
+    """What solves for ``request.cost``, with its tables; raises as :func:`search_fastest` does."""
     cost = _cost_of(request)
     with tables.making(f"the tables of the 2x2x2 for {cost.turns.name}", request):
         return kernel(cost.turns)
@@ -101,7 +101,7 @@ def table_bytes(costs: TurnCosts) -> int:
 
 
 class ByTable:
-    """Follows a table of the soonest next step, which is kept on disk."""
+    """Follows a table of the fastest next step, which is kept on disk."""
 
     def __init__(self, costs: TurnCosts) -> None:
         self.steps = _steps(costs)
@@ -111,10 +111,10 @@ class ByTable:
         """Of the table."""
         return self.steps.bytes
 
-    def soonest(
+    def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
-    ) -> _native.SoonestResult:
-        """The soonest solution; it needs neither time nor cancelling."""
+    ) -> _native.FastestResult:
+        """The fastest solution; it needs neither time nor cancelling."""
         del seconds, cancel
         return self.steps.solve(states, first)
 
@@ -133,10 +133,10 @@ class BySearch:
         """Of the bounds."""
         return self._robot.bytes
 
-    def soonest(
+    def fastest(
         self, states: States, first: Times, seconds: float, cancel: CancelFlag | None
-    ) -> _native.SoonestResult:
-        """The soonest solution, or the best one that was found before time was up."""
+    ) -> _native.FastestResult:
+        """The fastest solution, or the best one that was found before time was up."""
         return self._robot.solve(states, first, seconds, cancel)
 
 

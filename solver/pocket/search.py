@@ -34,11 +34,11 @@ def search_ida_star(cube: PocketCube, request: Request) -> list[Solution]:
 
 
 def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
-    """A shortest solution from the distances of all positions, or the soonest on a robot."""
+    """A shortest solution from the distances of all positions, or the fastest on a robot."""
     if request.cost is not None:
-        from solver.pocket.robot import search_soonest
+        from solver.pocket.robot import search_fastest
 
-        return search_soonest(cube, request)
+        return search_fastest(cube, request)
     with tables.making(TABLES, request):
         table = distances(request.metric)
     watch = Stopwatch()

@@ -82,7 +82,7 @@ def _retrace() -> tuple[float, str, int, Mapping[str, Any]]:
 
 
 def _soltvvo(one_way: bool) -> tuple[float, str, int, Mapping[str, Any]]:
-    """Soonest solutions in its authors' units, from the sooner of the two ways it starts.
+    """Fastest solutions in its authors' units, from the faster of the two ways it starts.
 
     Their program turns arms ``one_way``, counter-clockwise, and does not count the first grip.
     """

@@ -1,4 +1,4 @@
-"""The table of soonest steps of a 2x2x2, against Soltvvo's rules tried out sticker by sticker."""
+"""The table of fastest steps of a 2x2x2, against Soltvvo's rules tried out sticker by sticker."""
 
 import heapq
 from dataclasses import replace
@@ -155,9 +155,9 @@ def test_table_and_search_agree():
     assert isinstance(kernel(model_of("two-arm-2x2x2").turns), BySearch)
     for _ in range(5):
         states = PocketCube.random(rng).states
-        found = table.soonest(states, model.first, 0.0, None)
+        found = table.fastest(states, model.first, 0.0, None)
         assert found.proven
-        assert found.cost == search.soonest(states, model.first, 60.0, None).cost
+        assert found.cost == search.fastest(states, model.first, 60.0, None).cost
 
 
 def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):

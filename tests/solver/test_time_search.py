@@ -178,7 +178,7 @@ def test_every_start_is_searched_with_what_was_prepared_once(rng) -> None:
 
 
 @pytest.mark.parametrize("metric", ["htm", "axial"])
-def test_no_start_is_sooner_than_the_bound_of_all(metric) -> None:
+def test_no_start_is_faster_than_the_bound_of_all(metric) -> None:
     model = random_model(4, 6)
     turns = _native.TurnCosts(model.turns.next, model.turns.final)
     robot = _native.RobotTimes(turns, metric)

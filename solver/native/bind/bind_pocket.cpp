@@ -60,7 +60,7 @@ void use_steps(PocketSteps* self, const Microseconds& next, const Microseconds& 
     new (self) PocketSteps(costs_of(next, final), span_of(data));
 }
 
-SoonestResult follow_steps(const PocketSteps& steps, const CornerStates& states,
+FastestResult follow_steps(const PocketSteps& steps, const CornerStates& states,
                            const Microseconds& first) {
     return steps.solve(pocket_position(cube_of(states)), span_of(first));
 }
@@ -72,7 +72,7 @@ std::optional<std::uint32_t> time_left(const PocketSteps& steps, const CornerSta
     return left;
 }
 
-SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states,
+FastestResult solve_fastest(const PocketRobot& robot, const CornerStates& states,
                             const Microseconds& first, double time_limit, const CancelFlag* cancel) {
     const PocketPosition from = pocket_position(cube_of(states));
     const auto begun = span_of(first);
@@ -81,18 +81,18 @@ SoonestResult solve_soonest(const PocketRobot& robot, const CornerStates& states
 }
 
 void bind_robot(nb::module_& module) {
-    nb::class_<SoonestResult>(module, "SoonestResult", "The soonest way found for a robot.")
-        .def_ro("turns", &SoonestResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
-        .def_prop_ro("cost", [](const SoonestResult& result) -> std::optional<std::uint32_t> {
+    nb::class_<FastestResult>(module, "FastestResult", "The fastest way found for a robot.")
+        .def_ro("turns", &FastestResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
+        .def_prop_ro("cost", [](const FastestResult& result) -> std::optional<std::uint32_t> {
                 if (result.cost == kNever) return std::nullopt;
                 return result.cost;
             }, "Microseconds; None when no way was found.")
-        .def_ro("proven", &SoonestResult::proven, "Whether nothing is sooner.")
-        .def_ro("nodes", &SoonestResult::nodes);
-    nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 soonest.")
+        .def_ro("proven", &FastestResult::proven, "Whether nothing is faster.")
+        .def_ro("nodes", &FastestResult::nodes);
+    nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 fastest.")
         .def("__init__", &make_robot, nb::arg("following"), nb::arg("final"),
              nb::arg("table_bytes"), nb::arg("progress"))
-        .def("solve", &solve_soonest, nb::arg("states"), nb::arg("first"), nb::arg("time_limit"),
+        .def("solve", &solve_fastest, nb::arg("states"), nb::arg("first"), nb::arg("time_limit"),
              nb::arg("cancel").none())
         .def_prop_ro("bytes", &PocketRobot::bytes)
         .def_prop_ro("radius", &PocketRobot::radius,
@@ -106,7 +106,7 @@ void bind_steps(nb::module_& module) {
                nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill a table of steps; false when `progress` stopped it.");
     nb::class_<PocketSteps>(module, "PocketSteps",
-                            "The soonest next step from every 2x2x2 and mechanism state.")
+                            "The fastest next step from every 2x2x2 and mechanism state.")
         .def("__init__", &use_steps, nb::arg("following"), nb::arg("final"), nb::arg("data"),
              nb::keep_alive<1, 4>())
         .def("solve", &follow_steps, nb::arg("states"), nb::arg("first"))

@@ -118,10 +118,10 @@ private:
     PocketCosts view_;
 };
 
-struct SoonestResult {
+struct FastestResult {
     std::vector<int> turns;  // U U2 U' R R2 R' F F2 F' as 0..8
     std::uint32_t cost = kNever;  // kNever when nothing was found
-    bool proven = false;          // nothing is sooner
+    bool proven = false;          // nothing is faster
     std::uint64_t nodes = 0;
 };
 

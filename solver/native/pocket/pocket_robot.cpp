@@ -159,14 +159,14 @@ std::uint32_t meet(const std::uint32_t* a, const std::uint32_t* b, int states) {
     return least;
 }
 
-class SoonestSearch {
+class FastestSearch {
 public:
-    SoonestSearch(const PocketRobot& robot, std::span<const std::uint32_t> first,
+    FastestSearch(const PocketRobot& robot, std::span<const std::uint32_t> first,
                   const Deadline& deadline)
         : robot_(robot), costs_(robot.costs()), first_(first), deadline_(deadline) {}
 
     // Searches within limits that grow little by little: a search without one might not end.
-    SoonestResult run(PocketPosition from) {
+    FastestResult run(PocketPosition from) {
         limit_ = 0;
         while (result_.cost == kNever && !stopped_ && limit_ != kNever) {
             limit_ = next_limit(from);
@@ -198,12 +198,12 @@ private:
     std::span<const std::uint32_t> first_;
     const Deadline& deadline_;
     std::vector<int> path_;
-    SoonestResult result_;
+    FastestResult result_;
     std::uint32_t limit_ = kNever;  // nothing that costs as much is looked for
     bool stopped_ = false;
 };
 
-std::uint32_t SoonestSearch::next_limit(PocketPosition from) {
+std::uint32_t FastestSearch::next_limit(PocketPosition from) {
     constexpr std::uint32_t kGrowth = 16;  // by a sixteenth
     if (limit_ != 0) return sum(limit_, limit_ / kGrowth + 1);
     limit_ = kNever;
@@ -212,7 +212,7 @@ std::uint32_t SoonestSearch::next_limit(PocketPosition from) {
     return least == kNever ? kNever : sum(least, least / kGrowth + 1);
 }
 
-std::vector<SoonestSearch::Child> SoonestSearch::openings(PocketPosition from) const {
+std::vector<FastestSearch::Child> FastestSearch::openings(PocketPosition from) const {
     std::vector<Child> children;
     for (int turn = 0; turn < kPocketTurns; ++turn) {
         const std::uint32_t* row = PocketCosts::row(first_, turn, costs_.states);
@@ -221,7 +221,7 @@ std::vector<SoonestSearch::Child> SoonestSearch::openings(PocketPosition from) c
     return children;
 }
 
-void SoonestSearch::consider(PocketPosition from, int turn, Times times,
+void FastestSearch::consider(PocketPosition from, int turn, Times times,
                              std::vector<Child>& children) const {
     const PocketPosition at = pocket_turns().after(from, turn);
     const std::uint32_t least = robot_.bound(at, turn / 3, times);
@@ -229,7 +229,7 @@ void SoonestSearch::consider(PocketPosition from, int turn, Times times,
 }
 
 // The most promising first: a good plan soon cuts the rest.
-void SoonestSearch::visit(std::vector<Child>& children) {
+void FastestSearch::visit(std::vector<Child>& children) {
     std::sort(children.begin(), children.end(),
               [](const Child& a, const Child& b) { return a.bound < b.bound; });
     for (const Child& child : children) {
@@ -241,7 +241,7 @@ void SoonestSearch::visit(std::vector<Child>& children) {
     }
 }
 
-void SoonestSearch::take(const Child& child) {
+void FastestSearch::take(const Child& child) {
     const std::uint32_t cost =
         meet(child.times.data(), costs_.final_row(child.turn / 3), costs_.states);
     if (cost >= result_.cost) return;
@@ -249,7 +249,7 @@ void SoonestSearch::take(const Child& child) {
     result_.turns = path_;
 }
 
-void SoonestSearch::expand(const Child& parent) {
+void FastestSearch::expand(const Child& parent) {
     constexpr std::uint64_t kNodesBetweenLooks = 1 << 10;
     if (++result_.nodes % kNodesBetweenLooks == 0) stopped_ = deadline_.has_passed();
     std::vector<Child> children;
@@ -259,7 +259,7 @@ void SoonestSearch::expand(const Child& parent) {
 }
 
 // Entry k is the least over j of (times[j] + matrix[j][k]).
-Times SoonestSearch::after(const Child& parent, int turn) const {
+Times FastestSearch::after(const Child& parent, int turn) const {
     Times times(costs_.states, kNever);
     const std::uint32_t* matrix = costs_.matrix(parent.turn / 3, turn);
     for (int j = 0; j < costs_.states; ++j, matrix += costs_.states) {
@@ -295,10 +295,10 @@ std::uint32_t PocketRobot::bound(PocketPosition at, int axis, const Times& times
     return least;
 }
 
-SoonestResult PocketRobot::solve(PocketPosition from, std::span<const std::uint32_t> first,
+FastestResult PocketRobot::solve(PocketPosition from, std::span<const std::uint32_t> first,
                                  const Deadline& deadline) const {
     if (from.is_solved()) return {.turns = {}, .cost = 0, .proven = true, .nodes = 0};
-    return SoonestSearch(*this, first, deadline).run(from);
+    return FastestSearch(*this, first, deadline).run(from);
 }
 
 }  // namespace cubist

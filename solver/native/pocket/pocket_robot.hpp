@@ -1,4 +1,4 @@
-// How long a robot needs for the 2x2x2 positions that it solves soonest, and a bound for the others;
+// How long a robot needs for the 2x2x2 positions that it solves fastest, and a bound for the others;
 // or for their permutations or orientations alone, which are fewer.
 //
 // Positions are added in the order of their time, searching backwards from the solved one, until the
@@ -75,7 +75,7 @@ private:
     std::vector<Units> next_, least_, outside_;
 };
 
-// The 2x2x2 soonest on a robot: depth-first over turns and mechanism states, cut by bounds.
+// The 2x2x2 fastest on a robot: depth-first over turns and mechanism states, cut by bounds.
 //
 // A node is a position, the axis turned last and, for every state of the mechanism, the least time
 // to be in it: one min-plus product a turn. What is left to do is bounded by the times of
@@ -89,8 +89,8 @@ public:
     PocketRobot(const PocketRobot&) = delete;
     PocketRobot& operator=(const PocketRobot&) = delete;
 
-    // The soonest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
-    SoonestResult solve(PocketPosition from, std::span<const std::uint32_t> first,
+    // The fastest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
+    FastestResult solve(PocketPosition from, std::span<const std::uint32_t> first,
                         const Deadline& deadline) const;
     const PocketCosts& costs() const { return *costs_; }
     std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }

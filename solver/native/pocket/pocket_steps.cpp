@@ -28,7 +28,7 @@ bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
 //
 // No step takes less than `shortest_`: of the times left, those within that of the least can no
 // longer be lowered, so that threads may go on from all of them at once. Of steps that take equally
-// long the one to the soonest cell is made, then the one to the first permutation, then the first
+// long the one to the fastest cell is made, then the one to the first permutation, then the first
 // one: the same whatever was found first.
 class StepGeneration {
 public:
@@ -209,9 +209,9 @@ std::uint32_t PocketSteps::follow(PocketPosition at, int axis, int state, std::u
     return kNever;
 }
 
-SoonestResult PocketSteps::solve(PocketPosition from, std::span<const std::uint32_t> first) const {
+FastestResult PocketSteps::solve(PocketPosition from, std::span<const std::uint32_t> first) const {
     if (from.is_solved()) return {.turns = {}, .cost = 0, .proven = true, .nodes = 0};
-    SoonestResult best{.turns = {}, .proven = true};
+    FastestResult best{.turns = {}, .proven = true};
     int best_state = 0;
     for (int turn = 0; turn < kPocketTurns; ++turn)
         for (int state = 0; state < costs_->states; ++state) {

@@ -1,7 +1,7 @@
-// The soonest next step of a robot from every 2x2x2 position and mechanism state: a complete table.
+// The fastest next step of a robot from every 2x2x2 position and mechanism state: a complete table.
 //
 // A cell holds one byte for (position, axis turned last, mechanism state): the turn to make next and
-// the mechanism state to end it in. Following the cells is a soonest solution, proven by how the table
+// the mechanism state to end it in. Following the cells is a fastest solution, proven by how the table
 // is made: backwards from the solved position in the order of time, so that a robot need not be able
 // to undo what it does.
 #pragma once
@@ -28,8 +28,8 @@ public:
     PocketSteps(const PocketSteps&) = delete;
     PocketSteps& operator=(const PocketSteps&) = delete;
 
-    // The soonest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
-    SoonestResult solve(PocketPosition from, std::span<const std::uint32_t> first) const;
+    // The fastest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
+    FastestResult solve(PocketPosition from, std::span<const std::uint32_t> first) const;
     // Least time from a position on, after a turn of `axis` that ended in `state`.
     std::uint32_t left(PocketPosition at, int axis, int state) const {
         return follow(at, axis, state, kNever, nullptr);

@@ -23,7 +23,7 @@ void lower(Time* out, const Time* times, int size) {
     for (int s = 0; s < size; ++s) out[s] = std::min(out[s], times[s]);
 }
 
-// In microseconds: the soonest end after a composite that leads to the states of `row`.
+// In microseconds: the fastest end after a composite that leads to the states of `row`.
 std::uint64_t to_end(const std::uint32_t* row, const std::uint32_t* final, int states) {
     std::uint64_t least = TurnCosts::kImpossible;
     for (int s = 0; s < states; ++s)
@@ -110,7 +110,7 @@ void TurnTimes::fill_forward(const TurnCosts& costs) {
                 min_plus(finals_.data() + axis_of(c) * size_, side(sides, axis, c), size_, size_,
                          bounds_.end(axis, c));
     fill(sides, bounds_);
-    fill_soonest(sides);
+    fill_fastest(sides);
 }
 
 // A vector after a turn on axis x: the states after a turn on axis x + 1, then those of x + 2.
@@ -232,11 +232,11 @@ void TurnTimes::grow_all(bool phase1, int axis, TimeBounds& bounds) const {
         }
 }
 
-void TurnTimes::fill_soonest(const Times& sides) {
+void TurnTimes::fill_fastest(const Times& sides) {
     const auto at = [&](int axis, int units) {
-        return soonest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
+        return fastest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
     };
-    soonest_.assign(std::size_t(3 * (kMaxUnits + 1)) * size_, kNever);
+    fastest_.assign(std::size_t(3 * (kMaxUnits + 1)) * size_, kNever);
     // Owed after the last turn is at least what is owed in the best case.
     const Time owed = *std::min_element(finals_.begin(), finals_.end());
     for (int axis = 0; axis < 3; ++axis) std::fill_n(at(axis, 0), size_, owed);
@@ -254,7 +254,7 @@ void TurnTimes::fill_soonest(const Times& sides) {
 std::uint64_t TurnTimes::least_us(int units) const {
     Time least = kNever;
     for (int axis = 0; axis < 3; ++axis) {
-        const Time* rest = soonest(axis, units);
+        const Time* rest = fastest(axis, units);
         least = std::min(least, *std::min_element(rest, rest + size_));
     }
     return std::uint64_t{unit_us_} * static_cast<std::uint64_t>(least);
@@ -303,7 +303,7 @@ std::uint64_t TimeModel::least_us(int units) const {
     int least = kNever;
     for (int c = 0; c < kComposites; ++c)
         least = std::min(least, least_sum(opening_ + c * size(),
-                                          turns_.soonest(axis_of(c), units - turns_.metric_.cost[c]),
+                                          turns_.fastest(axis_of(c), units - turns_.metric_.cost[c]),
                                           size()));
     return std::uint64_t{turns_.unit_us_} * static_cast<std::uint64_t>(least);
 }

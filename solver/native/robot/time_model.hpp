@@ -126,13 +126,13 @@ private:
     // Bounds before any turn, from those after the first, which leads to `opening`.
     void fill_start(const Time* opening, const TimeBounds& after, TimeBounds& start) const;
     void grow_all(bool phase1, int axis, TimeBounds& bounds) const;
-    void fill_soonest(const Times& sides);
+    void fill_fastest(const Times& sides);
     const Time* side(const Times& sides, int axis, int composite) const {
         return sides.data() + (matrix(axis, composite) - matrices_.data());
     }
-    const Time* soonest(int axis, int units) const {
+    const Time* fastest(int axis, int units) const {
         units = std::clamp(units, 0, kMaxUnits);
-        return soonest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
+        return fastest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
     }
 
     const Metric& metric_;
@@ -144,7 +144,7 @@ private:
     Times matrices_;
     // Forward: what is owed after the last turn, the bounds, and the least for so many units more
     // that are not of a phase, [axis][units].
-    Times finals_, soonest_;
+    Times finals_, fastest_;
     TimeBounds bounds_;
     // Backward: the vectors after the first turn found, the last of a plan.
     Times opening_;

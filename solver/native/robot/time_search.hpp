@@ -2,7 +2,7 @@
 //
 // Phase 1 is the depth-first walk of the two-phase search, by length and with exact distances; each
 // node carries the least time to be in each state of the mechanism, and a child is dropped when
-// even the soonest way to make its turns and all turns still needed is no gain. So there is no
+// even the fastest way to make its turns and all turns still needed is no gain. So there is no
 // branching on what the mechanism does between the turns. Phase 2 is the same, a probe ends after
 // some nodes.
 #pragma once
