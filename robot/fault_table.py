@@ -1,6 +1,6 @@
-"""Faults by their code on the wire, with cause and remedy.
+"""Everything that may go wrong with the robot: cause, remedy, outcome.
 
-Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit.
+Generated from firmware/*.toml by firmware/tools/generate_protocol.py; do not edit.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from robot.outcomes import Outcome
 class FaultRow(NamedTuple):
     """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
 
-    ``recoverable``: homing and starting over may help.
+    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
+    middle. ``names_actuator``: its detail on the wire is the number of one.
     """
 
     about: str
     cause: str
     remedy: str
     outcome: Outcome
-    recoverable: bool
+    recoverable: bool = False
+    stops_at_once: bool = False
+    names_actuator: bool = False
 
 
 class Fault(IntEnum):
-    """What can go wrong, by the code on the wire."""
+    """What can go wrong with board and link, by the code on the wire."""
 
     NONE = 0
     """Nothing is wrong."""
@@ -88,202 +91,308 @@ class Fault(IntEnum):
     """The firmware is not the one of this program."""
 
 
-WIRE_FAULTS: Mapping[Fault, FaultRow] = {
-    Fault.EMERGENCY_STOP: FaultRow(
+FAULTS: Mapping[str, FaultRow] = {
+    "emergency-stop": FaultRow(
         "emergency stop",
         "somebody or the daemon asked for it",
         "see that nothing is jammed and that all stands square, then start again: it homes first",
         Outcome.FAULT,
-        False,
+        stops_at_once=True,
     ),
-    Fault.HOST_LOST: FaultRow(
+    "host-lost": FaultRow(
         "the Raspberry Pi fell silent",
         "the daemon died, the cable was pulled, or the Pi is overloaded",
         "check cable and power of the Pi, then start again",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.HOME_MISSING: FaultRow(
+    "home-missing": FaultRow(
         "the end stop was never reached",
         "the end stop is unplugged or broken, or the motor does not turn",
         "check motor power and the end stop's wiring, then start again",
         Outcome.JAMMED,
-        True,
+        recoverable=True,
+        names_actuator=True,
     ),
-    Fault.HOME_STUCK: FaultRow(
+    "home-stuck": FaultRow(
         "the end stop stays active",
         "its polarity is set wrong, it is stuck, or its wire is shorted",
         "check endstop_active in the profile and the switch, then start again",
         Outcome.JAMMED,
-        True,
+        recoverable=True,
+        names_actuator=True,
     ),
-    Fault.NOT_HOMED: FaultRow(
+    "not-homed": FaultRow(
         "a turn was asked of an actuator that is not homed",
         "the microcontroller was reset or stopped since the last homing",
         "start again: the robot homes first",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        names_actuator=True,
     ),
-    Fault.BAD_STATE: FaultRow(
+    "bad-state": FaultRow(
         "a command came in a state that does not allow it",
         "the host lost track of the microcontroller",
         "start again: the robot connects anew; report it if it comes again",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.BAD_MESSAGE: FaultRow(
+    "bad-message": FaultRow(
         "a message is malformed or unknown",
         "host and firmware were built from different sources",
         "flash the firmware that came with this version: cubist firmware flash",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.BAD_CONFIG: FaultRow(
+    "bad-config": FaultRow(
         "the configuration of an actuator is impossible",
         "a pin or a limit in the profile that this board does not have",
         "check pins and limits of the named actuator",
         Outcome.FAULT,
-        False,
+        names_actuator=True,
     ),
-    Fault.CONFIG_CRC: FaultRow(
+    "config-crc": FaultRow(
         "the configuration arrived damaged",
         "host and firmware disagree about the messages",
         "flash the firmware that came with this version: cubist firmware flash",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.PROFILE_CRC: FaultRow(
+    "profile-crc": FaultRow(
         "a motion profile arrived damaged",
         "host and firmware disagree about the messages",
         "flash the firmware that came with this version: cubist firmware flash",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.PROFILE_SPACE: FaultRow(
+    "profile-space": FaultRow(
         "too many motion profiles for this microcontroller",
         "the plan uses more kinds of motion than fit in its memory",
         "use a board with more memory, or gentler acceleration",
         Outcome.FAULT,
-        False,
     ),
-    Fault.BAD_PROFILE: FaultRow(
+    "bad-profile": FaultRow(
         "a motion profile is impossible",
         "a speed in the profile is beyond the actuator's or the board's limits",
         "check speeds of the actuators",
         Outcome.FAULT,
-        False,
+        names_actuator=True,
     ),
-    Fault.BAD_TURN: FaultRow(
+    "bad-turn": FaultRow(
         "a turn names a profile or actuator that is not there",
         "the host lost track of the microcontroller",
         "start again: the robot connects anew; report it if it comes again",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        names_actuator=True,
     ),
-    Fault.OUT_OF_RANGE: FaultRow(
+    "out-of-range": FaultRow(
         "a turn leaves the limits of an actuator",
         "limits or positions in the profile are wrong",
         "check limits_us and the positions of the named actuator, then start again",
         Outcome.FAULT,
-        False,
+        names_actuator=True,
     ),
-    Fault.OVERLOAD: FaultRow(
+    "overload": FaultRow(
         "the step interrupt could not keep up",
         "more steps per second than this chip can make",
         "lower the speeds, or use fewer axes at a time",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        stops_at_once=True,
     ),
-    Fault.NOT_IN_PLACE: FaultRow(
+    "not-in-place": FaultRow(
         "an actuator is not where its turn should have ended",
         "it is jammed or has lost steps, or its sensor is broken or out of place",
         "free it and see that it turns easily, then start again",
         Outcome.JAMMED,
-        True,
+        recoverable=True,
+        names_actuator=True,
     ),
-    Fault.PORT_MISSING: FaultRow(
+    "port-missing": FaultRow(
         "the serial port is not there",
         "the microcontroller is unplugged, or the port's name changed",
         "plug it in; `ls /dev/serial/by-id` shows the names",
         Outcome.FAULT,
-        False,
     ),
-    Fault.PORT_REFUSED: FaultRow(
+    "port-refused": FaultRow(
         "the serial port cannot be opened",
         "another program has it, or the user may not use it",
         "stop the other program; add the user to group dialout",
         Outcome.FAULT,
-        False,
     ),
-    Fault.NO_ANSWER: FaultRow(
+    "no-answer": FaultRow(
         "the microcontroller does not answer",
         "no Cubist firmware on it, a wrong baud rate, or no power",
         "flash it: cubist firmware flash; check firmware.baud in the profile",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.WRONG_PROTOCOL: FaultRow(
+    "wrong-protocol": FaultRow(
         "the firmware speaks another version of the protocol",
         "the firmware is older or newer than this program",
         "flash the firmware that came with this version: cubist firmware flash",
         Outcome.FAULT,
-        False,
     ),
-    Fault.LINK_LOST: FaultRow(
+    "link-lost": FaultRow(
         "the connection to the microcontroller broke",
         "the cable was pulled, or disturbed by the motors",
         "check the cable; use a shorter or shielded one",
         Outcome.FAULT,
-        True,
+        recoverable=True,
     ),
-    Fault.RESET: FaultRow(
+    "reset": FaultRow(
         "the microcontroller was reset",
         "its power broke down, its reset button was pressed, or it hung",
         "check the supply; the robot homes and looks at the cube again",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        stops_at_once=True,
     ),
-    Fault.BEYOND_BOARD: FaultRow(
+    "beyond-board": FaultRow(
         "the plan is beyond what this microcontroller can do",
         "too many steps per second, or too many motion profiles",
         "lower max_speed_steps_per_s, or use a bigger board",
         Outcome.FAULT,
-        False,
     ),
-    Fault.BAD_SCHEDULE: FaultRow(
+    "bad-schedule": FaultRow(
         "the plan cannot be sent",
         "it names an unknown actuator, or turns of one actuator overlap",
         "report it with the run's record",
         Outcome.FAULT,
-        False,
     ),
-    Fault.STOPPED: FaultRow(
+    "stopped": FaultRow(
         "the plan was stopped before its end",
         "somebody asked for it",
         "start again: the robot homes first",
         Outcome.STOPPED,
-        True,
+        recoverable=True,
     ),
-    Fault.HUNG: FaultRow(
+    "hung": FaultRow(
         "the firmware hung and was reset by its watchdog",
         "a fault of the firmware, or electrical disturbance",
         "start again: the robot homes first; report it if it comes again",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        stops_at_once=True,
     ),
-    Fault.BROWN_OUT: FaultRow(
+    "brown-out": FaultRow(
         "the supply voltage broke down",
         "motors and microcontroller share a supply that is too weak",
         "use a stronger supply, or a separate one for the motors",
         Outcome.FAULT,
-        True,
+        recoverable=True,
+        stops_at_once=True,
     ),
-    Fault.WRONG_FIRMWARE: FaultRow(
+    "wrong-firmware": FaultRow(
         "the firmware is not the one of this program",
         "program and firmware were not updated together",
         "flash the firmware that came with this version: cubist firmware flash",
         Outcome.FAULT,
-        False,
+    ),
+    "cube-slipped": FaultRow(
+        "the cube did not move as it should have",
+        "it sits askew or is hard to turn, or a motor is jammed",
+        "see that the cube sits straight and turns freely, and that no motor is jammed, then start "
+        "again",
+        Outcome.SLIPPED,
+        recoverable=True,
+    ),
+    "unreadable": FaultRow(
+        "the cube cannot be read",
+        "it is what the camera shows",
+        "clean the lens, check the light and that the cube sits well, then start again",
+        Outcome.UNREADABLE,
+    ),
+    "no-cube": FaultRow(
+        "no cube is in view",
+        "it is what the camera shows",
+        "put a cube in, then start again",
+        Outcome.NO_CUBE,
+    ),
+    "two-cubes": FaultRow(
+        "more than one cube is in view",
+        "it is what the camera shows",
+        "leave only the cube that is to be solved in the camera's view, then start again",
+        Outcome.TWO_CUBES,
+    ),
+    "wrong-size": FaultRow(
+        "the cube is of another size",
+        "it is what the camera shows",
+        "put a cube in of the size the robot is for, then start again",
+        Outcome.WRONG_SIZE,
+    ),
+    "face-covered": FaultRow(
+        "something is in front of the cube",
+        "it is what the camera shows",
+        "take your hands and whatever else is in the way out of the robot, then start again",
+        Outcome.FACE_COVERED,
+    ),
+    "camera-absent": FaultRow(
+        "the camera is not there",
+        "its cable is loose, or the profile names another one",
+        "check the cable and the camera's name in the robot profile",
+        Outcome.FAULT,
+    ),
+    "camera-busy": FaultRow(
+        "the camera is in use",
+        "another program has it",
+        "stop the other program that uses it (another cubistd?)",
+        Outcome.FAULT,
+    ),
+    "camera-vanished": FaultRow(
+        "the camera went away",
+        "its cable or its supply failed",
+        "check cable and power supply, then start again",
+        Outcome.FAULT,
+    ),
+    "camera-black": FaultRow(
+        "the camera's pictures are black",
+        "the lens is covered, or there is no light",
+        "take the lens cap off, switch the light on, check the cable",
+        Outcome.FAULT,
+    ),
+    "camera-frozen": FaultRow(
+        "the camera shows the same picture again and again",
+        "its driver hangs",
+        "unplug the camera and plug it in again",
+        Outcome.FAULT,
+    ),
+    "camera-stale": FaultRow(
+        "the camera's pictures come too late",
+        "the computer is too busy or the camera too slow",
+        "lower the camera's resolution in the profile",
+        Outcome.FAULT,
+    ),
+    "camera-empty": FaultRow(
+        "there are no photographs to show",
+        "the folder is empty",
+        "put photographs into the folder",
+        Outcome.FAULT,
+    ),
+    "button-stuck": FaultRow(
+        "a button or touch pad is pressed all the time",
+        "something lies on it, a wire is shorted, or its polarity is set wrong",
+        "free it; check its wires, and start_button_active or pads_active in the profile",
+        Outcome.FAULT,
+    ),
+    "panel-failed": FaultRow(
+        "the panel's pins cannot be used any more",
+        "another program took them, or their library failed",
+        "stop what uses them (`gpioinfo` shows it), then restart the service cubistd",
+        Outcome.FAULT,
+    ),
+    "search-failed": FaultRow(
+        "no solution was found",
+        "the search ended before it found one",
+        "allow it more time",
+        Outcome.NO_SOLUTION,
+    ),
+    "internal": FaultRow(
+        "an internal error",
+        "a mistake in this program",
+        "start again; report it with the journal (`cubist logs`) if it comes again",
+        Outcome.FAULT,
     ),
 }
-"""The faults of the microcontroller and its link."""
+"""Every fault by its stable name."""

@@ -1,4 +1,4 @@
-"""Make core/protocol.h, robot/link/protocol.py and the tables in robot/ from protocol.toml.
+"""Make core/protocol.h, robot/link/protocol.py and the tables in robot/ from the two TOML files.
 
 ``generate_protocol.py`` writes them; ``--check`` only tells whether they are up to date.
 """
@@ -165,17 +165,38 @@ def field_names(names: list[str]) -> list[str]:
     return [start, *(f'        "{name}",' for name in names), "    )"]
 
 
-def faults_table(faults: dict[str, list[Any]]) -> list[str]:
-    """What every fault means and what to do."""
-    lines = ["WIRE_FAULTS: Mapping[Fault, FaultRow] = {"]
-    for name, (_, about, cause, remedy, outcome, recoverable) in faults.items():
-        lines.append(f"    Fault.{name}: FaultRow(")
-        lines += [f'        "{text}",' for text in (about, cause, remedy)]
-        member = outcome.upper().replace("-", "_")
-        lines += [f"        Outcome.{member},", f"        {recoverable},"]
+def fault_rows(faults: dict[str, list[Any]]) -> list[str]:
+    """A row for each fault: about, cause, remedy, outcome, and what else is true of it."""
+    lines = []
+    for name, (about, cause, remedy, outcome, *flags) in faults.items():
+        lines.append(f'    "{name}": FaultRow(')
+        for text in (about, cause, remedy):
+            lines += wrapped_text(text)
+        lines.append(f"        Outcome.{constant(outcome)},")
+        lines += [f"        {FAULT_FLAGS[flag]}=True," for flag in flags]
         lines.append("    ),")
-    return [*lines, "}", '"""The faults of the microcontroller and its link."""', ""]
+    return lines
 
+
+def wrapped_text(text: str) -> list[str]:
+    """A text as an argument, on two lines if it is too long for one."""
+    if len(text) <= 89:
+        return [f'        "{text}",']
+    cut = text.rindex(" ", 0, 90) + 1
+    return [f'        "{text[:cut]}"', f'        "{text[cut:]}",']
+
+
+def constant(name: str) -> str:
+    """``no-cube`` as ``NO_CUBE``."""
+    return name.upper().replace("-", "_")
+
+
+FAULT_FLAGS = {
+    "recoverable": "recoverable",
+    "stops-at-once": "stops_at_once",
+    "actuator": "names_actuator",
+}
+"""Words at the end of a fault's row -> fields of ``FaultRow``."""
 
 FAULT_TEXT = '''
 from __future__ import annotations
@@ -190,14 +211,17 @@ from robot.outcomes import Outcome
 class FaultRow(NamedTuple):
     """What a fault is, what usually causes it, what to do about it, and how a job ends by it.
 
-    ``recoverable``: homing and starting over may help.
+    ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
+    middle. ``names_actuator``: its detail on the wire is the number of one.
     """
 
     about: str
     cause: str
     remedy: str
     outcome: Outcome
-    recoverable: bool
+    recoverable: bool = False
+    stops_at_once: bool = False
+    names_actuator: bool = False
 
 
 '''
@@ -232,13 +256,20 @@ class Message:
 '''
 
 
-def fault_module(protocol: dict[str, Any]) -> str:
+def fault_module(protocol: dict[str, Any], host: dict[str, Any]) -> str:
     """The Python module of the faults."""
-    faults = {"NONE": [0, "nothing is wrong"]} | protocol["faults"]
-    out = ['"""Faults by their code on the wire, with cause and remedy.', "", NOTE, '"""']
+    numbered = {"NONE": [0, "nothing is wrong"]} | protocol["faults"]
+    on_the_wire = {
+        name.lower().replace("_", "-"): row for name, (_, *row) in protocol["faults"].items()
+    }
+    out = ['"""Everything that may go wrong with the robot: cause, remedy, outcome.', ""]
+    out += [NOTE.replace("from firmware/protocol.toml", "from firmware/*.toml"), '"""']
     out.append(FAULT_TEXT.rstrip("\n") + "\n\n")
-    out += python_enum("Fault", faults, "IntEnum", "What can go wrong, by the code on the wire.")
-    return "\n".join([*out, *faults_table(protocol["faults"])])
+    about = "What can go wrong with board and link, by the code on the wire."
+    out += python_enum("Fault", numbered, "IntEnum", about)
+    out.append("FAULTS: Mapping[str, FaultRow] = {")
+    out += fault_rows(on_the_wire | host["faults"])
+    return "\n".join([*out, "}", '"""Every fault by its stable name."""', ""])
 
 
 def module(protocol: dict[str, Any]) -> str:
@@ -290,10 +321,11 @@ def board_module(protocol: dict[str, Any]) -> str:
 def generated(protocol_file: Path = FIRMWARE / "protocol.toml") -> dict[Path, str]:
     """The files' texts by path."""
     protocol = tomllib.loads(protocol_file.read_text(encoding="utf-8"))
+    host = tomllib.loads((FIRMWARE / "host_faults.toml").read_text(encoding="utf-8"))
     return {
         HEADER: header(protocol),
         MODULE: module(protocol),
-        FAULT_TABLE: fault_module(protocol),
+        FAULT_TABLE: fault_module(protocol, host),
         BOARD_TABLE: board_module(protocol),
     }
 

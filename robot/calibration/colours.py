@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -12,8 +12,12 @@ from robot.calibration.session import Session
 from robot.calibration.step import Command, Measurement, NotPossible, Question, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest
-from robot.machine.interfaces import FaceImage, Machine, NotReadable
+from robot.faults import NotReadable
 from solver.cube.facelets import FACES
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
+    from robot.machine.scanner import FaceImage
 
 
 class ColoursRequest(ApiRequest):
@@ -41,31 +45,22 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
 
     machine = bench.machine
     machine.motion.home()
-    looks = list(_all_looks(machine))
-    facelets = asked.facelets or _certain_facelets(machine, looks)
+    images, _ = machine.scan()
+    facelets = asked.facelets or _certain_facelets(machine, images)
     faces: dict[str, list[FaceColours]] = defaultdict(list)
-    for look in looks:
-        faces[look.face].append(look.colours)
+    for image in images:
+        faces[image.face].append(image.colours)
     scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
     return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
 
 
-def _all_looks(machine: Machine) -> Iterator[FaceImage]:
-    for number, view in enumerate(machine.planner.tour(None, None).views):
-        if view.schedule is not None:
-            machine.motion.perform(view.schedule, lambda _: None)
-        if number == 0:
-            machine.scanner.settle()
-        yield machine.scanner.look(view)
-
-
-def _certain_facelets(machine: Machine, looks: list[FaceImage]) -> str:
-    reading = machine.planner.read(looks)
+def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
+    reading = machine.scanner.read(images)
     if not reading.confident:
         raise NotReadable(
             "the cube cannot be read beyond doubt with the colours as they are: put a solved cube "
             "in and say so (--solved), or give its facelets (--facelets)",
-            reading.look_again,
+            reading.look_again or "",
         )
     return reading.facelets
 

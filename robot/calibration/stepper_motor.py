@@ -12,18 +12,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot.calibration.trial import Bench
+from robot.faults import InvalidRequest
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.interfaces import InvalidRequest, Machine, Scanner
 from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
+    from robot.machine.scanner import Scanner
 
 PLACES_OF_A_TURN = 32
 """Where a motor that lost its place is looked for."""
@@ -53,7 +58,7 @@ class Stillness:
 
     def __init__(self, scanner: Scanner) -> None:
         scanner.settle()
-        self._eyes = scanner
+        self._scanner = scanner
         pictures = np.stack([scanner.glance()[1] for _ in range(STILL_PICTURES)])
         self._first: Grey = pictures.mean(axis=0)
         noise = np.abs(pictures - self._first).mean(axis=(1, 2)).max()
@@ -61,7 +66,7 @@ class Stillness:
 
     def change(self) -> float:
         """Mean change of grey levels since then."""
-        return float(np.abs(self._eyes.glance()[1] - self._first).mean())
+        return float(np.abs(self._scanner.glance()[1] - self._first).mean())
 
     def disturbed(self) -> bool:
         """Whether something is not where it was."""

@@ -14,9 +14,8 @@ from pydantic import Field
 from robot.calibration.stepper_motor import Motor, Stillness, motor_on, stepper_of
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, WholeNumber
-from robot.faults import MotionFault
+from robot.faults import InvalidRequest, MotionFault
 from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
-from robot.machine.interfaces import InvalidRequest
 from robot.motion import MotionError, StepperLimits, stepper_limits
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot.calibration.session import Session
 from robot.calibration.step import Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest
-from robot.machine.interfaces import MotionController
 from robot.mechanism.graph import Deed
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
@@ -19,6 +18,9 @@ from robot.planner.plan import make_plan
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.cost import composite_index
+
+if TYPE_CHECKING:
+    from robot.machine.motion_controller import MotionController
 
 TOLERANCE = 0.01
 """Share by which an actuator may be slower than planned; a ceramic resonator is off by half."""

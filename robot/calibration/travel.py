@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,14 @@ from robot.calibration.session import Session
 from robot.calibration.step import Command, Item, Measurement, Question, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest
-from robot.machine.interfaces import InvalidRequest, Machine
+from robot.faults import InvalidRequest
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
 
 AT_ONCE_US = 20_000
 """The pulse jumps within one of its periods: how fast the servo then follows is its own affair."""

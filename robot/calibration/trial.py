@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from robot.documents import ApiDocument, ApiRequest
-from robot.machine.interfaces import Machine
 from robot.settings import RobotProfile
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
 
 Asked = TypeVar("Asked", bound=ApiRequest)
 Found = TypeVar("Found", bound=ApiDocument)

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from robot.daemon.job_control import JobController
-from robot.daemon.models import Event, StartRequest
-from robot.daemon.states import WORKING, RobotState
+from robot.daemon.models import WORKING, Event, RobotState, StartRequest
 from robot.faults import FAULTS, MotionFault, described
 from robot.outcomes import Outcome
 from robot.panel.button import Press

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
+from robot.faults import RunStopped
 from robot.link.statistics import complaints
-from robot.machine.interfaces import RunStopped
+from robot.machine.scanner import as_jpeg
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
 from robot.records.storage import StorageError
 from solver.solution import Progress
+from vision.frame import Frame
 
 log = logging.getLogger("cubistd")
 
@@ -138,16 +140,17 @@ class Job:
         if len(self.record.photos) > drawn:
             await self._keep(self.writer.save)
 
-    async def save_photo(self, name: str, encoded: bytes) -> None:
-        """Keep a picture with the record."""
-        await self._keep(self.writer.save_photo, name, encoded)
+    async def save_photo(self, name: str, frame: Frame) -> None:
+        """Keep a picture with the record, as JPEG."""
+        await self._keep(lambda: self.writer.save_photo(name, as_jpeg(frame)))
 
     async def save_explanation(self) -> None:
         """Draw how the cube was read, if it was."""
         if self.explanation is None:
             return
         try:
-            await self.save_photo(EXPLANATION_NAME, await _in_own_thread(self.explanation))
+            drawn = await _in_own_thread(self.explanation)
+            await self._keep(self.writer.save_photo, EXPLANATION_NAME, drawn)
         except Exception:
             # Whatever a drawing fails for, the job ended as it did.
             log.exception("run %s: the reading could not be drawn", self.record.id)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import datetime
 
 from robot.daemon import jobs
-from robot.daemon.events import EventBoard
 from robot.daemon.job import Job
 from robot.daemon.memory import give_back
-from robot.daemon.models import Event, JobStatus, Preparation, RobotStatus, StartRequest
-from robot.daemon.states import WORKING, RobotState, check_transition
-from robot.daemon.systemd import complaint, ending
-from robot.faults import FAULTS, MotionFault, Refused, outcome_of
+from robot.daemon.models import (
+    WORKING,
+    Event,
+    JobStatus,
+    Preparation,
+    RobotState,
+    RobotStatus,
+    StartRequest,
+    check_transition,
+)
+from robot.daemon.service import complaint, ending
+from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
 from robot.link.statistics import complaints
-from robot.machine.interfaces import Machine, RunStopped, SolvePlanner, fault_record
+from robot.machine.assembly import Machine
+from robot.machine.solve_planner import SolvePlanner
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError
@@ -31,6 +40,50 @@ Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
 """How long a job may take to end after a stop before the outputs are turned off."""
+
+
+QUEUE_LENGTH = 256
+"""Events a listener may be behind before it is cut off."""
+
+
+class EventBoard:
+    """Publishes events to any number of listeners; used from the event loop's thread only."""
+
+    def __init__(self) -> None:
+        self._queues: set[asyncio.Queue[Event | None]] = set()
+
+    def publish(self, event: Event) -> None:
+        """Hand an event to every listener; one that does not keep up is cut off."""
+        for queue in tuple(self._queues):
+            if queue.qsize() >= QUEUE_LENGTH:
+                self._queues.discard(queue)
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(event)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[AsyncIterator[Event]]:
+        """Events from the moment the context is entered, whenever they are asked for.
+
+        They end with :meth:`close`, or when the listener falls behind.
+        """
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._queues.add(queue)
+        try:
+            yield _until_none(queue)
+        finally:
+            self._queues.discard(queue)
+
+    def close(self) -> None:
+        """End all streams."""
+        for queue in tuple(self._queues):
+            queue.put_nowait(None)
+        self._queues.clear()
+
+
+async def _until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
+    while (event := await queue.get()) is not None:
+        yield event
 
 
 class JobController:
@@ -208,7 +261,7 @@ class JobController:
     def report_panel(self, fault: CubistError | None) -> None:
         """A part of the panel is out of order (None: no more). It needs help, but whoever does not
         use the panel can still start a job."""
-        self._panel_fault = None if fault is None else fault_record(fault)
+        self._panel_fault = None if fault is None else FaultRecord.of(fault)
         if self._panel_fault is not None and fault is not None:
             log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
         if (
@@ -273,7 +326,7 @@ class JobController:
             fault = MotionFault("internal", f"internal error: {error}")
         if fault is not None:
             outcome = Outcome.STOPPED if job.cancel.is_set() else outcome_of(fault)
-            job.record.faults.append(fault_record(fault))
+            job.record.faults.append(FaultRecord.of(fault))
             job.record.reason = job.record.faults[-1].cause
         await self._finish(job, outcome, None if outcome is Outcome.STOPPED else fault)
 
@@ -301,7 +354,7 @@ class JobController:
         self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
 
     def _set_fault(self, error: CubistError) -> None:
-        self._fault = fault_record(error)
+        self._fault = FaultRecord.of(error)
         self._homed = False
         log.error("fault %s: %s", self._fault.code, complaint(error))
         self._enter(RobotState.FAULT, self._fault.cause)
@@ -362,6 +415,6 @@ def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:
         cube = planner.scrambled(request.moves)
         return lambda job, machine: jobs.scramble(job, machine, cube)
     if request.facelets is not None:
-        reading = planner.know(request.facelets)
-        return lambda job, machine: jobs.solve_known(job, machine, reading)
+        known = planner.parse_cube(request.facelets)
+        return lambda job, machine: jobs.solve_known(job, machine, known)
     return jobs.solve

@@ -1,26 +1,32 @@
-"""The jobs: solve the cube, home, scramble. Each is a coroutine that returns how it ended."""
+"""The jobs: solve the cube, home, scramble. Each is a coroutine that returns how it ended.
+
+A plan may be improved while it is performed. It is cut where the robot rests; while the head is
+performed the rest is searched anew; the search ends before the head does, and the robot goes on
+with what was found. Head and rest are schedules of their own, so the microcontroller never waits
+for a search in the middle of a motion.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from robot.daemon.job import Job
-from robot.daemon.perform import note, perform
-from robot.daemon.states import RobotState
-from robot.faults import MotionFault
-from robot.machine.interfaces import (
-    FaceImage,
-    Machine,
-    MotionPlan,
-    NotReadable,
-    Reading,
-    fault_record,
-)
+from robot.daemon.models import RobotState
+from robot.faults import MotionFault, NotReadable
+from robot.machine.assembly import Machine
+from robot.machine.scanner import FaceImage
+from robot.machine.solve_planner import SplitPlan
 from robot.outcomes import Outcome
+from robot.planner import FaceView, Plan, ScanStep, State
+from robot.planner.improve import AnyCube
+from robot.records.runs import FaultRecord
+from solver.cost import merged_moves
 from solver.errors import CubistError
+from vision.decide.reader import CubeReading
 
 SLIPPED = "cube-slipped"
 NO_CUBE = "no-cube"
@@ -30,12 +36,17 @@ UNSOLVED = "the cube was not solved after the turns: solved again from there"
 TELLING_FACES = 5
 """Faces that tell most cubes; of fewer it is not worth asking."""
 
+RECONNECT_ATTEMPTS = 20
+
+ENOUGH = 0.85
+"""Part of the head after which the search for a faster rest ends."""
+
 
 @dataclass
-class _Stand:
-    """Where the mechanism stands, kept while it moves from look to look (None: as homed)."""
+class _Held:
+    """The mechanism's state, kept while it moves from view to view (None: as homed)."""
 
-    state: Any
+    state: State | None
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -44,18 +55,18 @@ async def home(job: Job, machine: Machine) -> Outcome:
     return Outcome.DONE
 
 
-async def scramble(job: Job, machine: Machine, cube: Any) -> Outcome:
+async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, machine)
     job.enter(RobotState.SOLVING, "planning the scramble")
-    plan = await job.run_blocking("plan", machine.planner.scramble, cube, None, job.hear)
+    plan = await job.run_blocking("plan", machine.planner.plan_scramble, cube, None, job.hear)
     note(job, [plan])
     await perform(job, machine, plan)
     return Outcome.DONE
 
 
 async def solve(job: Job, machine: Machine) -> Outcome:
-    """Home, look, think, turn, look again; after a fault of the motion, all of it once more."""
+    """Home, scan, plan, turn, check; after a fault of the motion, all of it once more."""
     slipped = False
     for attempt in range(machine.policy.solve_retries + 1):
         job.record.attempts = attempt + 1
@@ -65,18 +76,18 @@ async def solve(job: Job, machine: Machine) -> Outcome:
             if attempt == machine.policy.solve_retries or not fault.recoverable:
                 raise
             slipped = fault.code == SLIPPED
-            job.record.faults.append(fault_record(fault))
+            job.record.faults.append(FaultRecord.of(fault))
             job.enter(RobotState.HOMING, f"recovering: {fault.cause}")
             await _reconnect(job, machine)
             _note_recovery(job, f"homed and started over after a fault: {fault.cause}")
     raise AssertionError("the loop returns or raises")
 
 
-async def solve_known(job: Job, machine: Machine, reading: Reading) -> Outcome:
+async def solve_known(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Solve a cube whose state is known, without looking at it first."""
     await _home(job, machine)
-    job.record.facelets = reading.facelets
-    return await _turn_until_solved(job, machine, reading, None)
+    job.record.facelets = cube.facelets()
+    return await _turn_until_solved(job, machine, cube, None)
 
 
 async def _solve_once(job: Job, machine: Machine, *, after_slip: bool) -> Outcome:
@@ -87,48 +98,49 @@ async def _solve_once(job: Job, machine: Machine, *, after_slip: bool) -> Outcom
     """
     await _home(job, machine)
     try:
-        reading, state = await _scan(job, machine, RobotState.SCANNING, None)
+        cube, state = await _scan(job, machine, RobotState.SCANNING, None)
     except NotReadable as error:
         if not after_slip or error.code != NO_CUBE:
             raise
         raise MotionFault(
             SLIPPED, f"after turning, homing and looking anew the cube is not seen: {error}"
         ) from error
-    return await _turn_until_solved(job, machine, reading, state)
+    return await _turn_until_solved(job, machine, cube, state)
 
 
 async def _reconnect(job: Job, machine: Machine) -> None:
-    """Wait for a board that was unplugged or restarts, for as long as the policy allows."""
-    attempts = max(1, round(machine.policy.reconnect_s / machine.policy.reconnect_every_s))
-    for attempt in range(attempts):
+    """Wait for a board that was unplugged or restarts, for as long as the machine allows."""
+    for attempt in range(RECONNECT_ATTEMPTS):
         try:
             return await job.run_blocking("reconnect", machine.motion.open)
         except MotionFault:
-            if attempt == attempts - 1:
+            if attempt == RECONNECT_ATTEMPTS - 1:
                 raise
-        await asyncio.sleep(machine.policy.reconnect_every_s)
+        await asyncio.sleep(machine.reconnect_s / RECONNECT_ATTEMPTS)
     return None
 
 
-async def _turn_until_solved(job: Job, machine: Machine, reading: Reading, state: Any) -> Outcome:
-    """Think, turn, look again; what is then found unsolved is solved on from there."""
-    if reading.is_solved:
+async def _turn_until_solved(
+    job: Job, machine: Machine, cube: AnyCube, state: State | None
+) -> Outcome:
+    """Plan, turn, check; what is then found unsolved is solved on from there."""
+    if cube.is_solved:
         # An earlier attempt may have turned to the end before something else went wrong.
         return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
     for attempt in range(machine.policy.solve_retries + 1):
         if attempt:
             _note_recovery(job, UNSOLVED)
-        plan = await _think(job, machine, reading, state)
-        state = await perform(job, machine, plan, reading.cube)
+        plan = await _plan(job, machine, cube, state)
+        state = await perform(job, machine, plan, cube)
         if not machine.policy.check_after:
             return Outcome.DONE
-        reading, state = await _checked(job, machine, state)
-        if reading.is_solved:
+        cube, state = await _checked(job, machine, state)
+        if cube.is_solved:
             return Outcome.SOLVED
     return Outcome.NOT_SOLVED
 
 
-async def _checked(job: Job, machine: Machine, state: Any) -> tuple[Reading, Any]:
+async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[AnyCube, State | None]:
     """See the cube that was turned; that it cannot be read any more is the motion's failure."""
     try:
         return await _scan(job, machine, RobotState.CHECKING, state)
@@ -150,46 +162,60 @@ async def _home(job: Job, machine: Machine) -> None:
     await job.run_blocking("home", machine.motion.home)
 
 
-async def _scan(job: Job, machine: Machine, phase: RobotState, state: Any) -> tuple[Reading, Any]:
+async def _scan(
+    job: Job, machine: Machine, phase: RobotState, state: State | None
+) -> tuple[AnyCube, State | None]:
     """See all faces and read them; again those that left doubt. Also where the robot ends up."""
-    looks: list[FaceImage] = []
-    stand = _Stand(state)
-    wanted: tuple[str, ...] | None = None
+    images: list[FaceImage] = []
+    held = _Held(state)
+    wanted: str | None = None
     for attempt in range(machine.policy.scan_retries + 1):
         last = attempt == machine.policy.scan_retries
         try:
-            await _look_around(job, machine, phase, stand, wanted, looks)
-            reading = await _read(job, machine, phase, looks)
+            await _look_around(job, machine, phase, held, wanted, images)
+            reading = await _read(job, machine, phase, images)
         except NotReadable as error:
             if last:
                 raise
             _note_recovery(job, f"looked again: {error}")
-            wanted, looks = None, []
+            wanted, images = None, []
             continue
         if reading.confident:
             break
         if last:
-            raise NotReadable(UNSURE, reading.look_again)
-        wanted = reading.look_again or None
-        at = f" at {' '.join(wanted)}" if wanted else ""
+            raise NotReadable(UNSURE, reading.look_again or "")
+        wanted = reading.look_again
+        at = f" at {wanted}" if wanted else ""
         _note_recovery(job, f"looked again{at}: {UNSURE}")
     if phase is RobotState.SCANNING:
         job.record.facelets = reading.facelets
-        job.record.reading = dict(reading.detail)
+        job.record.reading = _facts(reading)
     await job.save()
-    return reading, stand.state
+    assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
+    return reading.cube, held.state
+
+
+def _facts(reading: CubeReading) -> dict[str, Any]:
+    """What of a reading is kept in the record."""
+    return {
+        "facelets": reading.facelets,
+        "confident": reading.confident,
+        "margin": round(reading.margin, 2),
+        "doubtful": list(reading.doubtful),
+        "runner_up": reading.runner_up,
+    }
 
 
 async def _read(
-    job: Job, machine: Machine, phase: RobotState, looks: Sequence[FaceImage]
-) -> Reading:
+    job: Job, machine: Machine, phase: RobotState, images: Sequence[FaceImage]
+) -> CubeReading:
     """Decide the cube; how the scan was read, or what could not be, is drawn for the record."""
     try:
-        reading = await job.run_blocking("read", machine.planner.read, looks)
+        reading = await job.run_blocking("read", machine.scanner.read, images)
     except CubistError:
-        job.explanation = machine.planner.explanation()
+        job.explanation = machine.scanner.take_explanation()
         raise
-    drawing = machine.planner.explanation()
+    drawing = machine.scanner.take_explanation()
     if phase is RobotState.SCANNING or not reading.confident:
         job.explanation = drawing
     return reading
@@ -199,48 +225,144 @@ async def _look_around(
     job: Job,
     machine: Machine,
     phase: RobotState,
-    stand: _Stand,
-    faces: tuple[str, ...] | None,
-    looks: list[FaceImage],
+    held: _Held,
+    faces: str | None,
+    images: list[FaceImage],
 ) -> None:
-    """Move through a tour, adding to ``looks``."""
+    """Move through a tour, adding to ``images``."""
     timing = "scan" if phase is RobotState.SCANNING else "check"
     job.enter(phase, "planning the looks")
-    tour = await job.run_blocking(timing, machine.planner.tour, stand.state, faces)
-    for number, view in enumerate(tour.views):
-        job.enter(phase, f"looking at {view.face} ({number + 1} of {len(tour.views)})")
-        if view.schedule is not None:
-            await job.run_blocking(timing, machine.motion.perform, view.schedule, job.advance)
-        stand.state = view.state
+    tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
+    views = list(_views(tour.steps))
+    for number, (view, motion, state) in enumerate(views):
+        job.enter(phase, f"looking at {view.face} ({number + 1} of {len(views)})")
+        if motion is not None:
+            schedule = motion.schedule()
+            await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
+        held.state = state
         if number == 0:
             await job.run_blocking(timing, machine.scanner.settle)
-        look = await job.run_blocking(timing, machine.scanner.look, view)
-        looks.append(look)
-        await job.save_photo(f"{phase}-{len(looks)}-{look.face}.jpg", look.picture)
+        image = await job.run_blocking(timing, machine.scanner.take, view)
+        await job.save_photo(f"{phase}-{len(images) + 1}-{view.face}.jpg", image.frame)
         if number == 0 and phase is RobotState.SCANNING:
             # Before the robot turns what may be a hand, or nothing.
-            await job.run_blocking("read", machine.planner.recognise, look)
-        more = phase is RobotState.SCANNING and number + 1 < len(tour.views)
-        if more and await _is_known(job, machine, looks):
+            await job.run_blocking("read", machine.scanner.check_view, image)
+        images.append(await job.run_blocking(timing, image.reduced))
+        more = phase is RobotState.SCANNING and number + 1 < len(views)
+        if more and await _is_known(job, machine, images):
             return
-    stand.state = tour.end
+    held.state = tour.end
 
 
-async def _is_known(job: Job, machine: Machine, looks: Sequence[FaceImage]) -> bool:
+def _views(steps: Sequence[ScanStep]) -> Iterator[tuple[FaceView, Plan | None, State]]:
+    """Each view with the motion that leads there, if any, and the mechanism's state there."""
+    for step in steps:
+        motion = step.plan if step.plan.transitions else None
+        for view in step.looks:
+            yield view, motion, step.plan.end
+            motion = None
+
+
+async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
     """Whether what was seen leaves one cube; asked only where a profile wants early ends."""
-    if not machine.policy.end_scan_early or len({look.face for look in looks}) < TELLING_FACES:
+    seen = {image.face for image in images}
+    if not machine.policy.end_scan_early or len(seen) < TELLING_FACES:
         return False
     try:
-        return (await job.run_blocking("read", machine.planner.read, looks)).confident
+        return (await job.run_blocking("read", machine.scanner.read, images)).confident
     except (NotReadable, MotionFault):
         return False
 
 
-async def _think(job: Job, machine: Machine, reading: Reading, state: Any) -> MotionPlan:
+async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
     job.enter(RobotState.SOLVING, "searching for the fastest way")
-    plan = await job.run_blocking(
-        "search", machine.planner.plan, reading.cube, state, job.cancel, job.hear
-    )
+    search = machine.planner.plan
+    plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
     note(job, [plan])
     await job.save()
     return plan
+
+
+async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None = None) -> State:
+    """Perform a plan; the mechanism's state at its end.
+
+    ``cube`` is the cube before it: where it is given and the policy says so, the rest is improved
+    on the way. The record, in which the plan is noted, says what was performed.
+    """
+    job.enter(RobotState.TURNING, _turning(job))
+    done: list[Plan] = []
+    executed_us = 0
+    parts = await _parts(job, machine, plan, cube)
+    if parts is not None:
+        progress = _progress(job, [parts.head, parts.tail], 0)
+        executed_us, plan = await _turn_and_improve(job, machine, parts, progress)
+        done.append(parts.head)
+        note(job, [*done, plan])
+        if plan is not parts.tail:
+            job.enter(RobotState.TURNING, f"{_turning(job)}, with a faster end")
+    progress = _progress(job, [*done, plan], len(done))
+    turn = machine.motion.perform
+    executed_us += await job.run_blocking("turn", turn, plan.schedule(), progress)
+    job.record.planned_us = sum(part.duration_us for part in [*done, plan])
+    job.record.executed_us = executed_us
+    return plan.end
+
+
+def note(job: Job, parts: Sequence[Plan]) -> None:
+    """Put into the record what is performed: these plans, one after the other.
+
+    A turn that a cut went through the middle of is one move, as it was in the whole plan.
+    """
+    job.record.moves = " ".join(merged_moves([move for part in parts for move in part.moves]))
+    job.record.planned_us = sum(part.duration_us for part in parts)
+    job.record.operations = list(_operations(parts))
+
+
+def _turning(job: Job) -> str:
+    """The step, in the record's own figures."""
+    seconds = (job.record.planned_us or 0) / 1e6
+    moves = "1 move" if job.record.move_count == 1 else f"{job.record.move_count} moves"
+    return f"turning: {moves} in {seconds:.1f} s"
+
+
+def _operations(parts: Sequence[Plan]) -> Iterator[dict[str, Any]]:
+    before_us = 0
+    for part in parts:
+        for operation in part.operations:
+            yield {**operation.as_dict(), "start_us": operation.start_us + before_us}
+        before_us += part.duration_us
+
+
+async def _parts(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None) -> SplitPlan | None:
+    if cube is None or not machine.policy.improve_while_turning:
+        return None
+    return await job.run_blocking("split", machine.planner.split, cube, plan)
+
+
+async def _turn_and_improve(
+    job: Job, machine: Machine, parts: SplitPlan, progress: Callable[[float], None]
+) -> tuple[int, Plan]:
+    """Perform the head while a faster tail is searched; microseconds it took, and the tail."""
+    enough = threading.Event()
+
+    def advance(fraction: float) -> None:
+        progress(fraction)
+        if fraction >= ENOUGH:
+            enough.set()
+
+    search = asyncio.create_task(asyncio.to_thread(machine.planner.improve, parts, enough))
+    head = parts.head.schedule()
+    try:
+        took_us = await job.run_blocking("turn", machine.motion.perform, head, advance)
+    finally:
+        enough.set()
+        await asyncio.wait({search})
+    return took_us, search.result()
+
+
+def _progress(job: Job, parts: Sequence[Plan], current: int) -> Callable[[float], None]:
+    """Tells the job how far all parts are when the current one is so far."""
+    before_us = sum(part.duration_us for part in parts[:current])
+    total_us = max(1, sum(part.duration_us for part in parts))
+    own_us = parts[current].duration_us
+    return lambda fraction: job.advance((before_us + fraction * own_us) / total_us)

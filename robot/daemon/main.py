@@ -15,13 +15,18 @@ from pathlib import Path
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
-from robot.daemon.lock import AlreadyRunning, owned
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.memory import keep_small
-from robot.daemon.options import Options, parse
+from robot.daemon.models import RobotState
 from robot.daemon.server import make_app, serving
-from robot.daemon.states import RobotState
-from robot.daemon.systemd import Notifier, configure_logging
+from robot.daemon.service import (
+    AlreadyRunning,
+    Notifier,
+    Options,
+    configure_logging,
+    owned,
+    parse,
+)
 from robot.machine.assembly import make_gpio, make_machine, panel_pins
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore

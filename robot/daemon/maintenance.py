@@ -28,15 +28,15 @@ from robot.calibration.timing import TimingRequest, Timings, measured_timing
 from robot.calibration.travel import Travel, TravelRequest, measured_travel
 from robot.calibration.trial import Bench
 from robot.daemon.job_control import JobController
-from robot.daemon.states import RobotState
-from robot.faults import Refused
+from robot.daemon.models import RobotState
+from robot.faults import InvalidRequest, Refused
+from robot.machine.assembly import Machine
 from robot.machine.first_contact import (
     Confirmations,
     require_begin,
     require_confirmed,
     require_direction,
 )
-from robot.machine.interfaces import InvalidRequest, Machine
 from robot.machine.motion_controller import require_within
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings

@@ -1,16 +1,70 @@
-"""The documents of the control socket; the OpenAPI description is generated from these models."""
+"""What the daemon may be doing, and the documents of the control socket.
+
+The OpenAPI description is generated from these models.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from robot.daemon.states import RobotState
 from robot.documents import ApiDocument, ApiRequest
+from robot.faults import Refused
 from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
+
+
+class RobotState(StrEnum):
+    """What the robot is doing."""
+
+    IDLE = "idle"
+    HOMING = "homing"
+    SCANNING = "scanning"
+    SOLVING = "solving"
+    TURNING = "turning"
+    CHECKING = "checking"
+    FAULT = "fault"
+    MAINTENANCE = "maintenance"
+
+
+WORKING = frozenset(
+    {
+        RobotState.HOMING,
+        RobotState.SCANNING,
+        RobotState.SOLVING,
+        RobotState.TURNING,
+        RobotState.CHECKING,
+    }
+)
+"""States in which a job is under way."""
+
+_RESTING = frozenset({RobotState.IDLE, RobotState.FAULT})
+
+ALLOWED: dict[RobotState, frozenset[RobotState]] = {
+    RobotState.IDLE: frozenset(
+        {RobotState.HOMING, RobotState.SCANNING, RobotState.TURNING, RobotState.MAINTENANCE}
+    )
+    | _RESTING,
+    RobotState.HOMING: frozenset({RobotState.SCANNING, RobotState.SOLVING, RobotState.TURNING})
+    | _RESTING,
+    RobotState.SCANNING: frozenset({RobotState.HOMING, RobotState.SOLVING}) | _RESTING,
+    RobotState.SOLVING: frozenset({RobotState.SCANNING, RobotState.HOMING, RobotState.TURNING})
+    | _RESTING,
+    RobotState.TURNING: frozenset({RobotState.CHECKING, RobotState.HOMING}) | _RESTING,
+    RobotState.CHECKING: frozenset({RobotState.HOMING, RobotState.SCANNING, RobotState.SOLVING})
+    | _RESTING,
+    RobotState.FAULT: frozenset({RobotState.HOMING, RobotState.IDLE, RobotState.MAINTENANCE}),
+    RobotState.MAINTENANCE: _RESTING,
+}
+
+
+def check_transition(old: RobotState, new: RobotState) -> None:
+    """Raise :class:`Refused` unless ``new`` may follow ``old``; the same state always may."""
+    if new is not old and new not in ALLOWED[old]:
+        raise Refused(f"{new} cannot follow {old}")
 
 
 class JobStatus(ApiDocument):

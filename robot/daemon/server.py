@@ -25,11 +25,9 @@ from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
-from robot.daemon.openapi import document
-from robot.daemon.routes import ROUTES, Call, Parameter, Route
-from robot.daemon.systemd import complaint
-from robot.faults import FAULTS, Refused, fault_code
-from robot.machine.interfaces import InvalidRequest
+from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
+from robot.daemon.service import complaint
+from robot.faults import FAULTS, InvalidRequest, Refused, fault_code
 from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened
 

@@ -9,7 +9,7 @@ from robot.link.actuators import (
 )
 from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link, LinkThread
-from robot.link.position_ledger import Whereabouts
+from robot.link.position_ledger import LastKnown, PositionLedger
 from robot.link.session import SessionStatistics
 from robot.link.transport import SerialTransport, Transport
 
@@ -18,13 +18,14 @@ __all__ = [
     "Capabilities",
     "EndstopHoming",
     "Execution",
+    "LastKnown",
     "Link",
     "LinkThread",
+    "PositionLedger",
     "SerialTransport",
     "ServoSetup",
     "SessionStatistics",
     "StepperSetup",
     "Transport",
     "TurnCheckSetup",
-    "Whereabouts",
 ]

@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from robot.faults import Fault, RobotFault, Stopped
+from robot.faults import FAULTS, Fault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
     ActuatorSetup,
     ServoSetup,
@@ -20,7 +20,7 @@ from robot.link.actuators import (
 )
 from robot.link.encoding import Shape, WirePlan, encode_schedule
 from robot.link.limits import Capabilities, check_plan
-from robot.link.position_ledger import Whereabouts, after_turns, broken_off, told_places
+from robot.link.position_ledger import PositionLedger, reported_positions
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
@@ -41,96 +41,6 @@ from robot.motion import stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 
 T = TypeVar("T")
-
-
-class LinkThread:
-    """Runs a :class:`Link` on a loop of its own, so that nobody's work delays the heartbeat.
-
-    ``transport`` is called on that loop. Progress callbacks come on the loop's thread.
-    """
-
-    def __init__(
-        self,
-        transport: Callable[[], Transport],
-        actuators: Sequence[ActuatorSetup],
-        silence_hold_ms: int = SILENCE_HOLD_MS,
-    ) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
-        self._thread.start()
-        self._link = Link(transport(), actuators, silence_hold_ms=silence_hold_ms)
-
-    def open(self) -> Capabilities:
-        """See :meth:`Link.open`."""
-        return self._wait(self._link.open())
-
-    def configure(self, anew: bool = False) -> None:
-        """See :meth:`Link.configure`."""
-        self._wait(self._link.configure(anew))
-
-    def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
-        """See :meth:`Link.adopt`."""
-        self._link.adopt(actuators)
-
-    def home(self, names: Sequence[str] | None = None) -> None:
-        """See :meth:`Link.home`."""
-        self._wait(self._link.home(names))
-
-    def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
-        """See :meth:`Link.run`."""
-        return self._wait(self._link.run(schedule, on_progress))
-
-    def stop(self) -> None:
-        """See :meth:`Link.stop`."""
-        self._wait(self._link.stop())
-
-    def emergency_stop(self) -> None:
-        """See :meth:`Link.emergency_stop`."""
-        self._wait(self._link.emergency_stop())
-
-    def clear(self) -> None:
-        """See :meth:`Link.clear`."""
-        self._wait(self._link.clear())
-
-    def release(self) -> None:
-        """See :meth:`Link.release`."""
-        self._wait(self._link.release())
-
-    def status(self) -> Status:
-        """See :meth:`Link.status`."""
-        return self._wait(self._link.status())
-
-    def position(self, name: str) -> int | None:
-        """See :meth:`Link.position`."""
-        return self._link.position(name)
-
-    @property
-    def places(self) -> dict[str, int]:
-        """See :attr:`Link.places`."""
-        return self._link.places
-
-    @property
-    def whereabouts(self) -> Whereabouts | None:
-        """See :attr:`Link.whereabouts`."""
-        return self._link.whereabouts
-
-    @property
-    def statistics(self) -> SessionStatistics:
-        """See :attr:`Link.statistics`."""
-        return self._link.statistics
-
-    def close(self) -> None:
-        """Disconnect and end the thread; idempotent."""
-        if not self._thread.is_alive():
-            return
-        self._wait(self._link.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
@@ -161,7 +71,9 @@ class Link:
         clock: Clock = time.monotonic,
         silence_hold_ms: int = SILENCE_HOLD_MS,
         draw: Draw = secrets.randbelow,
+        ledger: PositionLedger | None = None,
     ) -> None:
+        self.ledger = ledger or PositionLedger(clock)
         self.actuators = tuple(actuators)
         self._numbers = {setup.name: index for index, setup in enumerate(self.actuators)}
         self._transport = transport
@@ -172,9 +84,6 @@ class Link:
         self._plan_number = 0
         self._stopping = False
         self._uploaded: tuple[Shape, ...] = ()
-        self._positions: dict[str, int] = {}
-        self._places: dict[str, int] = {}
-        self._under_way: Schedule | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
@@ -187,7 +96,6 @@ class Link:
             raise
         self._session = session
         self._uploaded = ()
-        self._positions = {}
         return capabilities
 
     async def close(self) -> None:
@@ -195,6 +103,7 @@ class Link:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            self.ledger.forget_positions()
 
     async def configure(self, anew: bool = False) -> None:
         """End what the firmware is doing, clear any old fault, and tell it its actuators.
@@ -210,8 +119,7 @@ class Link:
         told = await self._open_session.positions()
         known = not anew and told.config_crc == configuration_crc(wanted)
         await self._command(Clear(), *([] if known else wanted))
-        self._places = told_places(told, self.actuators) if known else {}
-        self._positions, self._under_way = {}, None
+        self.ledger.note_reported(reported_positions(told, self.actuators) if known else {})
 
     def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
         """The same actuators set up otherwise, from the next :meth:`configure` on."""
@@ -231,8 +139,8 @@ class Link:
         self._raise_fault(status)
         if not status.homed >> index & 1:
             raise RobotFault(Fault.NOT_HOMED, f"{setup.name}: homing was interrupted")
-        told = told_places(await self._open_session.positions(), self.actuators)
-        self._positions[setup.name] = told[setup.name]
+        reported = reported_positions(await self._open_session.positions(), self.actuators)
+        self.ledger.note_homed(setup.name, reported[setup.name])
 
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Upload a schedule, play it and wait for its end.
@@ -252,9 +160,9 @@ class Link:
         if self._stopping:
             raise Stopped("before it began")
         self._start(plan)
-        self._under_way = schedule
+        self.ledger.begin(schedule)
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
-        self._note_positions(status.turns_done)
+        self.ledger.end(status.turns_done)
         return Execution(
             executed_us=status.executed // TICKS_PER_US,
             turns_done=status.turns_done,
@@ -284,27 +192,6 @@ class Link:
     async def status(self) -> Status:
         """The firmware's state now."""
         return await self._open_session.fresh_status()
-
-    def position(self, name: str) -> int | None:
-        """Steps or microseconds of pulse where an actuator rests; None while not homed."""
-        return self._positions.get(name)
-
-    @property
-    def places(self) -> dict[str, int]:
-        """Where actuators rest that are homed, or were before motion broke off, by name."""
-        return self._places | self._positions
-
-    @property
-    def whereabouts(self) -> Whereabouts | None:
-        """What is known without asking; None while nothing is."""
-        if self._session is None or not self.places:
-            return None
-        if self._under_way is None:
-            return Whereabouts(self.places)
-        status = self._session.status
-        ours = status is not None and status.plan == self._plan_number
-        done_us = status.executed // TICKS_PER_US if status and ours else 0
-        return broken_off(self.places, self._under_way, done_us)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -345,7 +232,7 @@ class Link:
         fault = Fault(status.fault)
         about_actuator = status.fault_detail < len(self.actuators)
         detail = self.actuators[status.fault_detail].name if about_actuator else ""
-        raise RobotFault(fault, detail if fault in ACTUATOR_FAULTS else "")
+        raise RobotFault(fault, detail if FAULTS[code_of(fault)].names_actuator else "")
 
     async def _at_rest(self) -> Status:
         session = self._open_session
@@ -361,7 +248,7 @@ class Link:
     async def _go_to_start(self, setup: ActuatorSetup) -> None:
         if not isinstance(setup, StepperSetup):
             return
-        at, play = self._positions[setup.name], setup.backlash_steps
+        at, play = self.ledger.homed[setup.name], setup.backlash_steps
         goal = at + setup.way_to_start(at)
         # With play, back as far as it goes and then forwards: the load ends where the motor does.
         for target in (goal - play, goal) if play and goal != at else (goal,):
@@ -371,7 +258,7 @@ class Link:
 
     def _check_positions(self, schedule: Schedule) -> None:
         """A plan made for another position would turn layers by wrong angles."""
-        positions = dict(self._positions)
+        positions = self.ledger.homed
         for turn in schedule.turns:
             profile = schedule.profiles[turn.profile]
             stands = positions.get(profile.actuator, profile.start)
@@ -388,11 +275,6 @@ class Link:
         period = setup.period_steps if isinstance(setup, StepperSetup) else None
         return one == other if period is None else (one - other) % period == 0
 
-    def _note_positions(self, turns_done: int) -> None:
-        if self._under_way is not None:
-            self._positions = after_turns(self._positions, self._under_way, turns_done)
-        self._under_way = None
-
     def _start(self, plan: WirePlan) -> None:
         """Queue everything: the window and the credits decide when it leaves."""
         messages: list[Message] = []
@@ -408,33 +290,32 @@ class Link:
     async def _follow(self, turns: int, duration_us: int, on_progress: Progress | None) -> Status:
         """Wait for the end; a hold for silence is resumed once the link works again."""
         session = self._open_session
-        while True:
-            status = await session.next_status()
-            self._raise_fault(status)
-            if status.plan != self._plan_number:
-                continue
-            if on_progress:
-                on_progress(min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1)))
-            if status.state == BoardState.IDLE and status.turns_done == turns:
-                return status
-            if self._stopping and status.state == BoardState.IDLE:
-                self._note_positions(status.turns_done)
-                raise Stopped(f"after {status.turns_done} of {turns} turns")
-            if status.state == BoardState.HELD and not self._stopping and session.all_delivered:
-                session.put([Go()])
+        try:
+            while True:
+                status = await session.next_status()
+                self._note_executed(status)
+                self._raise_fault(status)
+                if status.plan != self._plan_number:
+                    continue
+                fraction = min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1))
+                self.ledger.note_progress(fraction)
+                if on_progress:
+                    on_progress(fraction)
+                if status.state == BoardState.IDLE and status.turns_done == turns:
+                    return status
+                if self._stopping and status.state == BoardState.IDLE:
+                    self.ledger.end(status.turns_done)
+                    raise Stopped(f"after {status.turns_done} of {turns} turns")
+                held = status.state == BoardState.HELD
+                if held and not self._stopping and session.all_delivered:
+                    session.put([Go()])
+        finally:
+            # What broke the session may have come right behind one.
+            self._note_executed(session.status)
 
-
-ACTUATOR_FAULTS = {
-    Fault.HOME_MISSING,
-    Fault.HOME_STUCK,
-    Fault.NOT_HOMED,
-    Fault.BAD_CONFIG,
-    Fault.BAD_PROFILE,
-    Fault.BAD_TURN,
-    Fault.OUT_OF_RANGE,
-    Fault.NOT_IN_PLACE,
-}
-"""Faults whose detail is the number of an actuator."""
+    def _note_executed(self, status: Status | None) -> None:
+        if status is not None and status.plan == self._plan_number:
+            self.ledger.note_executed(status.executed // TICKS_PER_US)
 
 
 def single(profile: MotionProfile) -> Schedule:
@@ -457,3 +338,35 @@ def _events(before: Status, after: Status) -> tuple[str, ...]:
     return tuple(
         name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
     )
+
+
+class LinkThread:
+    """A :class:`Link` on a loop of its own, so that nobody's work delays the heartbeat.
+
+    ``transport`` is called on that loop. Progress callbacks come on the loop's thread.
+    """
+
+    def __init__(
+        self,
+        transport: Callable[[], Transport],
+        actuators: Sequence[ActuatorSetup],
+        silence_hold_ms: int = SILENCE_HOLD_MS,
+        ledger: PositionLedger | None = None,
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
+        self._thread.start()
+        self.link = Link(transport(), actuators, silence_hold_ms=silence_hold_ms, ledger=ledger)
+
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        """What a coroutine of :attr:`link` returns or raises, for a thread that may block."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        """Disconnect and end the thread; idempotent."""
+        if not self._thread.is_alive():
+            return
+        self.wait(self.link.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -1,54 +1,256 @@
-"""Where a robot's actuators stand: as the microcontroller tells, and as far as can be told without
-it.
+"""Where actuators stand: one ledger of what is known, and of what is in doubt after broken motion.
+
+The link writes down what the microcontroller reports and what it performs. When motion breaks off
+the ledger works out what was moving, and so which positions nobody can rely on: a motor that has an
+end stop or an index sensor is homed by it, one that has none has to be set square by a person. The
+ledger outlives the link that broke, because the answer is needed when the next one is open.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from robot.faults import MotionFault
-from robot.link.actuators import ActuatorSetup, ServoSetup
+from robot.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault
+from robot.link.actuators import ActuatorSetup, ServoSetup, StepperSetup
 from robot.link.protocol import TICKS_PER_US, Positions
 from robot.motion.schedule import Schedule
 
-PROGRESS_AGE_US = 100_000
-"""Two heartbeats."""
+STATUS_AGE_US = 100_000
+"""Two heartbeats: so old may be what is known of the firmware's progress."""
 
 Clock = Callable[[], float]
 
 
-class Course:
+@dataclass(frozen=True, slots=True)
+class LastKnown:
+    """What was known when motion broke off: ``positions`` at rest, in steps or microseconds of
+    pulse, and the actuators that may have been moving.
+    """
+
+    positions: Mapping[str, int]
+    moving: tuple[str, ...] = ()
+
+
+class PositionLedger:
+    """Where each actuator stands, by name, in steps or microseconds of pulse."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._homed: dict[str, int] = {}
+        self._remembered: dict[str, int] = {}
+        self._run: _Run | None = None
+        self._left = LastKnown({})
+        self._caught: tuple[str, ...] = ()
+        self._caught_unheard: tuple[str, ...] = ()
+        self._fault: MotionFault | None = None
+        self._boot_id: int | None = None
+        self._distrusted = False
+
+    def position(self, name: str) -> int | None:
+        """Where an actuator rests; None while it is not homed."""
+        return self._homed.get(name)
+
+    @property
+    def homed(self) -> dict[str, int]:
+        """Positions of the actuators that are homed."""
+        return dict(self._homed)
+
+    @property
+    def known(self) -> dict[str, int]:
+        """Positions of those that are homed, or were before motion broke off."""
+        return self._remembered | self._homed
+
+    @property
+    def last_known(self) -> LastKnown | None:
+        """What can be told without asking the board; None while nothing is known."""
+        if not self.known:
+            return None
+        if self._run is None:
+            return LastKnown(self.known)
+        return broken_off(self.known, self._run.schedule, self._run.executed_us)
+
+    @property
+    def caught_moving(self) -> tuple[str, ...]:
+        """What a fault caught in motion and has not been homed since: home it first."""
+        return self._caught
+
+    # What the link reports.
+
+    def forget_positions(self) -> None:
+        """Nothing is known until the board has been asked."""
+        self._homed, self._remembered, self._run = {}, {}, None
+
+    def note_reported(self, positions: Mapping[str, int]) -> None:
+        """The board knows these, none of which is homed yet, and nothing is under way."""
+        self._homed, self._remembered, self._run = {}, dict(positions), None
+
+    def note_homed(self, name: str, position: int) -> None:
+        """An actuator has been homed and rests there."""
+        self._homed[name] = position
+
+    def begin(self, schedule: Schedule) -> None:
+        """A schedule has been sent and begins."""
+        self._run = _Run(schedule, self._clock)
+
+    def note_executed(self, executed_us: int) -> None:
+        """The last turn of the schedule known to have ended, ended then."""
+        if self._run is not None:
+            self._run.executed_us = executed_us
+
+    def note_progress(self, fraction: float) -> None:
+        """This part (0..1) of the schedule's time is over."""
+        if self._run is not None:
+            self._run.hear(fraction)
+
+    def end(self, turns_done: int) -> None:
+        """The schedule is over, or was stopped at rest, after so many turns."""
+        if self._run is not None:
+            self._homed = after_turns(self._homed, self._run.schedule, turns_done)
+        self._run = None
+
+    # What the motion controller adds.
+
+    def note_boot(self, boot_id: int) -> None:
+        """A board was greeted. One that was reset unheard has left its turns unfinished."""
+        caught, self._caught_unheard = self._caught_unheard, ()
+        if self._boot_id not in (None, boot_id):
+            self._caught, self._fault = caught, MotionFault.of(RobotFault(Fault.RESET))
+        self._boot_id = boot_id
+
+    @contextmanager
+    def performing(self, longest_unheard_s: float) -> Iterator[None]:
+        """Note what moves when a fault ends the schedule that is performed inside.
+
+        A board that falls silent goes on for at most ``longest_unheard_s``.
+        """
+        before = self._run
+        try:
+            yield
+        except RobotFault as fault:
+            run = None if self._run is before else self._run
+            self._caught = _caught_by(fault, run)
+            if isinstance(fault, LinkFault) and run is not None:
+                # The firmware finishes its turn, unless it turns out to have been reset.
+                self._caught_unheard = run.moving_now(longest_unheard_s)
+            raise
+
+    def suspect(self, *names: str) -> None:
+        """Home these first: they may stand where they should not."""
+        self._caught = (*names, *self._caught)
+
+    def trust_all(self) -> None:
+        """Everything has been homed."""
+        self._caught = ()
+
+    def keep_last_known(self) -> None:
+        """Remember what is known now beyond the link that knows it."""
+        self._left = self.last_known or self._left
+
+    def broken_by(self, fault: MotionFault) -> MotionFault:
+        """Remember why motion, or the link, broke; the same fault, to be raised."""
+        self._fault = fault
+        return fault
+
+    def distrust(self) -> None:
+        """A job broke off with its program: what the board does not know, nobody knows."""
+        self._distrusted = True
+
+    def assume_start(self) -> None:
+        """A person has set everything to its start."""
+        self._left, self._distrusted = LastKnown({}), False
+
+    def require_known(self, setups: Sequence[ActuatorSetup]) -> None:
+        """Raise :class:`MotionFault` where only a person can tell where a motor is.
+
+        The board may have lost what only it knew: it was reset while its cable was out.
+        """
+        unknown = [setup for setup in unsensed(setups) if setup.name not in self.known]
+        distrusted, self._distrusted = self._distrusted, False
+        if distrusted and unknown:
+            reset = MotionFault.of(RobotFault(Fault.RESET))
+            raise position_lost(reset, [setup.name for setup in unknown])
+        self.require_none_lost(unknown)
+
+    def require_none_lost(self, unknown: Sequence[StepperSetup]) -> None:
+        """Raise what broke the last motion, for a person, if one of these motors without end stop
+        was moving then or did not stand at its start.
+
+        It is raised once: whoever squares the robot sets everything to its start.
+        """
+        left, self._left = self._left, LastKnown({})
+        moving = {*left.moving, *self._caught}
+        lost = [
+            setup.name for setup in unknown if setup.name in moving or _is_off_start(setup, left)
+        ]
+        if lost and self._fault is not None:
+            raise position_lost(self._fault, lost) from self._fault.__cause__
+
+
+class _Run:
     """How far a schedule is: by what was heard of it, and by the time that has passed since."""
 
     def __init__(self, schedule: Schedule, clock: Clock) -> None:
-        self._schedule = schedule
+        self.schedule = schedule
+        self.executed_us = 0
         self._clock = clock
         self._first: tuple[float, float] | None = None
         self._last = (clock(), 0.0)
 
-    def heard(self, fraction: float) -> None:
+    def hear(self, fraction: float) -> None:
         """This part (0..1) of the schedule's time is over."""
         self._last = (self._clock(), fraction)
         self._first = self._first or self._last
 
-    def caught(self) -> tuple[str, ...]:
-        """What was moving when the firmware told of a fault."""
-        return moving_at(self._schedule, self._last[1], PROGRESS_AGE_US)
+    def moving_when_heard(self) -> tuple[str, ...]:
+        """What was moving when the firmware reported a fault."""
+        return moving_at(self.schedule, self._last[1], STATUS_AGE_US)
 
-    def caught_now(self, longest_s: float) -> tuple[str, ...]:
+    def moving_now(self, longest_s: float) -> tuple[str, ...]:
         """What is moving now, at the pace heard of; it did so for at most ``longest_s`` unheard."""
         heard_at, fraction = self._last
         unheard_s = min(self._clock() - heard_at, longest_s)
-        return moving_at(self._schedule, fraction + unheard_s * self._pace(), 0)
+        return moving_at(self.schedule, fraction + unheard_s * self._pace(), 0)
 
     def _pace(self) -> float:
         """Part of the schedule's time that is over each second; a simulated one may be quick."""
         (first_at, first), (last_at, last) = self._first or self._last, self._last
         if last > first and last_at > first_at:
             return (last - first) / (last_at - first_at)
-        return 1e6 / max(1, self._schedule.duration_us)
+        return 1e6 / max(1, self.schedule.duration_us)
+
+
+def _caught_by(fault: RobotFault, run: _Run | None) -> tuple[str, ...]:
+    """What a fault that ended a schedule caught in motion, or out of its place."""
+    if fault.fault is Fault.NOT_IN_PLACE:
+        return (fault.detail,)
+    if run is None or not FAULTS[fault.code].stops_at_once:
+        return ()
+    return run.moving_when_heard()
+
+
+def unsensed(setups: Sequence[ActuatorSetup]) -> list[StepperSetup]:
+    """The motors that have no end stop or index sensor to be homed by."""
+    return [one for one in setups if isinstance(one, StepperSetup) and one.homing is None]
+
+
+def _is_off_start(setup: StepperSetup, left: LastKnown) -> bool:
+    position = left.positions.get(setup.name)
+    return position is not None and setup.way_to_start(position) != 0
+
+
+def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
+    """Motors without end stops were caught in motion: only a person knows where they are."""
+    which = ", ".join(names)
+    return MotionFault(
+        fault.code,
+        f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
+        f"set {which} and the cube square by hand, then start again",
+        recoverable=False,
+    )
 
 
 def moving_at(schedule: Schedule, fraction: float, within_us: int) -> tuple[str, ...]:
@@ -64,32 +266,7 @@ def moving_at(schedule: Schedule, fraction: float, within_us: int) -> tuple[str,
     )
 
 
-def position_lost(fault: MotionFault, names: Sequence[str]) -> MotionFault:
-    """Motors without end stops were caught in motion: only a person knows where they are."""
-    which = ", ".join(names)
-    return MotionFault(
-        fault.code,
-        f"{fault.cause}; {which} may have been moving and has no end stop to be homed by",
-        f"set {which} and the cube square by hand, then start again",
-        recoverable=False,
-    )
-
-
-STATUS_AGE_US = 100_000
-"""Two heartbeats: so old may be what is known of the firmware's progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
-    """What a link knew when its motion broke off: positions at rest in steps or microseconds of
-    pulse, and what may have been moving, by actuator.
-    """
-
-    places: Mapping[str, int]
-    moving: tuple[str, ...] = ()
-
-
-def told_places(answer: Positions, actuators: Sequence[ActuatorSetup]) -> dict[str, int]:
+def reported_positions(answer: Positions, actuators: Sequence[ActuatorSetup]) -> dict[str, int]:
     """Positions of the actuators of which the microcontroller knows them."""
     found = struct.unpack(f"<{len(actuators)}i", answer.positions)
     return {
@@ -108,20 +285,20 @@ def after_turns(positions: Mapping[str, int], schedule: Schedule, count: int) ->
     return reached
 
 
-def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -> Whereabouts:
-    """Whereabouts when a schedule broke off whose last turn known to have ended ended at
+def broken_off(positions: Mapping[str, int], schedule: Schedule, done_us: int) -> LastKnown:
+    """What is known when a schedule broke off whose last turn known to have ended ended at
     ``done_us``: no other can have ended long ago.
     """
     timed = [(turn.start_us, schedule.profiles[turn.profile]) for turn in schedule.turns]
-    places = dict(positions)
+    reached = dict(positions)
     later = []
     for start_us, profile in timed:
         if start_us + profile.duration_us <= done_us:
-            places[profile.actuator] = profile.end
+            reached[profile.actuator] = profile.end
         else:
             later.append((start_us, profile))
     now_us = STATUS_AGE_US + min(
         (start + profile.duration_us for start, profile in later), default=0
     )
     moving = [profile.actuator for start_us, profile in later if start_us < now_us]
-    return Whereabouts(places, tuple(dict.fromkeys(moving)))
+    return LastKnown(reached, tuple(dict.fromkeys(moving)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from robot.faults import RobotFault
-from robot.link import LinkThread
+from robot.link.link import Link
 from robot.link.session import SessionStatistics
 from robot.records.runs import LinkRecord
 
@@ -22,10 +22,10 @@ class LinkStatistics:
 
     def __init__(self) -> None:
         self._past = LinkRecord()
-        self._link: LinkThread | None = None
+        self._link: Link | None = None
         self._base: SessionStatistics | None = None
 
-    def opened(self, link: LinkThread) -> None:
+    def opened(self, link: Link) -> None:
         """Count this link from now on; what the board counted before was not ours."""
         self._link, self._base = link, _statistics(link)
 
@@ -82,7 +82,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _statistics(link: LinkThread) -> SessionStatistics | None:
+def _statistics(link: Link) -> SessionStatistics | None:
     with suppress(RobotFault):
         return link.statistics
     return None

@@ -1,19 +1,30 @@
-"""Putting a robot together: from a profile and the options to motion, cameras, planner and pins."""
+"""The machine: motion, cameras and planning of one robot, put together from its profile.
+
+It needs no daemon::
+
+    machine = make_machine(load_profile("cubotino"))
+    machine.motion.open()
+    machine.motion.home()
+    images, state = machine.scan()
+    reading = machine.scanner.read(images)
+    plan = machine.planner.plan(reading.cube, state, threading.Event(), lambda _: None)
+    machine.motion.perform(plan.schedule(), lambda _: None)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from robot.link.protocol import SILENCE_HOLD_MS
-from robot.machine.interfaces import Machine, Policy
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
-from robot.machine.scanner import Scanner
+from robot.machine.scanner import FaceImage, Scanner
 from robot.machine.solve_planner import SolvePlanner
 from robot.panel.gpio import Gpio, Pull, RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
-from robot.planner import build_mechanism
+from robot.planner import State, build_mechanism
 from robot.settings.base import Level
-from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile
+from robot.settings.profile import CameraSettings, PanelSettings, PolicySettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from solver.errors import CubistError
 from vision.cameras.registry import open_camera
@@ -24,6 +35,36 @@ class NoRobot(CubistError, ValueError):
     """The profile describes a robot of which a part cannot be reached from here."""
 
 
+@dataclass(frozen=True)
+class Machine:
+    """One robot.
+
+    ``reconnect_s``: how long to wait for a board that went away in the middle of a job.
+    """
+
+    name: str
+    motion: MotionController
+    scanner: Scanner
+    planner: SolvePlanner
+    policy: PolicySettings
+    reconnect_s: float = 10.0
+
+    def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
+        """A picture of every face, and the state in which that leaves the robot.
+
+        ``state`` is where it stands; None: as homed. Raises ``MotionFault`` and ``RunStopped``.
+        """
+        tour = self.planner.scan(state, None)
+        images: list[FaceImage] = []
+        for step in tour.steps:
+            if step.plan.transitions:
+                self.motion.perform(step.plan.schedule(), lambda _: None)
+            if not images:
+                self.scanner.settle()
+            images += [self.scanner.take(view).reduced() for view in step.looks]
+        return images, tour.end
+
+
 def make_machine(
     profile: RobotProfile, port: str | None = None, twin: str | None = None
 ) -> Machine:
@@ -32,20 +73,12 @@ def make_machine(
     ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
     """
     cameras = {settings.name: _camera(settings, twin) for settings in profile.cameras}
-    mechanism = build_mechanism(profile)
-    policy = Policy(
-        scan_retries=profile.policy.scan_retries,
-        solve_retries=profile.policy.solve_retries,
-        check_after=profile.policy.check_after,
-        improve_while_turning=profile.policy.improve_while_turning,
-        end_scan_early=profile.policy.end_scan_early,
-    )
     return Machine(
         name=profile.name,
         motion=MotionController(profile, port, _silence_hold_ms(twin)),
         scanner=Scanner(profile, cameras),
-        planner=SolvePlanner(profile, mechanism),
-        policy=policy,
+        planner=SolvePlanner(profile, build_mechanism(profile)),
+        policy=profile.policy,
     )
 
 

@@ -181,7 +181,7 @@ def ask(port: str, baud: int) -> Capabilities:
     """What the board at a port says of itself; raises the link's faults."""
     link = LinkThread(lambda: SerialTransport(port, baud), ())
     try:
-        return link.open()
+        return link.wait(link.link.open())
     finally:
         link.close()
 

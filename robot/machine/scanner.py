@@ -1,160 +1,177 @@
-"""cameras of the profile, and each look as colours of a cube's face."""
+"""From the robot's cameras to the cube: pictures, measured colours, the reading and its drawing."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.faults import MotionFault
-from robot.machine.interfaces import FaceImage, InvalidRequest, NotReadable, ViewPoint
+from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
 from robot.planner import FaceView
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
 from vision.calibrate.places import references_from_json, references_to_json
 from vision.cameras.base import CameraFault
-from vision.cameras.photographs import decode_photo
-from vision.decide.reader import CubeReading, Unreadable
+from vision.decide.consistency import repeated_face
+from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.explain.drawing import png
-from vision.explain.explain import PHOTO_ROOM, explain
+from vision.explain.explain import explain
 from vision.frame import Camera, Frame
-from vision.locate.face import FaceGrid, NoFace, locate_face
+from vision.locate.face import FaceGrid, NoFace, at_working_size, locate_face
 from vision.locate.six_faces import CubeLooks
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.colour_space import ColourReferences
 from vision.measure.hdr import measure
-from vision.measure.sticker_colours import FACES, FaceColours, StickerColours
+from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_looks
 
-KEY = "colours"
+COLOURS_KEY = "colours"
 """Where a profile, and so a calibration, keeps them."""
-
-
-def stored_colours(profile: RobotProfile) -> ColourReferences | None:
-    """What the profile says of its cube's colours; None when it says nothing."""
-    if profile.colours is None:
-        return None
-    return references_from_json(profile.colours.model_dump_json())
-
-
-def as_values(references: ColourReferences) -> dict[str, Any]:
-    """The colours as calibrated values."""
-    return {KEY: json.loads(references_to_json(references))}
-
-
-def odd_view(look: FaceImage, size: int) -> OddView | None:
-    """What a look shows instead of one face of a cube of ``size`` layers; None: such a face.
-
-    A face of which the robot itself hides a part may be one, for all that can be told.
-    """
-    if not look.whole:
-        return None
-    try:
-        face_in_view(decoded(look.picture), size, look.grid)
-    except OddView as odd:
-        return odd
-    return None
-
-
-def usual_oddity(looks: Sequence[FaceImage], size: int) -> OddView | None:
-    """What is odd about most of the looks in which anything is."""
-    found = [odd for look in looks if (odd := odd_view(look, size)) is not None]
-    if not found:
-        return None
-    (trouble, _), *_ = Counter(odd.trouble for odd in found).most_common(1)
-    return next(odd for odd in found if odd.trouble == trouble)
-
-
-def explanation(
-    looks: Sequence[FaceImage], colours: StickerColours, outcome: CubeReading | Unreadable
-) -> bytes:
-    """A PNG of a reading or refusal; with the pictures, the last of each face, if all are there."""
-    last = {look.face: look for look in looks}
-    seen = _seen(last.values(), colours) if set(last) == set(FACES) else None
-    return png(explain(colours, outcome, seen))
-
-
-def _seen(looks: Collection[FaceImage], colours: StickerColours) -> CubeLooks:
-    small = {look.face: _as_drawn(look) for look in looks}
-    frames = {face: frame for face, (frame, _) in small.items()}
-    return CubeLooks(frames, {face: grid for face, (_, grid) in small.items()}, colours)
-
-
-def _as_drawn(look: FaceImage) -> tuple[Frame, FaceGrid]:
-    """A picture and its grid no larger than they are drawn: six whole ones would take 40 MB."""
-    image, grid = decode_photo(look.picture, f"look at {look.face}"), look.grid
-    height, width = image.shape[:2]
-    scale = min(1.0, PHOTO_ROOM[0] / width, PHOTO_ROOM[1] / height)
-    if scale < 1:
-        size = (round(width * scale), round(height * scale))
-        image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        corners = grid.corners * (size[0] / width, size[1] / height)
-        grid = FaceGrid.of_corners(corners, grid.size, grid.fit)
-    return Frame(image, look.camera, look.colours.time_us), grid
-
 
 SITES = "URFDLB"
 JPEG_QUALITY = 92
 GLANCE_SIZE = (80, 60)
 
 
+@dataclass(frozen=True, eq=False)
+class FaceImage:
+    """A picture of one cube face, and what was measured in it.
+
+    ``grid`` and ``colours`` are those of the face as the cube's drawing has it, however it is held.
+    ``whole``: the robot itself hides no sticker of the face.
+    """
+
+    face: str
+    frame: Frame
+    colours: FaceColours
+    grid: FaceGrid
+    whole: bool = True
+
+    def reduced(self) -> FaceImage:
+        """The same, its frame no larger than its cells are judged in.
+
+        This is what is kept until the cube is read: six frames of 1920x1080 would take 37 MB. The
+        check of the view works at that size anyway, and the drawing of the reading needs less.
+        """
+        image, factor = at_working_size(self.frame.image, self.grid)
+        if factor == 1.0:
+            return self
+        frame = replace(self.frame, image=image)
+        return replace(self, frame=frame, grid=self.grid.scaled(1.0 / factor))
+
+
 class Scanner:
-    """:class:`robot.machine.interfaces.Scanner` of a profile; ``cameras`` by their names there."""
+    """The cameras of a profile by their names there, and what is read from their pictures.
+
+    All methods block. A camera's failure raises :class:`MotionFault`.
+    """
 
     def __init__(self, profile: RobotProfile, cameras: Mapping[str, Camera]) -> None:
         self._cameras = dict(cameras)
         self._size = profile.cube.size
+        self._check_view = profile.policy.check_view
+        self._references = stored_colours(profile)
         self._views: dict[tuple[str, str], View] = {
             (camera.name, view.site): view for camera in profile.cameras for view in camera.views
         }
+        self._explanation: Callable[[], bytes] = bytes
 
     def settle(self) -> None:
-        """See :meth:`robot.machine.interfaces.Scanner.settle`."""
+        """Adapt to the light, then lock exposure and colours until the next call."""
         for camera in self._cameras.values():
             with _explained():
                 camera.settle()
 
-    def look(self, view: ViewPoint) -> FaceImage:
-        """See :meth:`robot.machine.interfaces.Scanner.look`."""
-        planned: FaceView = view.step
-        camera = self._cameras[planned.camera]
+    def take(self, view: FaceView) -> FaceImage:
+        """Take and measure one picture."""
+        camera = self._cameras[view.camera]
         with _explained():
             frame = camera.capture()
-            grid = self._grid(camera, frame, self._views[planned.camera, planned.site])
+            grid = self._grid(camera, frame, self._views[view.camera, view.site])
             seen = measure(camera, frame, grid.quads, fit=grid.fit)
-        colours = as_cube_face(seen, planned, self._size)
         return FaceImage(
-            face=planned.face,
-            camera=planned.camera,
-            picture=encoded(frame),
-            colours=colours,
-            grid=turned(grid, planned),
-            whole=not planned.hidden,
+            face=view.face,
+            frame=frame,
+            colours=as_cube_face(seen, view, self._size),
+            grid=turned(grid, view),
+            whole=not view.hidden,
         )
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
-        """See :meth:`robot.machine.interfaces.Scanner.glance`."""
+        """What the first camera sees now, small and grey: us of its clock, float32[H, W]."""
         with _explained():
             frame = next(iter(self._cameras.values())).capture()
         return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
-        """See :meth:`robot.machine.interfaces.Scanner.picture`."""
+        """What a camera (None: the first) sees now, as the JPEG that is sent."""
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
             raise InvalidRequest(f"camera: there is no {name!r}; there is {known}")
         with _explained():
-            return encoded(self._cameras[name].capture())
+            return as_jpeg(self._cameras[name].capture())
+
+    def check_view(self, image: FaceImage) -> None:
+        """Raise :class:`NotReadable` for a picture that shows no face, or not of such a cube."""
+        odd = odd_view(image, self._size) if self._check_view else None
+        if odd is not None:
+            raise NotReadable(str(odd), image.face, odd.trouble) from odd
+
+    def read(self, images: Sequence[FaceImage]) -> CubeReading:
+        """Decide the cube from all pictures, several of a face included.
+
+        Raises :class:`NotReadable`, or :class:`MotionFault` where the cube has slipped.
+        """
+        faces: dict[str, list[FaceColours]] = {}
+        for image in images:
+            faces.setdefault(image.face, []).append(image.colours)
+        colours = StickerColours.of_faces({f: merge_looks(seen) for f, seen in faces.items()})
+        try:
+            reading = read_cube(colours, self._references)
+            self._explanation = partial(explanation, tuple(images), colours, reading)
+        except Unreadable as error:
+            self._explanation = partial(explanation, tuple(images), colours, error)
+            raise self._refusal(error, images, colours) from error
+        if reading.corrections and not reading.confident:
+            corrected = "; ".join(reading.corrections)
+            reason = f"the faces do not fit together; perhaps {corrected}"
+            raise NotReadable(reason, reading.look_again or "")
+        if reading.corrections:
+            # The robot knows how it holds the cube: a face seen turned means that it does not.
+            raise _slipped("; ".join(reading.corrections))
+        return reading
+
+    def take_explanation(self) -> Callable[[], bytes]:
+        """What draws, whenever it is called, how the last :meth:`read` came out, as PNG.
+
+        Asked for once: whoever asks has the pictures from then on.
+        """
+        drawing, self._explanation = self._explanation, bytes
+        return drawing
 
     def close(self) -> None:
-        """See :meth:`robot.machine.interfaces.Scanner.close`."""
+        """Give the cameras back. Idempotent."""
         for camera in self._cameras.values():
             camera.close()
+
+    def _refusal(
+        self, error: Unreadable, images: Sequence[FaceImage], colours: StickerColours
+    ) -> NotReadable | MotionFault:
+        """Why the pictures could not be read: what is in view instead, if that can be told."""
+        again = error.look_again or ""
+        odd = usual_oddity(images, self._size)
+        if odd is not None:
+            return NotReadable(str(odd), again, odd.trouble)
+        alike = repeated_face(colours)
+        if alike is not None and error.look_again in alike:
+            return _slipped(error.reason)
+        return NotReadable(error.reason, again)
 
     def _grid(self, camera: Camera, frame: Frame, view: View) -> FaceGrid:
         """The site's stickers as the site is drawn: at the calibrated places, or, when the camera
@@ -168,10 +185,62 @@ class Scanner:
             raise NotReadable(f"camera {camera.name}: {error}") from error
 
 
-def as_cube_face(seen: FaceColours, look: FaceView, size: int) -> FaceColours:
+def _slipped(what: str) -> MotionFault:
+    code = "cube-slipped"
+    return MotionFault(code, f"{FAULTS[code].about}: {what}")
+
+
+def stored_colours(profile: RobotProfile) -> ColourReferences | None:
+    """What the profile says of its cube's colours; None when it says nothing."""
+    if profile.colours is None:
+        return None
+    return references_from_json(profile.colours.model_dump_json())
+
+
+def as_values(references: ColourReferences) -> dict[str, object]:
+    """The colours as calibrated values."""
+    return {COLOURS_KEY: json.loads(references_to_json(references))}
+
+
+def odd_view(image: FaceImage, size: int) -> OddView | None:
+    """What a picture shows instead of one face of a cube of ``size`` layers; None: such a face.
+
+    A face of which the robot itself hides a part may be one, for all that can be told.
+    """
+    if not image.whole:
+        return None
+    try:
+        face_in_view(image.frame.image, size, image.grid)
+    except OddView as odd:
+        return odd
+    return None
+
+
+def usual_oddity(images: Sequence[FaceImage], size: int) -> OddView | None:
+    """What is odd about most of the pictures in which anything is."""
+    found = [odd for image in images if (odd := odd_view(image, size)) is not None]
+    if not found:
+        return None
+    (trouble, _), *_ = Counter(odd.trouble for odd in found).most_common(1)
+    return next(odd for odd in found if odd.trouble == trouble)
+
+
+def explanation(
+    images: Sequence[FaceImage], colours: StickerColours, outcome: CubeReading | Unreadable
+) -> bytes:
+    """A PNG of a reading or refusal; with the pictures, the last of each face, if all are there."""
+    last = {image.face: image for image in images}
+    if set(last) != set(FACES):
+        return png(explain(colours, outcome, None))
+    frames = {face: image.frame for face, image in last.items()}
+    grids = {face: image.grid for face, image in last.items()}
+    return png(explain(colours, outcome, CubeLooks(frames, grids, colours)))
+
+
+def as_cube_face(seen: FaceColours, view: FaceView, size: int) -> FaceColours:
     """From the site's drawing to the drawing of the face that is there, turned as it is held."""
-    hidden = np.isin(np.arange(1, size * size + 1), sorted(look.hidden))
-    order = _order(look, size)
+    hidden = np.isin(np.arange(1, size * size + 1), sorted(view.hidden))
+    order = _order(view, size)
     positions = None if seen.positions is None else seen.positions[order]
     return FaceColours(
         seen.linear_rgb[order],
@@ -185,19 +254,19 @@ def as_cube_face(seen: FaceColours, look: FaceView, size: int) -> FaceColours:
     )
 
 
-def turned(grid: FaceGrid, look: FaceView) -> FaceGrid:
+def turned(grid: FaceGrid, view: FaceView) -> FaceGrid:
     """The grid of a site as the face that is there is drawn."""
     n = grid.size
     clockwise = [0, n - 1, n * n - 1, n * (n - 1)]
-    first = clockwise.index(int(_order(look, n)[0]))
+    first = clockwise.index(int(_order(view, n)[0]))
     return FaceGrid.of_corners(np.roll(grid.corners, -first, axis=0), n, grid.fit)
 
 
-def _order(look: FaceView, size: int) -> NDArray[np.intp]:
+def _order(view: FaceView, size: int) -> NDArray[np.intp]:
     """For each sticker of the cube's face its number in the site's drawing."""
     count = size * size
-    site = SITES.index(look.site)
-    place = site_facelets(look.orientation, size)[site * count : (site + 1) * count] % count
+    site = SITES.index(view.site)
+    place = site_facelets(view.orientation, size)[site * count : (site + 1) * count] % count
     return np.argsort(place)
 
 
@@ -207,19 +276,11 @@ def small_and_grey(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     return cv2.resize(grey, GLANCE_SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
-def encoded(frame: Frame) -> bytes:
-    """The frame as JPEG, for the record."""
+def as_jpeg(frame: Frame) -> bytes:
+    """The frame as it is written to disk or sent."""
     bgr = cv2.cvtColor(frame.image, cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return data.tobytes()
-
-
-def decoded(picture: bytes) -> NDArray[np.uint8]:
-    """What :func:`encoded` made a JPEG of: uint8[H, W, 3], RGB."""
-    bgr = cv2.imdecode(np.frombuffer(picture, dtype=np.uint8), cv2.IMREAD_COLOR)
-    if bgr is None:
-        raise ValueError("no JPEG")
-    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
 
 class _explained:  # noqa: N801  # used like a function: `with _explained():`

@@ -1,4 +1,4 @@
-"""scan tours, reading, and the fastest way to solve, for one profile."""
+"""Planning for one robot: scan tours, and the fastest way to solve what was read."""
 
 from __future__ import annotations
 
@@ -7,29 +7,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from robot.faults import FAULTS, MotionFault
-from robot.machine.interfaces import (
-    FaceImage,
-    Hear,
-    InvalidRequest,
-    MotionPlan,
-    NotReadable,
-    Parts,
-    Reading,
-    RunStopped,
-    Tour,
-    ViewPoint,
-)
-from robot.machine.scanner import explanation, odd_view, stored_colours, usual_oddity
+from robot.faults import InvalidRequest, RunStopped
 from robot.planner import (
     Mechanism,
     Plan,
-    ScanStep,
+    ScanPlan,
     State,
     Watch,
     plan_scan,
@@ -39,108 +25,87 @@ from robot.planner import (
     turned,
     where_to_cut_us,
 )
+from robot.planner.improve import AnyCube
 from robot.settings.profile import RobotProfile
 from solver.cube.cube import Cube, parse_state
+from solver.cube.facelets import FACES
 from solver.cube.pocket import PocketCube
 from solver.errors import CubistError, SearchFailed
-from solver.solution import CancelFlag
-from vision.decide.consistency import repeated_face
-from vision.decide.reader import CubeReading, Unreadable, read_cube
-from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
+from solver.solution import CancelFlag, Progress
 
 CANCEL_POLL_S = 0.02
 
 NICENESS = 10
 """Of the search while the robot turns: it must not keep the link waiting."""
 
+Hear = Callable[[Progress], None]
+"""Hears, on any thread, how far tables are that have to be made first."""
+
+
+class SplitPlan(NamedTuple):
+    """A plan cut in two where the robot rests, and the cube as it is there."""
+
+    head: Plan
+    tail: Plan
+    cube: AnyCube
+
 
 class SolvePlanner:
-    """Planning for a profile whose mechanism is already compiled."""
+    """Plans for a profile whose mechanism is already compiled. All methods block.
+
+    A state is the mechanism's, how the cube is held included; None: as homed. The schedules of the
+    plans are worked out here, not while the robot waits for them.
+    """
 
     def __init__(self, profile: RobotProfile, mechanism: Mechanism) -> None:
         self._size = profile.cube.size
         self._policy = profile.policy
         self._mechanism = mechanism
-        self._references = stored_colours(profile)
-        self._explanation: Callable[[], bytes] = bytes
 
-    def tour(self, state: State | None, faces: Sequence[str] | None) -> Tour:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.tour`."""
-        scan = plan_scan(self._mechanism, state, faces or "URFDLB")
-        views = [view for step in scan.steps for view in _views_of(step)]
-        return Tour(tuple(views), scan.end)
+    def scan(self, state: State | None, faces: Sequence[str] | None) -> ScanPlan:
+        """The tour that shows the cameras these faces (None: all)."""
+        tour = plan_scan(self._mechanism, state, faces or FACES)
+        for step in tour.steps:
+            if step.plan.transitions:
+                step.plan.schedule()
+        return tour
 
-    def recognise(self, look: FaceImage) -> None:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.recognise`."""
-        odd = odd_view(look, self._size) if self._policy.check_view else None
-        if odd is not None:
-            raise NotReadable(str(odd), look.face, odd.trouble) from odd
-
-    def read(self, looks: Sequence[FaceImage]) -> Reading:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.read`."""
-        faces: dict[str, list[FaceColours]] = {}
-        for look in looks:
-            faces.setdefault(look.face, []).append(look.colours)
-        merged = {face: merge_looks(seen) for face, seen in faces.items()}
-        colours = StickerColours.of_faces(merged)
-        try:
-            reading = read_cube(colours, self._references)
-            self._explanation = partial(explanation, tuple(looks), colours, reading)
-        except Unreadable as error:
-            self._explanation = partial(explanation, tuple(looks), colours, error)
-            raise self._refusal(error, looks, colours) from error
-        if reading.corrections and not reading.confident:
-            told = "; ".join(reading.corrections)
-            reason = f"the faces do not fit together; perhaps {told}"
-            raise NotReadable(reason, tuple(reading.look_again or ""))
-        if reading.corrections:
-            # The robot knows how it holds the cube: a face seen turned means that it does not.
-            raise _slipped("; ".join(reading.corrections))
-        return _reading(reading)
-
-    def _refusal(
-        self, error: Unreadable, looks: Sequence[FaceImage], colours: StickerColours
-    ) -> NotReadable | MotionFault:
-        """Why the looks could not be read: what is in view instead, if that can be told."""
-        again = tuple(error.look_again or "")
-        odd = usual_oddity(looks, self._size)
-        if odd is not None:
-            return NotReadable(str(odd), again, odd.trouble)
-        alike = repeated_face(colours)
-        if alike is not None and error.look_again in alike:
-            return _slipped(error.reason)
-        return NotReadable(error.reason, again)
-
-    def explanation(self) -> Callable[[], bytes]:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.explanation`."""
-        drawing, self._explanation = self._explanation, bytes
-        return drawing
-
-    def know(self, facelets: str) -> Reading:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.know`."""
+    def parse_cube(self, facelets: str) -> AnyCube:
+        """The cube a person names by its facelets; raises :class:`InvalidRequest`."""
         try:
             cube = parse_state(facelets, self._size)
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
-        detail = {"facelets": facelets, "told": True}
-        return Reading(cube, cube.facelets(), True, cube.is_solved, (), detail)
+        assert isinstance(cube, AnyCube), "profiles are of cubes with 2 or 3 layers"
+        return cube
+
+    def scrambled(self, moves: str | None) -> AnyCube:
+        """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
+        kind = PocketCube if self._size == 2 else Cube
+        if not moves:
+            return kind.random(np.random.default_rng())
+        try:
+            return kind.solved().apply(moves)
+        except CubistError as error:
+            raise InvalidRequest(f"moves: {error}") from error
 
     def prepare(self, cancel: threading.Event, progress: Hear) -> None:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.prepare`.
+        """Make the tables that plans need, where they are not there.
 
-        The threads that make tables take what the link and the cameras leave of the processor.
+        The threads that make them take what the link and the cameras leave of the processor. Raises
+        SearchFailed when ``cancel`` is set meanwhile.
         """
         with _mirrored(cancel) as flag, ThreadPoolExecutor(1, "tables", _stand_back) as pool:
             pool.submit(prepare, self._mechanism, flag, progress).result()
 
     def plan(
         self,
-        cube: Cube | PocketCube,
+        cube: AnyCube,
         state: State | None,
         cancel: threading.Event,
         progress: Hear,
-    ) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.plan`."""
+    ) -> Plan:
+        """The fastest way to solve ``cube`` held in this state, in the time the profile allows."""
         with _mirrored(cancel) as flag, self._watch(flag) as watch:
             try:
                 plan = plan_solve(
@@ -157,106 +122,59 @@ class SolvePlanner:
                 if cancel.is_set():
                     raise RunStopped from None
                 raise
-        return motion_plan(plan)
+        plan.schedule()
+        return plan
 
-    def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.split`."""
-        cut_us = where_to_cut_us(plan.source)
-        parts = None if cut_us is None else split_at(plan.source, cut_us)
+    def plan_scramble(self, cube: AnyCube, state: State | None, progress: Hear) -> Plan:
+        """A way to do to a cube what makes the solved one ``cube``: what solves the inverse."""
+        return self.plan(cube.inverse, state, threading.Event(), progress)
+
+    def split(self, cube: AnyCube, plan: Plan) -> SplitPlan | None:
+        """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""
+        cut_us = where_to_cut_us(plan)
+        parts = None if cut_us is None else split_at(plan, cut_us)
         if parts is None:
             return None
         head, tail = parts
-        return Parts(motion_plan(head), motion_plan(tail), turned(cube, head))
+        head.schedule()
+        tail.schedule()
+        return SplitPlan(head, tail, turned(cube, head))
 
-    def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.improved`.
+    def improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
+        """A faster tail, searched until ``enough`` is set, or the one there is.
 
         The search takes what the link and the cameras leave of the processor.
         """
         with ThreadPoolExecutor(1, "rest", _stand_back) as pool:
-            return pool.submit(self._improved, parts, enough).result()
+            return pool.submit(self._improve, parts, enough).result()
 
-    def _improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
+    def _improve(self, parts: SplitPlan, enough: threading.Event) -> Plan:
         with _mirrored(enough) as flag:
             try:
                 plan = plan_solve(
                     parts.cube,
                     self._mechanism,
-                    parts.tail.source.start,
+                    parts.tail.start,
                     time_limit=parts.head.duration_us / 1e6,
                     threads=self._policy.search_threads,
                     cancel=flag,
                 )
             except SearchFailed:
                 return parts.tail
-        return motion_plan(plan) if plan.duration_us < parts.tail.duration_us else parts.tail
+        if plan.duration_us >= parts.tail.duration_us:
+            return parts.tail
+        plan.schedule()
+        return plan
 
     def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
         """What ends a search that no longer pays, where the profile wants that."""
         return Watch(flag) if self._policy.stop_early else nullcontext()
-
-    def scrambled(self, moves: str | None) -> Cube | PocketCube:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.scrambled`."""
-        kind = PocketCube if self._size == 2 else Cube
-        if not moves:
-            return kind.random(np.random.default_rng())
-        try:
-            return kind.solved().apply(moves)
-        except CubistError as error:
-            raise InvalidRequest(f"moves: {error}") from error
-
-    def scramble(self, cube: Cube | PocketCube, state: State | None, progress: Hear) -> MotionPlan:
-        """What solves the inverse; see :meth:`robot.machine.interfaces.SolvePlanner.scramble`."""
-        return self.plan(cube.inverse, state, threading.Event(), progress)
-
-
-def _slipped(what: str) -> MotionFault:
-    code = "cube-slipped"
-    return MotionFault(code, f"{FAULTS[code].about}: {what}")
 
 
 def _stand_back() -> None:
     """Let every other thread of this computer go before this one."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
-
-def motion_plan(plan: Plan) -> MotionPlan:
-    """A plan as the jobs handle it."""
-    return MotionPlan(
-        moves=" ".join(plan.moves),
-        duration_us=plan.duration_us,
-        schedule=plan.schedule(),
-        operations=[operation.as_dict() for operation in plan.operations],
-        end=plan.end,
-        source=plan,
-    )
-
-
-def _views_of(step: ScanStep) -> Iterator[ViewPoint]:
-    """The looks of a step; the first comes after the step's motion, the others from there."""
-    schedule = step.plan.schedule() if step.plan.transitions else None
-    for look in step.looks:
-        yield ViewPoint(schedule, look.face, look, step.plan.end)
-        schedule = None
-
-
-def _reading(reading: CubeReading) -> Reading:
-    assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
-    return Reading(
-        cube=reading.cube,
-        facelets=reading.facelets,
-        confident=reading.confident,
-        is_solved=reading.cube.is_solved,
-        look_again=tuple(reading.look_again or ""),
-        detail={
-            "facelets": reading.facelets,
-            "confident": reading.confident,
-            "margin": round(reading.margin, 2),
-            "doubtful": list(reading.doubtful),
-            "runner_up": reading.runner_up,
-        },
-    )
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
 
 from robot.mechanism.compile.closure import whole_rotation
 from robot.mechanism.graph import Mechanism, State, Transition
@@ -18,7 +17,7 @@ from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 
-AnyCube = TypeVar("AnyCube", Cube, PocketCube)
+AnyCube = Cube | PocketCube
 
 HEAD_SHARE = 1 / 16
 """Part of a plan after which it is cut. Measured: after a later cut the rest is mostly as soon as

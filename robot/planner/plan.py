@@ -64,7 +64,11 @@ class Plan:
             time_us += step.duration_us
 
     def schedule(self) -> Schedule:
-        """The turns for the firmware; NotDrivable for an actuator that is only timed."""
+        """The turns for the firmware, worked out once; NotDrivable for an actuator only timed."""
+        return self._schedule
+
+    @cached_property
+    def _schedule(self) -> Schedule:
         return schedule_of(self.mechanism, self.start, self.timed())
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.faults import FAULTS, fault_code
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.storage import (
     StorageError,
@@ -23,7 +24,7 @@ from robot.records.storage import (
     reserve_room,
     write_atomically,
 )
-from solver.errors import shortened
+from solver.errors import CubistError, shortened
 
 JobKind = Literal["solve", "home", "scramble"]
 
@@ -47,6 +48,17 @@ class FaultRecord(BaseModel):
     code: str
     cause: str
     remedy: str = ""
+
+    @classmethod
+    def of(cls, error: CubistError) -> FaultRecord:
+        """An error for the record; one without a code of its own is named after its class."""
+        code = fault_code(error)
+        usual = FAULTS[code].remedy if code in FAULTS else ""
+        return cls(
+            code=code,
+            cause=str(getattr(error, "cause", error)),
+            remedy=str(getattr(error, "remedy", usual)),
+        )
 
 
 class RunEvent(BaseModel):

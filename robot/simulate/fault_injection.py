@@ -8,7 +8,7 @@ import signal
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.foreign_objects import OddScene

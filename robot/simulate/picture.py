@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.mechanism.registry import words_of
 from robot.simulate.progress import DemoProgress, Stage
 

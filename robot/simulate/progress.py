@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 
 STAGES: tuple[tuple[RobotState, str], ...] = (
     (RobotState.HOMING, "home"),

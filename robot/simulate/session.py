@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import aiohttp
 import yaml
 
-from robot.daemon.models import Event
-from robot.daemon.states import RobotState
+from robot.daemon.models import Event, RobotState
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile

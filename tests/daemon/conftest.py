@@ -19,23 +19,22 @@ from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.machine.interfaces import (
-    FaceImage,
-    Hear,
-    InvalidRequest,
-    Machine,
-    MotionPlan,
-    Parts,
-    Policy,
-    Reading,
-    RunStopped,
-    Tour,
-    ViewPoint,
-)
+from robot.faults import InvalidRequest, RunStopped
+from robot.machine.assembly import Machine
+from robot.machine.scanner import FaceImage
+from robot.machine.solve_planner import Hear, SplitPlan
+from robot.mechanism.operations import Operation
 from robot.motion.schedule import Schedule
+from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings import RobotProfile, load_profile
+from robot.settings.profile import PolicySettings
+from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
 from solver.solution import Progress
+from vision.decide.reader import CubeReading
+from vision.frame import Frame
+from vision.locate.face import FaceGrid
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -44,7 +43,10 @@ LIMIT_S = 240.0
 
 MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
-TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 1000}
+CUBES = {SCRAMBLED: Cube.solved().apply("R U F2"), SOLVED: Cube.solved()}
+TURN = Operation("turn", 0, 1000, site="D", quarter_turns=1)
+GRID = FaceGrid.of_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
+BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
 
 
 @dataclass
@@ -122,18 +124,50 @@ class FakeMotionController:
         self.done.append("close")
 
 
-class FakeScanner:
-    """Sees whatever face is asked for."""
+@dataclass
+class FakePlan:
+    """As much of a plan as a job needs."""
 
-    def __init__(self) -> None:
-        self.seen: list[str] = []
+    moves: tuple[str, ...]
+    duration_us: int
+    end: Any
+    operations: tuple[Operation, ...] = ()
+    transitions: tuple[str, ...] = ("some",)
+
+    def schedule(self) -> Schedule:
+        return Schedule((), (), self.duration_us)
+
+
+@dataclass
+class FakeScanner:
+    """Sees whatever face is asked for, and reads what the list says: a cube by its name or its
+    facelets, an error to raise, or a doubtful reading as a tuple."""
+
+    seen: list[str] = field(default_factory=list)
+    readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
+    odd: list[Exception] = field(default_factory=list)
 
     def settle(self) -> None:
         pass
 
-    def look(self, view: ViewPoint) -> FaceImage:
+    def take(self, view: FaceView) -> FaceImage:
         self.seen.append(view.face)
-        return FaceImage(view.face, "top", b"jpeg", None, None)
+        return FaceImage(view.face, BLACK, None, GRID)
+
+    def check_view(self, image: FaceImage) -> None:
+        if self.odd:
+            raise self.odd.pop(0)
+
+    def read(self, images: Sequence[FaceImage]) -> CubeReading:
+        found = self.readings.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        name, again = found if isinstance(found, tuple) else (found, None)
+        cube = CUBES[name] if name in CUBES else Cube.from_facelets(name)
+        return CubeReading(3, cube.facelets(), cube, 40.0, not again, look_again=again)
+
+    def take_explanation(self) -> Callable[[], bytes]:
+        return lambda: b"png"
 
     def glance(self) -> tuple[int, Any]:
         return 0, np.zeros((6, 8), np.float32)
@@ -147,42 +181,29 @@ class FakeScanner:
 
 @dataclass
 class FakePlanner:
-    """Reads what the list says: a cube, an error to raise, or a doubtful reading as a tuple."""
+    """Plans what the test says."""
 
-    readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
     plans: int = 0
-    odd: list[Exception] = field(default_factory=list)
-    cuts: list[Parts] = field(default_factory=list)
-    better: MotionPlan | None = None
+    cuts: list[SplitPlan] = field(default_factory=list)
+    better: FakePlan | None = None
     tables: list[Progress] = field(default_factory=list)
     tables_done: threading.Event = field(default_factory=threading.Event)
     toured_from: list[Any] = field(default_factory=list)
     planned_from: list[Any] = field(default_factory=list)
 
-    def tour(self, state: Any, faces: Sequence[str] | None) -> Tour:
+    def scan(self, state: Any, faces: str | None) -> ScanPlan:
         self.toured_from.append(state)
-        wanted = faces or "URFDLB"
-        return Tour(
-            tuple(ViewPoint(MOTION, face, None, f"at {face}") for face in wanted), "after the tour"
-        )
+        steps = [
+            ScanStep(
+                FakePlan((), MOTION.duration_us, f"at {face}"),
+                (FaceView("top", "U", face, Orientation(0)),),
+            )
+            for face in faces or "URFDLB"
+        ]
+        return ScanPlan(tuple(steps), "after the tour", 6 * MOTION.duration_us)
 
-    def recognise(self, look: FaceImage) -> None:
-        if self.odd:
-            raise self.odd.pop(0)
-
-    def read(self, looks: Sequence[FaceImage]) -> Reading:
-        found = self.readings.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        again = found[1:] if isinstance(found, tuple) else ()
-        cube = found[0] if isinstance(found, tuple) else found
-        return Reading(cube, cube, not again, cube == SOLVED, again, {"margin": 40})
-
-    def explanation(self) -> Callable[[], bytes]:
-        return lambda: b"png"
-
-    def know(self, facelets: str) -> Reading:
-        return Reading(facelets, facelets, True, False, (), {})
+    def parse_cube(self, facelets: str) -> Cube:
+        return Cube.from_facelets(facelets)
 
     def prepare(self, cancel: threading.Event, progress: Hear) -> None:
         for report in self.tables:
@@ -190,7 +211,7 @@ class FakePlanner:
         if self.tables:
             assert self.tables_done.wait(LIMIT_S)
 
-    def plan(self, cube: Any, state: Any, cancel: threading.Event, progress: Hear) -> MotionPlan:
+    def plan(self, cube: Cube, state: Any, cancel: threading.Event, progress: Hear) -> FakePlan:
         for report in self.tables:
             progress(report)
         if self.tables:
@@ -198,12 +219,12 @@ class FakePlanner:
             progress(replace(self.tables[-1], done=1.0))
         self.plans += 1
         self.planned_from.append(state)
-        return MotionPlan("R U", 1000, MOTION, [TURN], "after the plan")
+        return FakePlan(("R", "U"), 1000, "after the plan", (TURN,))
 
-    def split(self, cube: Any, plan: MotionPlan) -> Parts | None:
+    def split(self, cube: Cube, plan: FakePlan) -> SplitPlan | None:
         return self.cuts.pop(0) if self.cuts else None
 
-    def improved(self, parts: Parts, enough: threading.Event) -> MotionPlan:
+    def improve(self, parts: SplitPlan, enough: threading.Event) -> FakePlan:
         assert enough.wait(LIMIT_S)
         return self.better or parts.tail
 
@@ -212,18 +233,20 @@ class FakePlanner:
             raise InvalidRequest("moves: 'Q' is no move")
         return moves or "F"
 
-    def scramble(self, cube: Any, state: Any, progress: Hear) -> MotionPlan:
-        return MotionPlan(cube, 1000, MOTION, [], "after the scramble")
+    def plan_scramble(self, cube: Any, state: Any, progress: Hear) -> FakePlan:
+        return FakePlan(tuple(cube.split()), 1000, "after the scramble")
 
 
 @dataclass
 class FakeMachine:
-    """The parts, and the robot made of them."""
+    """The parts, and the machine made of them."""
 
     motion: FakeMotionController = field(default_factory=FakeMotionController)
     scanner: FakeScanner = field(default_factory=FakeScanner)
     planner: FakePlanner = field(default_factory=FakePlanner)
-    policy: Policy = field(default_factory=Policy)
+    policy: PolicySettings = field(
+        default_factory=lambda: PolicySettings(improve_while_turning=False)
+    )
 
     def machine(self) -> Machine:
         return Machine("fake", self.motion, self.scanner, self.planner, self.policy)

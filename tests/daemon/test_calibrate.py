@@ -32,7 +32,7 @@ from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.machine.interfaces import Machine
+from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot

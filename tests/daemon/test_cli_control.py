@@ -14,8 +14,7 @@ import pytest
 
 from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon, RequestRefused
-from robot.faults import MotionFault
-from robot.machine.interfaces import NotReadable
+from robot.faults import MotionFault, NotReadable
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -39,7 +38,7 @@ def test_start_without_waiting(daemon: Any, ask: Ask) -> None:
 
 
 def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
-    daemon.planner.readings = [("scrambled", "F")] * 3
+    daemon.scanner.readings = [("scrambled", "F")] * 3
     code, (record,), _ = ask("start")
     assert (code, record["outcome"]) == (1, "unreadable")
     assert ask("status")[0] == 1
@@ -75,7 +74,7 @@ def test_moves_that_are_none_start_nothing(daemon: Any, ask: Ask) -> None:
 
 
 def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
-    daemon.planner.readings = ["solved"]
+    daemon.scanner.readings = ["solved"]
     code, (record,), _ = ask("solve", "--scramble", "R", "--execute")
     assert (code, record["outcome"]) == (0, "solved")
     assert record["facelets"].startswith("UUFUUFUUF")
@@ -85,7 +84,7 @@ def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
 def test_the_ending_is_told_on_standard_output(
     daemon: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    daemon.planner.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
+    daemon.scanner.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
     assert run(["start"]) == 1
     told = capfd.readouterr().out.splitlines()
     assert told[0].startswith("face-covered in ")
@@ -165,7 +164,7 @@ def test_runs_with_and_without_a_daemon(
 
 
 def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
-    daemon.planner.readings = ["scrambled", "solved"] * 3
+    daemon.scanner.readings = ["scrambled", "solved"] * 3
     code, documents, _ = ask("test", "--cycles", "3")
     assert code == 0
     assert [each["outcome"] for each in documents[:3]] == ["solved"] * 3
@@ -173,7 +172,7 @@ def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:
 
 
 def test_cycles_end_at_the_first_failure(daemon: Any, ask: Ask) -> None:
-    daemon.planner.readings = [("scrambled", "F")] * 3
+    daemon.scanner.readings = [("scrambled", "F")] * 3
     code, documents, _ = ask("test", "--cycles", "3")
     assert (code, len(documents)) == (1, 2)
 

@@ -14,8 +14,7 @@ import pytest
 from robot.cli.demo import exit_code as demo_code
 from robot.cli.main import cubist, run
 from robot.client import ControlClient
-from robot.faults import FAULTS, FaultRow, MotionFault, outcome_of
-from robot.machine.interfaces import NotReadable
+from robot.faults import FAULTS, FaultRow, MotionFault, NotReadable, outcome_of
 from robot.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
@@ -83,7 +82,7 @@ def test_every_fault_ends_a_job_as_the_table_says(
     daemon: Any, ask: Ask, code: str, command: tuple[str, ...]
 ) -> None:
     if code in LOOKED_AT:
-        daemon.planner.odd = [NotReadable("seen", "U", code)] * 3
+        daemon.scanner.odd = [NotReadable("seen", "U", code)] * 3
     else:
         daemon.motion.faults = [MotionFault(code)] * 3
     if command[0] == "test":

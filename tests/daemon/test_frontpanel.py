@@ -11,8 +11,7 @@ import pytest
 
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
-from robot.daemon.models import StartRequest
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState, StartRequest
 from robot.faults import Refused
 from robot.panel.button import Press
 from robot.panel.gpio import PanelFault, Pull

@@ -12,11 +12,10 @@ import pytest
 
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
-from robot.daemon.models import StartRequest
-from robot.daemon.states import RobotState
-from robot.faults import MotionFault, Refused
-from robot.machine.interfaces import NotReadable, Policy
+from robot.daemon.models import RobotState, StartRequest
+from robot.faults import MotionFault, NotReadable, Refused
 from robot.records.runs import LinkRecord, RunRecord
+from robot.settings.profile import PolicySettings
 from solver.solution import Progress
 
 SOLVE = StartRequest()
@@ -105,7 +104,7 @@ async def test_a_jam_is_homed_looked_at_and_solved_again(
     controller: JobController, fake: Any
 ) -> None:
     fake.motion.faults = [None] * 6 + [jam()]
-    fake.planner.readings = ["scrambled", "scrambled", "solved"]
+    fake.scanner.readings = ["scrambled", "scrambled", "solved"]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("solved", 2)
     assert fake.motion.done.count("home") == 2
@@ -117,7 +116,7 @@ async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved
     controller: JobController, fake: Any
 ) -> None:
     fake.motion.faults = [None] * 6 + [jam()]
-    fake.planner.readings = ["scrambled", "solved"]
+    fake.scanner.readings = ["scrambled", "solved"]
     record = await run(controller)
     assert (record.outcome, record.attempts, fake.planner.plans) == ("solved", 2, 1)
 
@@ -144,7 +143,7 @@ async def test_what_cannot_be_recovered_is_not_tried_again(
 
 
 async def test_doubtful_faces_are_looked_at_again(controller: JobController, fake: Any) -> None:
-    fake.planner.readings = [("scrambled", "F"), "scrambled", "solved"]
+    fake.scanner.readings = [("scrambled", "F"), "scrambled", "solved"]
     assert (await run(controller)).outcome == "solved"
     assert fake.scanner.seen[:7] == [*"URFDLB", "F"]
     (told,) = controller.status().last_run.recoveries
@@ -162,16 +161,16 @@ async def test_doubtful_faces_are_looked_at_again(controller: JobController, fak
 async def test_the_scan_ends_when_one_cube_is_left(
     controller: JobController, fake: Any, readings: list[Any], seen: str
 ) -> None:
-    fake.policy = Policy(end_scan_early=True)
+    fake.policy = PolicySettings(improve_while_turning=False, end_scan_early=True)
     controller.machine = fake.machine()
-    fake.planner.readings = readings
+    fake.scanner.readings = readings
     assert (await run(controller)).outcome == "solved"
     assert "".join(fake.scanner.seen) == seen + "URFDLB"
     assert fake.planner.planned_from == ["at L" if seen == "URFDL" else "after the tour"]
 
 
 async def test_doubt_that_stays_is_never_a_guess(controller: JobController, fake: Any) -> None:
-    fake.planner.readings = [("scrambled", "F")] * 3
+    fake.scanner.readings = [("scrambled", "F")] * 3
     record = await run(controller)
     assert record.outcome == "unreadable"
     assert fake.planner.plans == 0
@@ -181,7 +180,7 @@ async def test_doubt_that_stays_is_never_a_guess(controller: JobController, fake
 async def test_unreadable_pictures_are_taken_again_then_refused(
     controller: JobController, fake: Any
 ) -> None:
-    fake.planner.readings = [NotReadable("too dark")] * 3
+    fake.scanner.readings = [NotReadable("too dark")] * 3
     record = await run(controller)
     assert (record.outcome, record.reason) == ("unreadable", "too dark")
     assert len(fake.scanner.seen) == 18
@@ -191,7 +190,7 @@ async def test_unreadable_pictures_are_taken_again_then_refused(
 async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
     controller: JobController, fake: Any, code: str
 ) -> None:
-    fake.planner.odd = [NotReadable("not a cube", "U", code)] * 3
+    fake.scanner.odd = [NotReadable("not a cube", "U", code)] * 3
     record = await run(controller)
     assert record.outcome == code
     assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"] * 3)
@@ -203,7 +202,7 @@ async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
 async def test_a_hand_that_is_taken_away_does_not_end_the_job(
     controller: JobController, fake: Any
 ) -> None:
-    fake.planner.odd = [NotReadable("a hand", "U", "face-covered")]
+    fake.scanner.odd = [NotReadable("a hand", "U", "face-covered")]
     record = await run(controller)
     assert (record.outcome, record.recoveries) == ("solved", ["looked again: a hand"])
     assert fake.planner.toured_from[:2] == [None, "at U"]
@@ -212,9 +211,9 @@ async def test_a_hand_that_is_taken_away_does_not_end_the_job(
 async def test_without_retries_a_person_is_asked_at_once(
     controller: JobController, fake: Any
 ) -> None:
-    fake.policy = Policy(scan_retries=0, solve_retries=0)
+    fake.policy = PolicySettings(improve_while_turning=False, scan_retries=0, solve_retries=0)
     controller.machine = fake.machine()
-    fake.planner.odd = [NotReadable("a hand", "U", "face-covered")]
+    fake.scanner.odd = [NotReadable("a hand", "U", "face-covered")]
     assert (await run(controller)).outcome == "face-covered"
     fake.motion.faults = [jam()]
     record = await run(controller)
@@ -238,7 +237,7 @@ async def test_a_cube_lost_from_view_by_turning_has_slipped(
 ) -> None:
     """A lid that is stuck over the cube asks for no cube to be put in."""
     gone = NotReadable("no cube is in view", "U", "no-cube")
-    fake.planner.readings = ["scrambled", *[gone] * 6]
+    fake.scanner.readings = ["scrambled", *[gone] * 6]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("slipped", 2)
     assert "no cube is in view" in record.reason
@@ -250,7 +249,7 @@ async def test_what_else_is_seen_after_turning_is_told_as_it_is(
     controller: JobController, fake: Any, code: str
 ) -> None:
     """A hand, or a sticker that belongs to no cube, is not the motion's."""
-    fake.planner.readings = ["scrambled", *[NotReadable("not a cube", "U", code)] * 6]
+    fake.scanner.readings = ["scrambled", *[NotReadable("not a cube", "U", code)] * 6]
     record = await run(controller)
     assert (record.outcome, record.attempts) == (code, 2)
     assert [text.partition(":")[0] for text in record.recoveries] == [
@@ -264,7 +263,7 @@ async def test_no_cube_after_another_fault_is_told_as_it_is(
     controller: JobController, fake: Any
 ) -> None:
     fake.motion.faults = [None] * 6 + [jam()]
-    fake.planner.readings = ["scrambled", *[NotReadable("nothing there", "U", "no-cube")] * 3]
+    fake.scanner.readings = ["scrambled", *[NotReadable("nothing there", "U", "no-cube")] * 3]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("no-cube", 2)
 
@@ -286,13 +285,13 @@ async def test_a_bad_cable_is_told(
 
 
 async def test_a_solved_cube_is_left_alone(controller: JobController, fake: Any) -> None:
-    fake.planner.readings = ["solved"]
+    fake.scanner.readings = ["solved"]
     assert (await run(controller)).outcome == "already-solved"
     assert fake.planner.plans == 0
 
 
 async def test_a_cube_found_unsolved_is_solved_on(controller: JobController, fake: Any) -> None:
-    fake.planner.readings = ["scrambled", "scrambled", "solved"]
+    fake.scanner.readings = ["scrambled", "scrambled", "solved"]
     record = await run(controller)
     assert (record.outcome, fake.planner.plans) == ("solved", 2)
     assert fake.motion.done.count("home") == 1
@@ -302,7 +301,7 @@ async def test_a_cube_found_unsolved_is_solved_on(controller: JobController, fak
 async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path: Any) -> None:
     from robot.records.runs import RunStore
 
-    fake.policy = Policy(check_after=False)
+    fake.policy = PolicySettings(improve_while_turning=False, check_after=False)
     controller = JobController(fake.machine(), RunStore(tmp_path / "runs"), version="1")
     await controller.open()
     assert (await run(controller)).outcome == "done"
@@ -312,12 +311,12 @@ async def test_without_a_check_the_end_is_not_called_solved(fake: Any, tmp_path:
 async def test_an_error_of_ours_ends_the_job_not_the_daemon(
     controller: JobController, fake: Any
 ) -> None:
-    fake.planner.readings = [ZeroDivisionError("oops")]
+    fake.scanner.readings = [ZeroDivisionError("oops")]
     record = await run(controller)
     assert (record.outcome, record.faults[-1].code) == ("fault", "internal")
     assert "oops" in record.reason
     assert controller.status().fault is not None
-    fake.planner.readings = ["solved"]
+    fake.scanner.readings = ["solved"]
     assert (await run(controller)).outcome == "already-solved"
 
 

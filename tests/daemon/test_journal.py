@@ -8,15 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from robot.daemon.systemd import complaint, ending
+from robot.daemon.service import complaint, ending
 from robot.fault_table import Fault
-from robot.faults import RobotFault
-from robot.machine.interfaces import NotReadable
+from robot.faults import NotReadable, RobotFault
 from robot.records.runs import Outcome, RunRecord
 
 PROGRAM = """
 import logging
-from robot.daemon.systemd import configure_logging
+from robot.daemon.service import configure_logging
 configure_logging("info")
 log = logging.getLogger("cubistd")
 log.debug("hidden")

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from robot.daemon.lock import AlreadyRunning, owned
-from robot.daemon.states import ALLOWED, WORKING, RobotState, check_transition
-from robot.daemon.systemd import Notifier
+from robot.daemon.models import ALLOWED, WORKING, RobotState, check_transition
+from robot.daemon.service import AlreadyRunning, Notifier, owned
 from robot.faults import Refused
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from robot.daemon.lock import owned
+from robot.daemon.service import owned
 with owned(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -10,7 +10,7 @@ import pytest
 
 from robot import paths
 from robot.daemon.main import main
-from robot.daemon.options import parse
+from robot.daemon.service import parse
 from robot.paths import control_socket, runtime_directory, state_directory
 from robot.settings import profile_path
 

@@ -17,10 +17,8 @@ from robot.calibration.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
 from robot.calibration.timing import TimingRequest, Timings, measured_timing
 from robot.calibration.trial import Bench
-from robot.faults import MotionFault
-from robot.machine.interfaces import FaceImage, NotReadable
-from robot.machine.scanner import as_values, encoded, stored_colours
-from robot.machine.solve_planner import SolvePlanner
+from robot.faults import MotionFault, NotReadable
+from robot.machine.scanner import FaceImage, Scanner, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, load_profile
@@ -40,8 +38,8 @@ def timed(fake: Any, profile: RobotProfile) -> Timings:
 
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
-    look = fake.scanner.look
-    fake.scanner.look = lambda view: replace(look(view), colours=face_of(view.face))
+    take = fake.scanner.take
+    fake.scanner.take = lambda view: replace(take(view), colours=face_of(view.face))
 
 
 def solved_face(face: str) -> FaceColours:
@@ -71,7 +69,7 @@ def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
 
 
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
-    fake.planner.readings = [("scrambled", "F")]
+    fake.scanner.readings = [("scrambled", "F")]
     with pytest.raises(NotReadable, match="--solved"):
         measured_colours(Bench(fake.machine(), load_profile("cubotino")), ColoursRequest())
 
@@ -180,7 +178,7 @@ def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
 
 def test_steps_of_the_wizard_can_be_left_out(daemon: Any, ask: Ask) -> None:
     seeing(daemon, solved_face)
-    daemon.planner.readings = [SOLVED]
+    daemon.scanner.readings = [SOLVED]
     steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
     code, told, _ = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
     assert code == 0
@@ -223,13 +221,13 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
         used.append(references)
         raise Unreadable("enough seen")
 
-    monkeypatch.setattr("robot.machine.solve_planner.read_cube", read)
+    monkeypatch.setattr("robot.machine.scanner.read_cube", read)
     values = as_values(ColourReferences(USUAL))
     calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
     grid = FaceGrid.of_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
-    look = FaceImage("U", "top", encoded(grey), solved_face("U"), grid)
+    image = FaceImage("U", grey, solved_face("U"), grid)
     with pytest.raises(NotReadable, match="no cube is in view"):
-        SolvePlanner(calibrated, build_mechanism(calibrated)).read([look])
+        Scanner(calibrated, {}).read([image])
     assert used[0] is not None
     assert used[0].linear_rgb == pytest.approx(USUAL)

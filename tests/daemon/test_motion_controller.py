@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, MotionFault, RobotFault
-from robot.link import Capabilities, Execution, ServoSetup
-from robot.link.position_ledger import Course
+from robot.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
+from robot.link import Capabilities, Execution, PositionLedger, ServoSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.interfaces import InvalidRequest
-from robot.machine.motion_controller import MotionController, jog_profile, motion_fault
+from robot.machine.motion_controller import MotionController, jog_profile
 from robot.machine.serial_ports import find_board
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
@@ -41,9 +41,23 @@ def two_turns() -> Schedule:
     ],
 )
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
-    course = Course(two_turns(), lambda: 0.0)
-    course.heard(fraction)
-    assert course.caught() == moving
+    ledger = PositionLedger(lambda: 0.0)
+    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
+        ledger.begin(two_turns())
+        ledger.note_progress(fraction)
+        raise RobotFault(Fault.OVERLOAD)
+    assert ledger.caught_moving == moving
+
+
+def test_only_what_stops_at_once_is_caught_in_motion() -> None:
+    ledger = PositionLedger(lambda: 0.0)
+    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
+        ledger.begin(two_turns())
+        raise RobotFault(Fault.BAD_TURN)
+    assert ledger.caught_moving == ()
+    with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
+        raise RobotFault(Fault.NOT_IN_PLACE, "lid")
+    assert ledger.caught_moving == ("lid",)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +74,16 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
     heard: list[tuple[float, float]], after_s: float, moving: tuple[str, ...]
 ) -> None:
     clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
-    course = Course(two_turns(), lambda: next(clock))
-    for _, fraction in heard:
-        course.heard(fraction)
-    assert course.caught_now(longest_s=0.7) == moving
+    ledger = PositionLedger(lambda: next(clock))
+    ledger.note_boot(1)
+    with pytest.raises(LinkFault), ledger.performing(longest_unheard_s=0.7):
+        ledger.begin(two_turns())
+        for _, fraction in heard:
+            ledger.note_progress(fraction)
+        raise LinkFault(Fault.LINK_LOST)
+    assert ledger.caught_moving == (), "the firmware finishes its turn"
+    ledger.note_boot(2)
+    assert ledger.caught_moving == moving
 
 
 def lid() -> ServoSetup:
@@ -87,7 +107,7 @@ def test_jogging_is_slow_and_within_limits() -> None:
     [(Fault.OVERLOAD, True), (Fault.RESET, True), (Fault.BAD_SCHEDULE, False)],
 )
 def test_faults_keep_name_cause_and_remedy(fault: Fault, recoverable: bool) -> None:
-    told = motion_fault(RobotFault(fault, "lid"))
+    told = MotionFault.of(RobotFault(fault, "lid"))
     assert told.code == fault.name.lower().replace("_", "-")
     assert "lid" in told.cause
     assert told.remedy
@@ -109,11 +129,10 @@ def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Pat
 
 
 class BoardOf:
-    """A link to a board that runs this version of the firmware."""
+    """A link, and its thread, to a board that runs this version of the firmware."""
 
     closed = 0
     statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
-    whereabouts = None
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -121,12 +140,19 @@ class BoardOf:
     def __call__(self, *_: object) -> BoardOf:
         return self
 
-    def open(self) -> Capabilities:
+    @property
+    def link(self) -> BoardOf:
+        return self
+
+    def wait(self, work: Any) -> Any:
+        return asyncio.run(work)
+
+    async def open(self) -> Capabilities:
         return Capabilities(
             Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
         )
 
-    def configure(self, anew: bool) -> None:
+    async def configure(self, anew: bool) -> None:
         pass
 
     def close(self) -> None:
@@ -150,7 +176,7 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Late(BoardOf):
-        def run(self, schedule: Schedule, progress: object) -> Execution:
+        async def run(self, schedule: Schedule, progress: object) -> Execution:
             return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
 
     monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from robot.daemon.job_control import JobController
-from robot.daemon.models import StartRequest
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState, StartRequest
 from robot.faults import MotionFault
-from robot.machine.interfaces import MotionPlan, Parts, Policy
-from robot.machine.solve_planner import NICENESS, SolvePlanner, motion_plan
+from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
+from robot.mechanism.operations import Operation
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
 from robot.records.runs import RunRecord
@@ -23,18 +23,32 @@ from robot.settings.profile import PolicySettings
 from solver.cost import composite_index, merged_moves
 from solver.cube.cube import Cube
 
-TURN = {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 10}
+TURN = Operation("turn", 0, 10, site="D", quarter_turns=1)
 
 
-def part(moves: str, duration_us: int, end: str) -> MotionPlan:
-    schedule = Schedule((), (), duration_us)
-    return MotionPlan(moves, duration_us, schedule, [TURN], end)
+@dataclass
+class Part:
+    """As much of a plan as a job needs."""
+
+    moves: tuple[str, ...]
+    duration_us: int
+    end: str
+    operations: tuple[Operation, ...] = (TURN,)
+
+    def schedule(self) -> Schedule:
+        return Schedule((), (), self.duration_us)
+
+
+def part(moves: str, duration_us: int, end: str) -> Part:
+    return Part(tuple(moves.split()), duration_us, end)
 
 
 @pytest.fixture
 def improving(fake: Any) -> Any:
-    fake.policy = Policy(improve_while_turning=True)
-    fake.planner.cuts = [Parts(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")]
+    fake.policy = PolicySettings()
+    fake.planner.cuts = [
+        SplitPlan(part("R", 600, "middle"), part("U F", 400, "old end"), "in between")
+    ]
     return fake
 
 
@@ -78,7 +92,9 @@ async def test_without_one_the_plan_goes_on_as_it_was(
 
 async def test_a_turn_cut_in_two_stays_one_move(controller: JobController, improving: Any) -> None:
     """As many moves at the end as were told when the robot began to turn."""
-    improving.planner.cuts = [Parts(part("R D", 600, "middle"), part("D F", 400, "end"), "between")]
+    improving.planner.cuts = [
+        SplitPlan(part("R D", 600, "middle"), part("D F", 400, "end"), "between")
+    ]
     record = await solved(controller)
     assert (record.moves, record.move_count, record.executed_us) == ("R D2 F", 3, 1000)
 
@@ -101,7 +117,7 @@ def test_turns_of_one_axis_are_merged(moves: str, merged: str) -> None:
 
 
 async def test_it_is_off_unless_wanted(controller: JobController, improving: Any) -> None:
-    improving.policy = Policy()
+    improving.policy = PolicySettings(improve_while_turning=False)
     controller.machine = improving.machine()
     assert (await solved(controller)).moves == "R U"
 
@@ -119,25 +135,25 @@ async def test_a_fault_in_the_head_ends_the_search_too(
 def test_a_long_way_round_gets_shorter_on_the_way() -> None:
     profile = load_profile("cubotino")
     mechanism = build_mechanism(profile)
-    thought = SolvePlanner(profile, mechanism)
+    planner = SolvePlanner(profile, mechanism)
     turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
     plan = plan_composites(mechanism, mechanism.start, turns)
     cube = Cube.solved().apply(" ".join(plan.moves)).inverse
-    parts = thought.split(cube, motion_plan(plan))
+    parts = planner.split(cube, plan)
     assert parts is not None
     assert parts.head.duration_us >= plan.duration_us / 16
-    assert parts.cube == cube.apply(parts.head.moves)
+    assert parts.cube == cube.apply(" ".join(parts.head.moves))
     enough = threading.Event()
-    tail = thought.improved(parts, enough)
+    tail = planner.improve(parts, enough)
     assert tail.duration_us < parts.tail.duration_us
-    assert tail.source.start == parts.head.end
-    assert parts.cube.apply(tail.moves).is_solved
-    stands = {motion.actuator: motion.end for motion in motions(parts.head.schedule)}
-    goes_on = {motion.actuator: motion.start for motion in reversed(motions(tail.schedule))}
+    assert tail.start == parts.head.end
+    assert parts.cube.apply(" ".join(tail.moves)).is_solved
+    stands = {motion.actuator: motion.end for motion in motions(parts.head.schedule())}
+    goes_on = {motion.actuator: motion.start for motion in reversed(motions(tail.schedule()))}
     assert all(goes_on[name] == position for name, position in stands.items())
     enough.set()
     # Searches nothing more: what is found at once, or what there was.
-    assert thought.improved(parts, enough).duration_us <= parts.tail.duration_us
+    assert planner.improve(parts, enough).duration_us <= parts.tail.duration_us
 
 
 def motions(schedule: Schedule) -> list[MotionProfile]:
@@ -147,19 +163,19 @@ def motions(schedule: Schedule) -> list[MotionProfile]:
 
 def test_a_short_plan_is_left_alone() -> None:
     profile = load_profile("cubotino")
-    thought = SolvePlanner(profile, build_mechanism(profile))
+    planner = SolvePlanner(profile, build_mechanism(profile))
     cube = Cube.solved().apply("R")
-    plan = thought.plan(cube, None, threading.Event(), lambda _: None)
-    assert thought.split(cube, plan) is None
+    plan = planner.plan(cube, None, threading.Event(), lambda _: None)
+    assert planner.split(cube, plan) is None
 
 
 def test_thinking_ends_when_it_no_longer_pays() -> None:
     text = load_profile("four-arm")
     patient = text.model_copy(update={"policy": PolicySettings(search_s=30.0)})
-    thought = SolvePlanner(patient, build_mechanism(patient))
+    planner = SolvePlanner(patient, build_mechanism(patient))
     cube = Cube.random(np.random.default_rng(3))
-    plan = thought.plan(cube, None, threading.Event(), lambda _: None)
-    assert plan.source.search_s < 10.0
+    plan = planner.plan(cube, None, threading.Event(), lambda _: None)
+    assert plan.search_s < 10.0
 
 
 def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:

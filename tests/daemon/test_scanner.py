@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.machine.interfaces import FaceImage, NotReadable
-from robot.machine.scanner import SITES, Scanner
+from robot.faults import NotReadable
+from robot.machine.scanner import SITES, FaceImage, Scanner, odd_view
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
@@ -47,6 +47,7 @@ class PaintedCamera:
     light: float = 1.0
     shown: FaceView | None = None
     factors: list[float] = field(default_factory=list)
+    scale: int = 1
 
     def settle(self) -> None:
         pass
@@ -64,71 +65,93 @@ class PaintedCamera:
         for quad, place in zip(QUADS, places.tolist(), strict=True):
             rgb = np.clip(np.array(COLOURS[self.facelets[place]]) * gain, 0, 255)
             cv2.fillConvexPoly(image, np.round(quad).astype(np.int32), rgb.tolist())
-        return Frame(image, self.name, 5)
+        large = np.kron(image, np.ones((self.scale, self.scale, 1), np.uint8))
+        return Frame(large, self.name, 5)
 
     def close(self) -> None:
         pass
 
 
-def scanned(camera: PaintedCamera, thought: SolvePlanner) -> list[FaceImage]:
-    sight = Scanner(PROFILE, {CAMERA.name: camera})
-    looks = []
-    for view in thought.tour(None, None).views:
-        camera.shown = view.step
-        looks.append(sight.look(view))
-    return looks
+def scanned(camera: PaintedCamera, scanner: Scanner) -> list[FaceImage]:
+    images = []
+    for view in views():
+        camera.shown = view
+        images.append(scanner.take(view))
+    return images
 
 
-@pytest.fixture
-def thought() -> SolvePlanner:
+def planner() -> SolvePlanner:
     return SolvePlanner(PROFILE, build_mechanism(PROFILE))
 
 
-def test_a_scan_is_read_and_explained_with_its_pictures(thought: SolvePlanner) -> None:
+def views() -> list[FaceView]:
+    return [view for step in planner().scan(None, None).steps for view in step.looks]
+
+
+def scanner_of(camera: PaintedCamera) -> Scanner:
+    return Scanner(PROFILE, {CAMERA.name: camera})
+
+
+def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
     cube = Cube.random(np.random.default_rng(4))
-    looks = scanned(PaintedCamera(cube.facelets()), thought)
-    reading = thought.read(looks)
+    scanner = scanner_of(camera := PaintedCamera(cube.facelets()))
+    images = scanned(camera, scanner)
+    reading = scanner.read(images)
     assert (reading.facelets, reading.confident) == (cube.facelets(), True)
-    with_pictures = decoded(thought.explanation()())
+    with_pictures = decoded(scanner.take_explanation()())
     with pytest.raises(NotReadable):
-        thought.read(looks[:2])
-    without = decoded(thought.explanation()())
+        scanner.read(images[:2])
+    without = decoded(scanner.take_explanation()())
     assert with_pictures.shape[0] > without.shape[0] > 100
 
 
-def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then(thought: SolvePlanner) -> None:
+def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then() -> None:
     cube = Cube.solved().apply("R U F2")
-    looks = scanned(PaintedCamera(cube.facelets()), thought)
-    reading = thought.read(looks[:5])
+    scanner = scanner_of(camera := PaintedCamera(cube.facelets()))
+    images = scanned(camera, scanner)
+    reading = scanner.read(images[:5])
     assert (reading.facelets, reading.confident) == (cube.facelets(), True)
-    view = thought.tour(None, None).views[4]
-    plan = thought.plan(reading.cube, view.state, threading.Event(), lambda _: None)
-    assert plan.source.start == view.state
-    assert view.state.orientation == view.step.orientation
+    steps = planner().scan(None, None).steps
+    state, view = next((one.plan.end, v) for one in steps for v in one.looks if v == views()[4])
+    plan = planner().plan(reading.cube, state, threading.Event(), lambda _: None)
+    assert plan.start == state
+    assert state.orientation == view.orientation
 
 
 def decoded(png: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR))
 
 
-def test_stickers_that_clip_are_looked_at_in_less_light(thought: SolvePlanner) -> None:
+def test_stickers_that_clip_are_looked_at_in_less_light() -> None:
     cube = Cube.random(np.random.default_rng(5))
-    camera = PaintedCamera(cube.facelets(), light=2.2)
-    looks = scanned(camera, thought)
+    scanner = scanner_of(camera := PaintedCamera(cube.facelets(), light=2.2))
+    images = scanned(camera, scanner)
     assert set(camera.factors) > {1.0}
-    assert not any(look.colours.saturated.any() for look in looks)
-    assert thought.read(looks).facelets == cube.facelets()
+    assert not any(image.colours.saturated.any() for image in images)
+    assert scanner.read(images).facelets == cube.facelets()
 
 
-def test_a_grid_is_turned_with_its_face(thought: SolvePlanner) -> None:
+def test_a_grid_is_turned_with_its_face() -> None:
     camera = PaintedCamera(Cube.random(np.random.default_rng(6)).facelets())
-    sight = Scanner(PROFILE, {CAMERA.name: camera})
+    scanner = scanner_of(camera)
     turns = set()
-    for view in thought.tour(None, None).views:
-        camera.shown = view.step
-        look = sight.look(view)
-        frame = camera.capture()
-        direct = measure_face(frame, look.grid.quads)
-        assert np.allclose(direct.linear_rgb, look.colours.linear_rgb, atol=0.02)
-        turns.add(tuple(look.grid.corners[0].round().tolist()))
+    for view in views():
+        camera.shown = view
+        image = scanner.take(view)
+        direct = measure_face(image.frame, image.grid.quads)
+        assert np.allclose(direct.linear_rgb, image.colours.linear_rgb, atol=0.02)
+        turns.add(tuple(image.grid.corners[0].round().tolist()))
     assert len(turns) > 1, "faces are seen turned in several ways"
+
+
+def test_a_large_picture_is_kept_no_larger_than_faces_are_looked_for_in() -> None:
+    camera = PaintedCamera(Cube.random(np.random.default_rng(7)).facelets(), scale=3)
+    scanner = scanner_of(camera)
+    camera.shown = views()[0]
+    image = scanner.take(camera.shown)
+    kept = image.reduced()
+    assert (image.frame.image.shape, kept.frame.image.shape) == ((1440, 1920, 3), (480, 640, 3))
+    seen = measure_face(kept.frame, kept.grid.quads)
+    assert np.allclose(seen.linear_rgb, image.colours.linear_rgb, atol=0.02)
+    assert odd_view(kept, 3) is None
+    assert kept.reduced() is kept

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from robot.calibration.travel import STILL_PICTURES, Grey, measured_travel, motion_in
-from robot.machine.interfaces import InvalidRequest
+from robot.faults import InvalidRequest
 from robot.motion.schedule import Schedule
 from robot.settings import load_profile
 

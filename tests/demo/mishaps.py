@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.link.framing import EMERGENCY_STOP, WireFrame
 from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.records.runs import RunStore, RunWriter

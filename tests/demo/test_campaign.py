@@ -31,7 +31,7 @@ from mishaps import (
     wrap_sequence_numbers,
 )
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message

@@ -11,7 +11,7 @@ import pytest
 from rich.text import Text
 
 from robot.cli.demo import exit_code
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.outcomes import ExitCode, Outcome
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import LiveDisplay, PlainDisplay, display_for, print_outcome

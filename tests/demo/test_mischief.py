@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.settings import load_profile
 from robot.simulate.fault_injection import (
     ACTUATOR_DEEDS,

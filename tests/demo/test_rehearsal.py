@@ -28,7 +28,7 @@ from mishaps import (
     with_sensors,
 )
 
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.processes import DemoFault
 from robot.twin.cube import scrambled

@@ -19,7 +19,8 @@ from robot.calibration.stepper_trials import (
     tried_turn,
 )
 from robot.calibration.trial import Bench
-from robot.machine.interfaces import InvalidRequest, Machine
+from robot.faults import InvalidRequest
+from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import CubeBody, scrambled
 from tests.virtual.rehearsal import Rehearsal

@@ -8,8 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from robot.fault_table import WIRE_FAULTS, Fault
-from robot.faults import RobotFault
+from robot.faults import FAULTS, Fault, RobotFault, code_of
 from robot.link.framing import EMERGENCY_STOP
 from robot.link.protocol import MAX_PAYLOAD, MESSAGES
 
@@ -53,7 +52,7 @@ def test_every_message_fits_a_frame() -> None:
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
 def test_every_fault_says_what_to_do(fault: Fault) -> None:
-    row = WIRE_FAULTS[fault]
+    row = FAULTS[code_of(fault)]
     error = RobotFault(fault, "lid")
     assert all(part in str(error) for part in (row.about, row.cause, row.remedy, "lid"))
     assert error.code == fault.name.lower().replace("_", "-")

@@ -67,4 +67,4 @@ async def test_a_stepper_takes_up_its_play_and_springs_back(board: Rig) -> None:
     execution = await link.run(plan)
     assert execution.executed_us == plan.duration_us
     assert board.pins.moves() == [106, -26, 20, -126, 26]
-    assert link.position("pusher") == 0
+    assert link.ledger.position("pusher") == 0

@@ -86,7 +86,7 @@ async def test_a_bad_line_costs_homing_time_only(rig: Rig, damage: str) -> None:
     disturb(rig, damage, 0.03)
     for _ in range(5):
         await link.home()
-        assert link.position("turner") == 0
+        assert link.ledger.position("turner") == 0
         assert 36 <= rig.pins.turner_steps <= 40
 
 
@@ -244,5 +244,5 @@ async def test_a_bouncing_end_stop_is_found_where_it_is(rig: Rig) -> None:
     """Its contacts open again for single steps near the edge."""
     rig.pins.pressed = lambda steps: steps <= -8 or (steps <= 0 and steps % 3 != 0)
     link = await rig.homed_link("turner")
-    assert link.position("turner") == 0
+    assert link.ledger.position("turner") == 0
     assert 25 <= rig.pins.turner_steps <= 40

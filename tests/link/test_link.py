@@ -105,13 +105,13 @@ async def test_overlapping_turns_keep_their_times(link: Link, rig: Rig) -> None:
     execution = await link.run(schedule)
     assert execution.executed_us == 400_000
     assert len(rig.pins.rises(STEP_PIN)) - before == 60
-    assert link.position("pusher") == 60
+    assert link.ledger.position("pusher") == 60
 
 
 async def test_homing_ends_at_the_start_position(link: Link, rig: Rig) -> None:
     status = await link.status()
     assert status.homed == 0b1111
-    assert link.position("turner") == 0
+    assert link.ledger.position("turner") == 0
     assert 36 <= rig.pins.turner_steps <= 40
 
 
@@ -127,7 +127,7 @@ async def test_an_end_stop_may_be_high_when_pressed(rig: Rig) -> None:
     rig.pins.active_high = True
     high = replace(turner.homing, active_high=True)
     link = await rig.homed_link("turner", setups=with_end_stop(rig, homing=high))
-    assert link.position("turner") == 0
+    assert link.ledger.position("turner") == 0
     assert 36 <= rig.pins.turner_steps <= 40
 
 
@@ -141,7 +141,7 @@ async def test_an_index_sensor_is_looked_at_without_homing_too(rig: Rig, active_
     link = await rig.homed_link("turner", setups=setups)
     turner = next(a for a in setups if isinstance(a, StepperSetup))
     await link.run(in_turn(stepper_move("turner", 0, 100, turner.limits)))
-    assert link.position("turner") == rig.pins.turner_steps == 100
+    assert link.ledger.position("turner") == rig.pins.turner_steps == 100
     rig.pins.turner_steps -= 7
     with pytest.raises(RobotFault) as caught:
         await link.run(in_turn(stepper_move("turner", 100, 100, turner.limits)))
@@ -161,9 +161,9 @@ async def test_a_fault_of_an_actuator_that_is_not_there_is_named(link: Link, rig
 
 
 async def test_a_closed_link_says_so(link: Link, rig: Rig) -> None:
-    assert link.whereabouts is not None and rig.board.running
+    assert link.ledger.last_known is not None and rig.board.running
     await link.close()
-    assert link.whereabouts is None
+    assert link.ledger.last_known is None
     with pytest.raises(RobotFault, match="not connected") as caught:
         await link.status()
     assert caught.value.fault == Fault.LINK_LOST

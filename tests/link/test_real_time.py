@@ -87,24 +87,25 @@ def test_the_blocking_link_stops_in_an_emergency(
 ) -> None:
     """From another thread than the one that waits for the plan's end."""
     _, port = start(1.0)
-    link = LinkThread(lambda: SerialTransport(str(port)), [PUSHER], PATIENT_MS)
+    thread = LinkThread(lambda: SerialTransport(str(port)), [PUSHER], PATIENT_MS)
+    link, wait = thread.link, thread.wait
     try:
-        link.open()
-        link.configure()
-        link.home()
+        wait(link.open())
+        wait(link.configure())
+        wait(link.home())
         with ThreadPoolExecutor(1) as pool:
-            plan = pool.submit(link.run, to_and_fro(200))
-            while link.status().state != BoardState.RUNNING:
+            plan = pool.submit(lambda: wait(link.run(to_and_fro(200))))
+            while wait(link.status()).state != BoardState.RUNNING:
                 assert not plan.done()
-            link.emergency_stop()
-            stopped = link.status()
+            wait(link.emergency_stop())
+            stopped = wait(link.status())
             assert (stopped.state, stopped.homed) == (BoardState.FAULT, 0)
             assert stopped.turns_done < 400
             with pytest.raises(RobotFault) as caught:
                 plan.result(LIMIT_S)
         assert caught.value.fault == Fault.EMERGENCY_STOP
     finally:
-        link.close()
+        thread.close()
 
 
 def test_a_reset_starts_the_process_anew_behind_the_same_port(

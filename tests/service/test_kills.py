@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.store import CalibrationStore
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState
 from robot.records.runs import RunStore
 
 Bench = Any

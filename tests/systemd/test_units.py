@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from robot.daemon.main import POWER_OFF_MARK
-from robot.daemon.options import parse
+from robot.daemon.service import parse
 
 FOLDER = Path(__file__).resolve().parents[2] / "systemd"
 needs_analyze = pytest.mark.skipif(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from robot.link import ActuatorSetup, Link, LinkThread
+from robot.link import ActuatorSetup, Link, LinkThread, PositionLedger
 from tests.virtual.loop import VirtualLoop
 from tests.virtual.port import VirtualPort
 
@@ -21,18 +21,15 @@ class VirtualLink(LinkThread):
         port: VirtualPort,
         actuators: Sequence[ActuatorSetup],
         draw: Callable[[int], int],
+        ledger: PositionLedger,
     ) -> None:
         self._simulated = loop
-        self._link = Link(port, actuators, clock=loop.time, draw=draw)
+        self.link = Link(port, actuators, clock=loop.time, draw=draw, ledger=ledger)
 
-    @property
-    def link(self) -> Link:
-        """The link itself, for those on its loop."""
-        return self._link
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        """See :meth:`robot.link.LinkThread.wait`."""
+        return self._simulated.run_until_complete(work)
 
     def close(self) -> None:
         """Disconnect; idempotent."""
-        self._wait(self._link.close())
-
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._simulated.run_until_complete(work)
+        self.wait(self.link.close())

@@ -15,32 +15,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from robot.daemon.job_control import JobController
-from robot.daemon.models import StartRequest
-from robot.daemon.states import RobotState
+from robot.daemon.models import RobotState, StartRequest
+from robot.faults import NotReadable
 from robot.link import Link
-from robot.machine.interfaces import (
-    FaceImage,
-    Hear,
-    Machine,
-    MotionPlan,
-    NotReadable,
-    Policy,
-    ViewPoint,
-)
+from robot.machine.assembly import Machine
 from robot.machine.motion_controller import MotionController
-from robot.machine.scanner import as_cube_face, small_and_grey
-from robot.machine.solve_planner import SolvePlanner, motion_plan
+from robot.machine.scanner import FaceImage, Scanner, as_cube_face, as_jpeg, small_and_grey
+from robot.machine.solve_planner import Hear, SolvePlanner
 from robot.motion.schedule import Schedule
-from robot.planner import FaceView, build_mechanism, plan_solve
+from robot.planner import FaceView, Plan, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
+from robot.settings.profile import PolicySettings
 from robot.simulate.boards import firmware_command
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.pins import PinStream
@@ -51,6 +44,7 @@ from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.solution import CancelFlag
 from tests.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
+from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
 
@@ -68,7 +62,7 @@ RECONNECT_S = 0.1
 """Of real time."""
 SEARCH_S = 60.0
 """Far more than it takes to find a first solution."""
-NO_PICTURE = cv2.imencode(".jpg", np.zeros((8, 8, 3), dtype=np.uint8))[1].tobytes()
+NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
 
 T = TypeVar("T")
 Deed = Callable[["Rehearsal"], None]
@@ -178,13 +172,12 @@ class Rehearsal:
         return Machine(
             self.profile.name,
             motion,
-            TruthfulScanner(self.robot),
+            TruthfulScanner(self.profile, self.robot),
             self._planner,
-            Policy(
-                solve_retries=self.profile.policy.solve_retries,
-                reconnect_s=RECONNECT_S,
-                reconnect_every_s=RECONNECT_S / 10,
+            PolicySettings(
+                solve_retries=self.profile.policy.solve_retries, improve_while_turning=False
             ),
+            RECONNECT_S,
         )
 
     async def _solve(self, starts: int, killed: bool) -> Verdict:
@@ -210,19 +203,19 @@ class Rehearsal:
 
 
 class RehearsalMotionController(MotionController):
-    """The daemon's own motion on the virtual port; mishaps begin with their motions."""
+    """The motion controller on the virtual port; mishaps begin with its motions."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
         self._rehearsal = rehearsal
 
     def home(self, first: Sequence[str] = ()) -> None:
-        """See :meth:`robot.machine.interfaces.MotionController.home`."""
+        """See :meth:`robot.machine.motion_controller.MotionController.home`."""
         self._expect_mishaps()
         super().home(first)
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
-        """See :meth:`robot.machine.interfaces.MotionController.perform`."""
+        """See :meth:`robot.machine.motion_controller.MotionController.perform`."""
         self._expect_mishaps()
         return super().perform(schedule, progress)
 
@@ -234,18 +227,20 @@ class RehearsalMotionController(MotionController):
     def press_stop(self) -> None:
         """What :meth:`stop` does, for the loop that runs the motion."""
         self._stopping.set()
-        if self._link is not None:
+        if self._thread is not None:
             self.stopping = self._rehearsal.loop.create_task(self.link.stop())
 
     @property
     def link(self) -> Link:
         """The link under way, for mischief."""
-        assert isinstance(self._link, VirtualLink)
-        return self._link.link
+        assert self._thread is not None
+        return self._thread.link
 
     def _virtual_link(self) -> VirtualLink:
         rehearsal = self._rehearsal
-        return VirtualLink(rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw)
+        return VirtualLink(
+            rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw, self._ledger
+        )
 
     def _expect_mishaps(self) -> None:
         for mishap in self._rehearsal.due():
@@ -253,13 +248,7 @@ class RehearsalMotionController(MotionController):
 
 
 class FirstSolutionPlanner(SolvePlanner):
-    """The daemon's own planner, content with the first solution: always the same one.
-
-    There are no pictures that it could doubt.
-    """
-
-    def recognise(self, look: FaceImage) -> None:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.recognise`."""
+    """A planner content with the first solution: always the same one."""
 
     def plan(
         self,
@@ -267,11 +256,11 @@ class FirstSolutionPlanner(SolvePlanner):
         state: MechanismState | None,
         cancel: threading.Event,
         progress: Hear,
-    ) -> MotionPlan:
-        """See :meth:`robot.machine.interfaces.SolvePlanner.plan`."""
+    ) -> Plan:
+        """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
         del cancel
         found = CancelFlag()
-        plan = plan_solve(
+        return plan_solve(
             cube,
             self._mechanism,
             state,
@@ -281,27 +270,28 @@ class FirstSolutionPlanner(SolvePlanner):
             on_better=lambda *_: found.set(),
             progress=progress,
         )
-        return motion_plan(plan)
 
 
-class TruthfulScanner:
-    """:class:`robot.machine.interfaces.Scanner` that see the simulated robot itself, no picture."""
+class TruthfulScanner(Scanner):
+    """A scanner without cameras: the simulated robot itself says what they would see.
 
-    def __init__(self, robot: SimulatedRobot) -> None:
+    There are no pictures whose view could be doubted.
+    """
+
+    def __init__(self, profile: RobotProfile, robot: SimulatedRobot) -> None:
+        super().__init__(profile, {})
         self._robot = robot
-        self._size = robot.body.size
         self._studio = Studio(robot)
 
-    def settle(self) -> None:
-        """See :meth:`robot.machine.interfaces.Scanner.settle`."""
+    def check_view(self, image: FaceImage) -> None:
+        """See :meth:`robot.machine.scanner.Scanner.check_view`."""
 
-    def look(self, view: ViewPoint) -> FaceImage:
-        """See :meth:`robot.machine.interfaces.Scanner.look`."""
-        planned: FaceView = view.step
+    def take(self, view: FaceView) -> FaceImage:
+        """See :meth:`robot.machine.scanner.Scanner.take`."""
         if self._robot.pose().layers_open:
             raise NotReadable("a layer stands between two quarter turns")
         count = self._size**2
-        first = SITES.index(planned.site) * count
+        first = SITES.index(view.site) * count
         letters = self._robot.body.facelets()[first : first + count]
         seen = FaceColours(
             np.array([PAINT[letter] for letter in letters], dtype=np.float32),
@@ -311,20 +301,16 @@ class TruthfulScanner:
         )
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
         grid = FaceGrid.of_corners(square, self._size)
-        colours = as_cube_face(seen, planned, self._size)
-        return FaceImage(planned.face, planned.camera, NO_PICTURE, colours, grid)
+        return FaceImage(view.face, NO_FRAME, as_cube_face(seen, view, self._size), grid)
 
-    def glance(self) -> tuple[int, Any]:
-        """See :meth:`robot.machine.interfaces.Scanner.glance`: this one is a picture."""
+    def glance(self) -> tuple[int, NDArray[np.float32]]:
+        """See :meth:`robot.machine.scanner.Scanner.glance`: this one is a picture."""
         return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
 
     def picture(self, camera: str | None) -> bytes:
-        """See :meth:`robot.machine.interfaces.Scanner.picture`."""
+        """See :meth:`robot.machine.scanner.Scanner.picture`."""
         del camera
-        return NO_PICTURE
-
-    def close(self) -> None:
-        """See :meth:`robot.machine.interfaces.Scanner.close`."""
+        return as_jpeg(NO_FRAME)
 
 
 @contextlib.contextmanager

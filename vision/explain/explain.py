@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.decide.schemes import NAMES, recognised
-from vision.explain.drawing import DETAIL, Canvas, Colour, text_width, wrapped
+from vision.explain.drawing import Canvas, Colour, text_width, wrapped
 from vision.measure.colour_space import LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours, linear_to_srgb
 
@@ -41,9 +41,6 @@ _DOUBT = (255, 64, 200)
 _PHOTO = ((_WIDTH - 2 * _MARGIN - 5 * _GAP) / 6, 180.0)
 _PLACES = {"U": (0, 1), "L": (1, 0), "F": (1, 1), "R": (1, 2), "B": (1, 3), "D": (2, 1)}
 """Row and column of the faces in the unfolded cube."""
-
-PHOTO_ROOM = (round(_PHOTO[0] * DETAIL), round(_PHOTO[1] * DETAIL))
-"""Width and height in pixels beyond which a photograph is drawn no better."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,11 +217,18 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
 
 def cell_evidence(image: Picture, grid: FaceGrid) -> Evidence:
     """What a picture says for and against each cell of a grid."""
-    # Small faces are looked at in more of the picture's pixels.
-    clear = _CLEAR_PITCH * _longer(image) / grid.pitch
-    work, factor = _shrunk(image, max(_WORK_SIDE, round(clear)))
+    work, factor = at_working_size(image, grid)
     last = (grid.size - 1, grid.size - 1)
     return gather(work, _node_homography(grid.scaled(1.0 / factor)), (0, 0), last)
+
+
+def at_working_size(image: Picture, grid: FaceGrid) -> tuple[Picture, float]:
+    """A picture no larger than its cells are judged in, and how many times larger it was.
+
+    Small faces are looked at in more of the picture's pixels.
+    """
+    clear = _CLEAR_PITCH * _longer(image) / grid.pitch
+    return _shrunk(image, max(_WORK_SIDE, round(clear)))
 
 
 def patches_in_rows(image: Picture) -> int:

@@ -11,7 +11,7 @@ from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.link import single
-from robot.link.position_ledger import Whereabouts, broken_off
+from robot.link.position_ledger import LastKnown, broken_off
 from robot.link.protocol import BoardState, Home
 from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
@@ -38,7 +38,7 @@ def two_turns() -> Schedule:
 )
 def test_what_a_fault_catches_in_motion(done_us: int, moving: tuple[str, ...], holder: int) -> None:
     left = broken_off({"holder": 1500, "lid": 1200}, two_turns(), done_us)
-    assert (left.moving, left.places["holder"]) == (moving, holder)
+    assert (left.moving, left.positions["holder"]) == (moving, holder)
 
 
 def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None:
@@ -59,7 +59,7 @@ async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig
     link._start = start_and_break  # type: ignore[method-assign]
     with pytest.raises(LinkFault):
         await link.run(two_turns())
-    assert link.whereabouts == Whereabouts(
+    assert link.ledger.last_known == LastKnown(
         {"holder": 1500, "lid": 1200, "turner": 0, "pusher": 0}, ("holder",)
     )
 
@@ -70,13 +70,15 @@ async def test_what_is_known_while_a_plan_is_played_follows_it(link: Link, rig: 
     seen: list[tuple[str, ...]] = []
     while not run.done() and rig.board.running:
         await asyncio.sleep(0.01)
-        known = link.whereabouts
+        known = link.ledger.last_known
         assert known is not None
         if known.moving and known.moving not in seen:
             seen.append(known.moving)
-            assert known.places["holder"] == (1500 if "holder" in known.moving else 2400)
+            assert known.positions["holder"] == (1500 if "holder" in known.moving else 2400)
     assert seen == [("holder",), ("lid",)]
-    assert link.whereabouts == Whereabouts({"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0})
+    assert link.ledger.last_known == LastKnown(
+        {"holder": 2400, "lid": 1500, "turner": 0, "pusher": 0}
+    )
 
 
 async def go_away(link: Link) -> None:
@@ -103,10 +105,10 @@ async def test_a_successor_learns_where_everything_stands(
     await link.close()
     rig.loop.pass_time(silent_s)
     heir = await successor(rig)
-    assert (heir.places["pusher"], heir.places["lid"]) == (AWAY, 1900)
+    assert (heir.ledger.known["pusher"], heir.ledger.known["lid"]) == (AWAY, 1900)
     before = len(rig.pins.rises(STEP_PIN))
     await heir.home()
-    assert heir.position("pusher") == 0
+    assert heir.ledger.position("pusher") == 0
     assert len(rig.pins.rises(STEP_PIN)) == before + AWAY
     assert (await heir.status()).homed == 0b1111
 
@@ -115,7 +117,7 @@ async def test_what_was_released_still_stands_there(link: Link, rig: Rig) -> Non
     await go_away(link)
     await link.release()
     await link.close()
-    assert (await successor(rig)).places["pusher"] == AWAY
+    assert (await successor(rig)).ledger.known["pusher"] == AWAY
 
 
 async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> None:
@@ -124,7 +126,7 @@ async def test_another_configuration_knows_of_nothing(link: Link, rig: Rig) -> N
     fewer = rig.link(link.actuators[1:])
     await fewer.open()
     await fewer.configure()
-    assert fewer.places == {}
+    assert fewer.ledger.known == {}
     assert (await fewer.status()).homed == 0
 
 
@@ -148,14 +150,14 @@ async def test_a_servo_that_another_configuration_lacks_gets_no_pulses(
 async def test_a_reset_board_knows_of_nothing(link: Link, rig: Rig) -> None:
     await go_away(link)
     rig.board.reset()
-    assert (await successor(rig)).places == {}
+    assert (await successor(rig)).ledger.known == {}
 
 
 async def test_after_an_emergency_stop_nobody_knows(link: Link, rig: Rig) -> None:
     await go_away(link)
     await link.emergency_stop()
     await link.configure()
-    assert link.places == {}
+    assert link.ledger.known == {}
 
 
 async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> None:
@@ -169,7 +171,7 @@ async def test_what_was_stopped_in_motion_is_not_told(link: Link, rig: Rig) -> N
     await link.close()
     rig.loop.pass_time(1.0)
     heir = await successor(rig)
-    assert sorted(heir.places) == ["holder", "lid", "pusher"]
+    assert sorted(heir.ledger.known) == ["holder", "lid", "pusher"]
 
 
 async def test_a_stop_leaves_places_known(link: Link, rig: Rig) -> None:
@@ -185,7 +187,7 @@ async def test_a_stop_leaves_places_known(link: Link, rig: Rig) -> None:
         await run
     done = (await link.status()).turns_done
     await link.close()
-    assert (await successor(rig)).places["pusher"] == (AWAY if done % 2 else 0)
+    assert (await successor(rig)).ledger.known["pusher"] == (AWAY if done % 2 else 0)
 
 
 async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig) -> None:

@@ -1,0 +1,208 @@
+"""What ``cubistd`` needs as a service: flags, lock, journal and the service manager."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot.faults import advised
+from robot.paths import runtime_directory, state_directory
+from robot.records.runs import RunRecord
+from robot.settings import DEFAULT_PROFILE
+from solver.errors import CubistError
+from solver.home import NoHomeDirectory
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Options:
+    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port."""
+
+    profile: str
+    runtime_dir: Path
+    state_dir: Path
+    port: str | None = None
+    twin: str | None = None
+    log_level: str = "info"
+
+    @property
+    def socket_path(self) -> Path:
+        """The control socket."""
+        return self.runtime_dir / "control.sock"
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock that one daemon holds."""
+        return self.runtime_dir / "cubistd.lock"
+
+
+def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
+    """Read flags; leaves with exit code 2 and a message when they are wrong."""
+    parser = _parser(environ)
+    found = parser.parse_args(arguments)
+    try:
+        state_dir = found.state_dir or state_directory(environ)
+    except NoHomeDirectory as error:
+        parser.error(str(error))
+    return Options(
+        profile=found.profile,
+        runtime_dir=found.runtime_dir or runtime_directory(environ),
+        state_dir=state_dir,
+        port=found.port,
+        twin=found.twin,
+        log_level=found.log_level,
+    )
+
+
+def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cubistd",
+        description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
+        epilog="Every flag can be set in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, "
+        "CUBIST_STATE_DIR, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
+    )
+    add = parser.add_argument
+    default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
+    add("--profile", default=default, help="name from config/ or path of the robot's profile")
+    add("--runtime-dir", type=Path, help="where the control socket and the lock are")
+    add("--state-dir", type=Path, help="where run records and calibration are kept")
+    add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
+    add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
+    level = environ.get("CUBIST_LOG_LEVEL", "info")
+    add("--log-level", choices=LEVELS, default=level, help="what to log (info)")
+    return parser
+
+
+class AlreadyRunning(CubistError, RuntimeError):
+    """Another process owns the robot."""
+
+
+@contextlib.contextmanager
+def owned(path: Path) -> Iterator[None]:
+    """Hold the exclusive lock at ``path``; raises :class:`AlreadyRunning` if another process does.
+
+    The kernel drops the lock with the process, however it ends, so a file left behind means
+    nothing. It is never removed: removing it would let two processes lock two files of one name.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _lock_file(descriptor, path)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_file(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+        raise AlreadyRunning(
+            f"cubistd is already running (process {owner} holds {path}). "
+            "Use `cubist status` to talk to it, or `systemctl stop cubistd`."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Notifier:
+    """Tells the service manager how we are; does nothing where there is none.
+
+    ``address``: the manager's datagram socket (``@name`` for the abstract namespace) or None.
+    ``watchdog_s``: seconds within which the manager wants a sign of life, or None.
+    """
+
+    address: str | None = None
+    watchdog_s: float | None = None
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Notifier:
+        """Read ``NOTIFY_SOCKET``, ``WATCHDOG_USEC`` and ``WATCHDOG_PID`` as systemd sets them."""
+        ours = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        microseconds = environ.get("WATCHDOG_USEC", "")
+        period = int(microseconds) / 1e6 if ours and microseconds.isdigit() else None
+        return cls(environ.get("NOTIFY_SOCKET"), period or None)
+
+    def ready(self, status: str) -> None:
+        """Say that the service is up."""
+        self._send(f"READY=1\nSTATUS={_one_line(status)}")
+
+    def status(self, status: str) -> None:
+        """Set the line that ``systemctl status`` shows."""
+        self._send(f"STATUS={_one_line(status)}")
+
+    def alive(self) -> None:
+        """Feed the watchdog."""
+        self._send("WATCHDOG=1")
+
+    def stopping(self, status: str) -> None:
+        """Say that we are shutting down on purpose."""
+        self._send(f"STOPPING=1\nSTATUS={_one_line(status)}")
+
+    def _send(self, message: str) -> None:
+        if not self.address:
+            return
+        address = "\0" + self.address[1:] if self.address.startswith("@") else self.address
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+            try:
+                channel.sendto(message.encode(), address)
+            except OSError:
+                # A manager that has gone is no reason to let go of the robot.
+                return
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+_PRIORITIES = {
+    logging.DEBUG: 7,
+    logging.INFO: 6,
+    logging.WARNING: 4,
+    logging.ERROR: 3,
+    logging.CRITICAL: 2,
+}
+
+
+class JournalFormatter(logging.Formatter):
+    """``<6>text``: sd-daemon(3)'s prefixes; every line of a traceback gets its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's lines, each with the record's priority."""
+        priority = _PRIORITIES.get(record.levelno, 5)
+        return "\n".join(f"<{priority}>{line}" for line in super().format(record).splitlines())
+
+
+def configure_logging(level: str) -> None:
+    """Log to standard error, for the journal when that is where it goes."""
+    handler = logging.StreamHandler(sys.stderr)
+    if os.environ.get("JOURNAL_STREAM"):
+        handler.setFormatter(JournalFormatter("%(message)s"))
+    else:
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+        )
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def ending(record: RunRecord) -> str:
+    """How a job ended: ``stopped after 3.2 s: stopped by a person``."""
+    text = f"{record.outcome} after {record.duration_s:.1f} s"
+    return f"{text}: {record.reason}" if record.reason else text
+
+
+def complaint(error: Exception) -> str:
+    """An error and its remedy, which most errors name themselves."""
+    text, remedy = str(error), str(getattr(error, "remedy", ""))
+    return text if remedy in text else advised(text, remedy)
