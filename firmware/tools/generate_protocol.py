@@ -315,6 +315,12 @@ def board_module(protocol: dict[str, Any]) -> str:
     out += ["}", '"""By ``firmware.target``: pins have numbers below this one."""']
     out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
     out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
+    for name, value, about in (
+        ("TICKS_PER_US", per_us, protocol["constants"]["TICKS_PER_US"][1]),
+        ("TICKS_PER_S", per_us * 1_000_000, "the same in a second"),
+        ("MAX_INTERVAL_TICKS", limits["MAX_INTERVAL"], "longest time between two steps"),
+    ):
+        out += [f"{name} = {value:_}", *wrapped_docstring(sentence(about), 0)]
     return "\n".join([*out, ""])
 
 

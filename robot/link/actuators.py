@@ -21,8 +21,8 @@ from robot.link.protocol import (
     Message,
 )
 from robot.motion import StepperLimits
+from robot.settings.board_table import TICKS_PER_S
 
-TICKS_PER_S = 1_000_000 * TICKS_PER_US
 UNLIMITED_STEPS = 2**31 - 1
 
 

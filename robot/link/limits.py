@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from robot.faults import Fault, RobotFault
 from robot.link.encoding import WirePlan
-from robot.link.protocol import TICKS_PER_US, Board, ResetCause, Welcome
+from robot.link.protocol import Board, ResetCause, Welcome
 from robot.motion.schedule import MotionProfile, Schedule, StepSegment
-
-TICKS_PER_S = 1_000_000 * TICKS_PER_US
+from robot.settings.board_table import TICKS_PER_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,8 @@ from robot.motion.drive import DRIVES, Drive
 from robot.motion.schedule import MotionError, MotionProfile, StepSegment
 from robot.settings.actuators import Stepper
 from robot.settings.base import microseconds
+from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S, TICKS_PER_US
 
-TICKS_PER_US = 2
-TICKS_PER_S = 2_000_000
-MAX_INTERVAL_TICKS = 40_000
 """Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
 BISECTIONS = 60
 TOLERANCE_PER_INTERVAL = 1 / 4

@@ -19,3 +19,9 @@ PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
 STEPS_PER_S = (50, 83333)
 """Lowest and highest speed of a stepper."""
+TICKS_PER_US = 2
+"""The clock of motion."""
+TICKS_PER_S = 2_000_000
+"""The same in a second."""
+MAX_INTERVAL_TICKS = 40_000
+"""Longest time between two steps."""

@@ -12,10 +12,10 @@ from enum import IntEnum
 
 import numpy as np
 
+from robot.settings.board_table import TICKS_PER_US
 from robot.twin.simulated import SimulatedRobot
 
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
-TICKS_PER_US = 2.0
 
 
 class Kind(IntEnum):

@@ -7,7 +7,8 @@ import selectors
 from collections.abc import Callable
 from typing import Any
 
-TICKS_PER_S = 2_000_000
+from robot.settings.board_table import TICKS_PER_S
+
 BUSY_STEP_TICKS = 1_000
 """Time granted at once while something has just been said and an answer may come."""
 QUIET_STEP_TICKS = 10_000
