@@ -234,13 +234,13 @@ def motor_on(
 
 def stepper_of(profile: RobotProfile, name: str) -> Stepper:
     """Raises ``InvalidRequest`` for what is none."""
-    found = profile.actuators.get(name)
-    if isinstance(found, Stepper):
-        return found
+    steppers = profile.actuators_of(Stepper)
+    if name in steppers:
+        return steppers[name]
     known = ", ".join(steppers_of(profile)) or "none"
     raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
 
 
 def steppers_of(profile: RobotProfile) -> list[str]:
     """Names of all steppers."""
-    return [name for name, one in profile.actuators.items() if isinstance(one, Stepper)]
+    return list(profile.actuators_of(Stepper))

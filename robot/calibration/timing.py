@@ -127,12 +127,12 @@ def _average(name: str, timed: list[_Timed]) -> TimedOperation:
 def _corrections(profile: RobotProfile, timed: list[_Timed]) -> dict[str, Any]:
     """Longer travel times for the servos that moved alone and took longer than planned."""
     values: dict[str, Any] = {}
-    for name, actuator in profile.actuators.items():
+    for name, servo in profile.actuators_of(Servo).items():
         alone = [one for one in timed if one.actuator == name]
         planned_us = sum(one.planned_us for one in alone)
         measured_us = sum(one.measured_us for one in alone)
-        if isinstance(actuator, Servo) and measured_us > planned_us * (1 + TOLERANCE):
-            values[f"actuators.{name}.travel"] = _slower(actuator, measured_us / planned_us)
+        if measured_us > planned_us * (1 + TOLERANCE):
+            values[f"actuators.{name}.travel"] = _slower(servo, measured_us / planned_us)
     return values
 
 

@@ -155,10 +155,11 @@ def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
 def _positions(
     profile: RobotProfile, name: str, way: tuple[str, str]
 ) -> tuple[Servo, tuple[int, int]]:
-    servo = profile.actuators.get(name)
-    if not isinstance(servo, Servo):
-        known = ", ".join(key for key, one in profile.actuators.items() if isinstance(one, Servo))
-        raise InvalidRequest(f"actuator: {name!r} is no servo; there is {known or 'none'}")
+    servos = profile.actuators_of(Servo)
+    if name not in servos:
+        known = ", ".join(servos) or "none"
+        raise InvalidRequest(f"actuator: {name!r} is no servo; there is {known}")
+    servo = servos[name]
     for position in way:
         if position not in servo.positions_us:
             known = ", ".join(servo.positions_us)
@@ -231,9 +232,7 @@ class TravelTime(Measurement):
 
 
 def _items(session: Session) -> Iterator[Item]:
-    for name, servo in session.calibrated.actuators.items():
-        if not isinstance(servo, Servo):
-            continue
+    for name, servo in session.calibrated.actuators_of(Servo).items():
         for row in servo.travel:
             cells = (name, *row.between, f"{row.ms:g} ms")
             yield Item(cells, partial(TravelTime, name, *row.between, servo))
@@ -263,5 +262,5 @@ TRAVEL = Step(
             saves=False,
         )
     ],
-    is_needed=lambda profile: any(isinstance(one, Servo) for one in profile.actuators.values()),
+    is_needed=lambda profile: bool(profile.actuators_of(Servo)),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robot.link.framing import crc16
 from robot.link.protocol import (
@@ -82,9 +82,37 @@ class ServoSetup:
         """Position at which the microcontroller has homed it."""
         return self.start_us
 
+    @property
+    def period_steps(self) -> int | None:
+        """No two pulses look the same."""
+        return None
+
+    @property
+    def counts_only(self) -> bool:
+        """Its signal is a position: it never has to guess where it stands."""
+        return False
+
+    def starting_at(self, start_us: int) -> ServoSetup:
+        """The same, homed to another pulse."""
+        return replace(self, start_us=start_us)
+
+    def allowing(self, steps_per_s: float) -> ServoSetup:
+        """The same: it makes no steps."""
+        del steps_per_s
+        return self
+
     def way_to_start(self, at: int) -> int:
         """Microseconds of pulse from ``at`` to the start."""
         return self.start_us - at
+
+    def is_askew(self, sensed: bool) -> bool:
+        """It has no sensor that could tell."""
+        del sensed
+        return False
+
+    def place_of(self, position: int) -> int:
+        """Microseconds of pulse of a position on the wire."""
+        return position // TICKS_PER_US
 
     def message(self) -> ConfigActuator:
         """As it is sent."""
@@ -152,6 +180,24 @@ class StepperSetup:
         if self.homing is None:
             return self.start_steps
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether it takes the place where it stands for its start, without an end stop."""
+        return self.homing is None
+
+    def starting_at(self, start: int) -> StepperSetup:
+        """The same: it is taken to stand where it does."""
+        del start
+        return self
+
+    def allowing(self, steps_per_s: float) -> StepperSetup:
+        """The same, allowed to go so fast."""
+        return replace(self, fastest=steps_per_s)
+
+    def place_of(self, position: int) -> int:
+        """Steps of a position on the wire."""
+        return position
 
     def way_to_start(self, at: int) -> int:
         """Steps from ``at`` to the nearest place that is the start, or looks the same."""

@@ -272,7 +272,7 @@ class Link:
     def _same_place(self, actuator: str, one: int, other: int) -> bool:
         """Whether two positions are the same, or look the same on what turns for ever."""
         setup = next((setup for setup in self.actuators if setup.name == actuator), None)
-        period = setup.period_steps if isinstance(setup, StepperSetup) else None
+        period = setup.period_steps if setup is not None else None
         return one == other if period is None else (one - other) % period == 0
 
     def _start(self, plan: WirePlan) -> None:

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from robot.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault
-from robot.link.actuators import ActuatorSetup, ServoSetup, StepperSetup
-from robot.link.protocol import TICKS_PER_US, Positions
+from robot.link.actuators import ActuatorSetup
+from robot.link.protocol import Positions
 from robot.motion.schedule import Schedule
 
 STATUS_AGE_US = 100_000
@@ -175,7 +175,7 @@ class PositionLedger:
             raise position_lost(reset, [setup.name for setup in unknown])
         self.require_none_lost(unknown)
 
-    def require_none_lost(self, unknown: Sequence[StepperSetup]) -> None:
+    def require_none_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise what broke the last motion, for a person, if one of these motors without end stop
         was moving then or did not stand at its start.
 
@@ -232,12 +232,12 @@ def _caught_by(fault: RobotFault, run: _Run | None) -> tuple[str, ...]:
     return run.moving_when_heard()
 
 
-def unsensed(setups: Sequence[ActuatorSetup]) -> list[StepperSetup]:
+def unsensed(setups: Sequence[ActuatorSetup]) -> list[ActuatorSetup]:
     """The motors that have no end stop or index sensor to be homed by."""
-    return [one for one in setups if isinstance(one, StepperSetup) and one.homing is None]
+    return [one for one in setups if one.counts_only]
 
 
-def _is_off_start(setup: StepperSetup, left: LastKnown) -> bool:
+def _is_off_start(setup: ActuatorSetup, left: LastKnown) -> bool:
     position = left.positions.get(setup.name)
     return position is not None and setup.way_to_start(position) != 0
 
@@ -270,7 +270,7 @@ def reported_positions(answer: Positions, actuators: Sequence[ActuatorSetup]) ->
     """Positions of the actuators of which the microcontroller knows them."""
     found = struct.unpack(f"<{len(actuators)}i", answer.positions)
     return {
-        setup.name: position // TICKS_PER_US if isinstance(setup, ServoSetup) else position
+        setup.name: setup.place_of(position)
         for number, (setup, position) in enumerate(zip(actuators, found, strict=True))
         if answer.known >> number & 1
     }

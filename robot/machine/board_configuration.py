@@ -11,7 +11,7 @@ from robot.mechanism.durations import NotDrivable
 from robot.mechanism.homing import HomingRequest, HomingStep
 from robot.mechanism.registry import MECHANISMS, build_mechanism
 from robot.motion import stepper_limits
-from robot.settings.actuators import Homing, Servo, Stepper
+from robot.settings.actuators import HomingSettings, Servo, Stepper
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
@@ -147,7 +147,7 @@ def _turn_check(stepper: Stepper) -> TurnCheckSetup | None:
     )
 
 
-def _homing(stepper: Stepper, homing: Homing | None) -> EndstopHoming | None:
+def _homing(stepper: Stepper, homing: HomingSettings | None) -> EndstopHoming | None:
     """Zero is ``offset_steps`` after the edge, so the edge is as many before zero."""
     if homing is None or stepper.pins.endstop is None:
         return None

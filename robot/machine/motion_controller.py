@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 from robot.faults import (
     FAULTS,
@@ -25,7 +24,6 @@ from robot.link import (
     PositionLedger,
     SerialTransport,
     ServoSetup,
-    StepperSetup,
 )
 from robot.link.position_ledger import Clock, unsensed
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
@@ -128,10 +126,7 @@ class MotionController:
         may be let go."""
         self._use(
             tuple(
-                replace(setup, start_us=at)
-                if setup.name == actuator and isinstance(setup, ServoSetup)
-                else setup
-                for setup in self._setups
+                setup.starting_at(at) if setup.name == actuator else setup for setup in self._setups
             )
         )
         with self._explained():
@@ -199,9 +194,7 @@ class MotionController:
         self._profile = profile
         self._order = homing_order(profile)
         self._setups = tuple(
-            replace(setup, fastest=fastest[setup.name])
-            if isinstance(setup, StepperSetup) and setup.name in fastest
-            else setup
+            setup.allowing(fastest[setup.name]) if setup.name in fastest else setup
             for setup in actuator_setups(profile)
         )
 
@@ -235,7 +228,7 @@ class MotionController:
         askew = [
             setup.name
             for number, setup in enumerate(self._setups)
-            if isinstance(setup, StepperSetup) and setup.is_askew(bool(sensors >> number & 1))
+            if setup.is_askew(bool(sensors >> number & 1))
         ]
         caught = [name for name in self._ledger.caught_moving if name in self._order]
         return tuple(dict.fromkeys([*askew, *caught, *self._order]))

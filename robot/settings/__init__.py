@@ -1,6 +1,6 @@
 """Robot profiles: YAML read into checked, frozen models."""
 
-from robot.settings.actuators import ActuatorSettings, Servo, Stepper, Timed, TravelTime
+from robot.settings.actuators import ActuatorSettings, Servo, Stepper, Timed, TravelRow
 from robot.settings.document import BadProfile, Complaint
 from robot.settings.loader import (
     DEFAULT_PROFILE,
@@ -24,7 +24,7 @@ __all__ = [
     "Servo",
     "Stepper",
     "Timed",
-    "TravelTime",
+    "TravelRow",
     "UnknownProfile",
     "View",
     "list_profiles",

@@ -90,7 +90,7 @@ class ActuatorSettings(KindSettings):
         raise NotImplementedError
 
 
-class TravelTime(Settings):
+class TravelRow(Settings):
     """How long an actuator takes between two of its named positions, in either direction.
 
     ``held_ms`` is the time while the cube is held and a layer is turned, ``ms`` when it is not
@@ -106,7 +106,7 @@ class TravelTime(Settings):
 class PositionTimes(ActuatorSettings):
     """What servos and timed actuators with named positions have in common."""
 
-    travel: tuple[TravelTime, ...] = ()
+    travel: tuple[TravelRow, ...] = ()
     settle_ms: dict[Name, SettleMs] = Field(
         default_factory=dict, description="position reached: milliseconds to come to rest there"
     )
@@ -237,7 +237,7 @@ class StepperPins(Settings):
     endstop: Pin | None = None
 
 
-class Homing(Settings):
+class HomingSettings(Settings):
     """How a stepper finds its zero: seek the end stop, back off, approach it slowly.
 
     ``direction`` is +1 or -1 in steps; zero is ``offset_steps`` after the end stop's edge.
@@ -297,7 +297,7 @@ class Stepper(ActuatorSettings):
     held: StepperLoad | None = None
     settle_ms: SettleMs = 0.0
     invert_direction: bool = False
-    homing: Homing | None = None
+    homing: HomingSettings | None = None
     turn_check: TurnCheckSettings | None = None
     backlash_steps: PlaySteps = Field(
         default=0, description="steps of play: taken up so that every motion ends forwards"

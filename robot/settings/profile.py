@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -14,6 +14,8 @@ from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
 from vision.cameras import registry as cameras
+
+Own = TypeVar("Own", bound=ActuatorSettings)
 
 SIMULATED_CAMERA = "simulated"
 """The kind of a camera that only the simulated robot has."""
@@ -173,6 +175,10 @@ class RobotProfile(Settings):
         """The same, with the document it was read from: complaints then name file and line."""
         self._document = document
         return self
+
+    def actuators_of(self, kind: type[Own]) -> dict[str, Own]:
+        """The actuators of one kind, by name."""
+        return {name: one for name, one in self.actuators.items() if isinstance(one, kind)}
 
     def complaint(self, path: Path, text: str) -> Complaint:
         """``text`` about the value at ``path``, found only after the profile was read."""

@@ -12,9 +12,9 @@ from robot.twin.registry import (
     MOTORS,
     EdgeHandler,
     EndStop,
-    Motor,
     Scale,
     SimulatedMechanism,
+    SimulatedMotor,
     parts_of,
     scale_of,
 )
@@ -25,18 +25,18 @@ from robot.twin.violations import Reporter
 class Assembly:
     """Motors by name, what each pin does, end stops by pin, and the mechanism they move."""
 
-    motors: Mapping[str, Motor]
+    motors: Mapping[str, SimulatedMotor]
     edges: Mapping[int, tuple[EdgeHandler, ...]]
-    end_stops: Mapping[int, tuple[EndStop, Motor]]
+    end_stops: Mapping[int, tuple[EndStop, SimulatedMotor]]
     scales: Mapping[str, Scale]
     mechanism: SimulatedMechanism
 
 
 def assemble(profile: RobotProfile, body: CubeBody, report: Reporter) -> Assembly:
     """The robot of ``profile`` holding ``body``, at rest where it is switched on."""
-    motors: dict[str, Motor] = {}
+    motors: dict[str, SimulatedMotor] = {}
     edges: dict[int, tuple[EdgeHandler, ...]] = {}
-    end_stops: dict[int, tuple[EndStop, Motor]] = {}
+    end_stops: dict[int, tuple[EndStop, SimulatedMotor]] = {}
     parts = parts_of(profile)
     for name, settings in profile.actuators.items():
         if not settings.drivable:

@@ -28,7 +28,7 @@ EdgeHandler = Callable[[float, bool], None]
 """Called with the time in microseconds and the level when a pin changes."""
 
 
-class Motor:
+class SimulatedMotor:
     """A motor of any kind; ``position`` is in its own units."""
 
     glides: ClassVar[bool] = False
@@ -74,7 +74,7 @@ class EndStop(Protocol):
 class WiredMotor:
     """A motor, what the edges of each pin do to it, and the end stops that it works, by pin."""
 
-    motor: Motor
+    motor: SimulatedMotor
     edges: Mapping[int, EdgeHandler]
     end_stops: Mapping[int, EndStop] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.profile import SimulatedActuator
-from robot.twin.registry import MOTORS, Motor, MotorKind, Scale, WiredMotor
+from robot.twin.registry import MOTORS, MotorKind, Scale, SimulatedMotor, WiredMotor
 from robot.twin.violations import Reporter
 
 SIGNAL_LOST_US = 100_000.0
@@ -19,7 +19,7 @@ SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
 DEFAULT_SPEED_US_PER_S = 5_000.0
 
 
-class ServoMotor(Motor):
+class ServoMotor(SimulatedMotor):
     """A hobby servo: its arm follows the width of the pulse at a limited speed.
 
     Positions are microseconds of pulse.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from robot.settings.actuators import Stepper
 from robot.settings.profile import SimulatedActuator
-from robot.twin.registry import MOTORS, EdgeHandler, Motor, MotorKind, Scale, WiredMotor
+from robot.twin.registry import MOTORS, EdgeHandler, MotorKind, Scale, SimulatedMotor, WiredMotor
 from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
@@ -92,7 +92,7 @@ class Rotor:
         return max(3 * (self._times[-1] - self._times[-2]), PAUSE_US)
 
 
-class StepMotor(Motor):
+class StepMotor(SimulatedMotor):
     """A stepper with its driver: position in steps, as far as the rotor can follow.
 
     ``position`` is the load's: the rotor takes it along forwards when it is at it, backwards when

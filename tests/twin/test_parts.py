@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot.settings.actuators import Homing, Stepper, StepperPins, TurnCheckSettings
+from robot.settings.actuators import HomingSettings, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import CubeBody
 from robot.twin.flipper import ArmPlace, SimulatedArm
 from robot.twin.stepper import StepperEndStop, _end_stop
@@ -142,7 +142,7 @@ def test_a_kind_is_reported_again_after_half_a_second_of_peace() -> None:
     assert [violation.time_us for violation in incidents.violations] == [0, 500_000, 1_000_001]
 
 
-HOMING = Homing(
+HOMING = HomingSettings(
     direction=-1,
     speed_steps_per_s=800,
     slow_speed_steps_per_s=100,
@@ -164,7 +164,7 @@ HOMING = Homing(
     ],
 )
 def test_an_end_stop_stands_where_homing_and_looking_expect_it(
-    homing: Homing | None, check: TurnCheckSettings | None, end_stop: StepperEndStop | None
+    homing: HomingSettings | None, check: TurnCheckSettings | None, end_stop: StepperEndStop | None
 ) -> None:
     settings = Stepper(
         kind="stepper",
