@@ -144,7 +144,7 @@ def test_exchanged_stickers_are_named_and_never_passed_over(size):
             reading = read_cube(scan.colours)
         except Unreadable as refusal:
             refused += 1
-            named += "clearly seen" in refusal.reason and len(refusal.doubtful) > 0
+            named += "clearly show" in refusal.reason and len(refusal.doubtful) > 0
         else:
             unsure += not reading.confident
             named += not reading.confident and len(reading.doubtful) == 1
