@@ -1,10 +1,17 @@
-"""What documents of the control socket have in common, requests and answers."""
+"""What JSON documents have in common, above all requests and answers of the control socket."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+JsonObject = dict[str, Any]
+"""A JSON object; what keys it has is said where it is made."""
+
+JsonMapping = Mapping[str, Any]
+"""The same, only to be read."""
 
 
 class ApiDocument(BaseModel):

@@ -12,10 +12,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
+from robot.documents import JsonObject
 from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
@@ -195,7 +195,7 @@ async def _scan(
     return reading.cube, held.state
 
 
-def _facts(reading: CubeReading) -> dict[str, Any]:
+def _facts(reading: CubeReading) -> JsonObject:
     """What of a reading is kept in the record."""
     return {
         "facelets": reading.facelets,
@@ -325,7 +325,7 @@ def _turning(job: Job) -> str:
     return f"turning: {moves} in {seconds:.1f} s"
 
 
-def _operations(parts: Sequence[Plan]) -> Iterator[dict[str, Any]]:
+def _operations(parts: Sequence[Plan]) -> Iterator[JsonObject]:
     before_us = 0
     for part in parts:
         for operation in part.operations:

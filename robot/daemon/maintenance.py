@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from robot.calibration.colours import ColoursRequest, ColoursSeen, measured_colours
 from robot.calibration.positions import Moved, MoveRequest
@@ -29,6 +29,7 @@ from robot.calibration.travel import Travel, TravelRequest, measured_travel
 from robot.calibration.trial import Bench
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState
+from robot.documents import JsonMapping
 from robot.faults import InvalidRequest, Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import (
@@ -103,9 +104,7 @@ class Maintenance:
             profile = apply(self._profile, calibration)
             return await asyncio.to_thread(self._moved, profile, calibration.values, request)
 
-    def _moved(
-        self, profile: RobotProfile, values: Mapping[str, Any], request: MoveRequest
-    ) -> Moved:
+    def _moved(self, profile: RobotProfile, values: JsonMapping, request: MoveRequest) -> Moved:
         name, target, motion = request.actuator, request.to, self._controller.machine.motion
         actuator = profile.actuators.get(name)
         if actuator is None:
@@ -177,7 +176,7 @@ class Maintenance:
         """What is calibrated."""
         return await asyncio.to_thread(self._store.load, self._profile.name)
 
-    async def save(self, values: Mapping[str, Any]) -> Calibration:
+    async def save(self, values: JsonMapping) -> Calibration:
         """Set some values (None: back to the profile's); raises :class:`BadCalibration`."""
         async with self._busy:
             self._require()

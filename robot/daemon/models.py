@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from robot.documents import ApiDocument, ApiRequest
+from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import Refused
 from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
@@ -149,7 +149,7 @@ class ShutdownRequest(ApiRequest):
 class CalibrationRequest(ApiRequest):
     """Values by dotted key of the profile; null goes back to the profile's own."""
 
-    values: dict[str, Any] = Field(max_length=500)
+    values: JsonObject = Field(max_length=500)
 
 
 class RunList(ApiDocument):

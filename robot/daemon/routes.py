@@ -40,7 +40,7 @@ from robot.daemon.models import (
     StopReply,
     StopRequest,
 )
-from robot.documents import Nothing
+from robot.documents import JsonObject, Nothing
 from robot.records.runs import RunRecord
 
 MAX_LISTED = 1000
@@ -63,7 +63,7 @@ class Parameter:
 
     name: str
     place: str
-    schema: dict[str, Any]
+    schema: JsonObject
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ _MEANINGS = {
 _ALWAYS = (400, 405, 413)
 
 
-def document(version: str) -> dict[str, Any]:
+def document(version: str) -> JsonObject:
     """The whole description."""
     models = {model for route in ROUTES for model in (route.answer, route.body) if model}
     ordered = sorted(models | {ErrorReply}, key=lambda model: model.__name__)
@@ -330,7 +330,7 @@ def document(version: str) -> dict[str, Any]:
         [(model, "validation") for model in ordered],
         ref_template="#/components/schemas/{model}",
     )
-    paths: dict[str, Any] = {}
+    paths: JsonObject = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
@@ -345,9 +345,9 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _operation(route: Route) -> JsonObject:
     kind = "application/json" if route.handler else "application/jsonl"
-    responses: dict[str, Any] = {
+    responses: JsonObject = {
         "200": {"description": route.summary, "content": _content(kind, route.answer.__name__)}
     }
     for code in (*_ALWAYS, *route.errors):
@@ -355,7 +355,7 @@ def _operation(route: Route) -> dict[str, Any]:
             "description": _MEANINGS[code],
             "content": _content("application/json", "ErrorReply"),
         }
-    operation: dict[str, Any] = {
+    operation: JsonObject = {
         "operationId": _identifier(route),
         "summary": route.summary,
         "parameters": [_parameter(parameter) for parameter in route.parameters],
@@ -377,7 +377,7 @@ def _identifier(route: Route) -> str:
     return "_".join([route.method.lower(), *words])
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter) -> JsonObject:
     return {
         "name": parameter.name,
         "in": parameter.place,
@@ -386,5 +386,5 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _content(kind: str, name: str) -> dict[str, Any]:
+def _content(kind: str, name: str) -> JsonObject:
     return {kind: {"schema": {"$ref": f"#/components/schemas/{name}"}}}

@@ -125,7 +125,7 @@ class _Connection(RequestHandler):
         answer.force_close()
         return answer
 
-    def log_exception(self, *args: Any, **kwargs: Any) -> None:
+    def log_exception(self, *args: object, **kwargs: object) -> None:
         """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
         error = kwargs.get("exc_info")
         if isinstance(error, _BODY_ERRORS):
@@ -209,7 +209,7 @@ def _events(controller: JobController) -> Handler:
     return handler
 
 
-async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> Any:
+async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
     """The body as its model; an absent body is an empty object. Raises ``_BadRequest``."""
     try:
         raw = await asyncio.wait_for(request.read(), REQUEST_LIMIT_S)

@@ -10,9 +10,7 @@ wherever it is. For one without a confirmed position somebody has to say which p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from robot.documents import JsonMapping
 from robot.faults import Refused
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
@@ -32,9 +30,7 @@ class Confirmations:
     def __init__(self) -> None:
         self._walked: dict[str, Range] = {}
 
-    def range(
-        self, name: str, actuator: ActuatorSettings, values: Mapping[str, Any]
-    ) -> Range | None:
+    def range(self, name: str, actuator: ActuatorSettings, values: JsonMapping) -> Range | None:
         """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
         keys = (f"actuators.{name}.{actuator.positions_key}.{one}" for one in actuator.places)
         kept = [values[key] for key in keys if key in values]
@@ -88,7 +84,7 @@ def direction_key(name: str) -> str:
     return f"actuators.{name}.invert_direction"
 
 
-def require_direction(name: str, values: Mapping[str, Any]) -> None:
+def require_direction(name: str, values: JsonMapping) -> None:
     """Raise :class:`Refused` for a stepper that may turn the wrong way."""
     if direction_key(name) not in values:
         raise Refused(
@@ -97,7 +93,7 @@ def require_direction(name: str, values: Mapping[str, Any]) -> None:
         )
 
 
-def require_confirmed(profile: RobotProfile, values: Mapping[str, Any]) -> None:
+def require_confirmed(profile: RobotProfile, values: JsonMapping) -> None:
     """Raise :class:`Refused` unless all that homing goes by is confirmed."""
     for name, actuator in profile.actuators.items():
         if actuator.limits is None:

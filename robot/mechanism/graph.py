@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from robot.documents import JsonMapping
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 
@@ -59,7 +59,7 @@ class Deed:
     site: str | None = None
     axis: str | None = None
     quarters: int | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: JsonMapping = field(default_factory=dict)
     offset_us: int = 0
 
 

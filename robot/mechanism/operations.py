@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from robot.documents import JsonMapping, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,17 @@ class Operation:
     site: str | None = None
     axis: str | None = None
     quarter_turns: int | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: JsonMapping = field(default_factory=dict)
 
     @property
     def end_us(self) -> int:
         """When the operation is over."""
         return self.start_us + self.duration_us
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The operation as in the JSON of ``cubist solve --robot``."""
         named = {"op": self.op, "site": self.site, "axis": self.axis}
-        out: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
+        out: JsonObject = {key: value for key, value in named.items() if value is not None}
         if self.quarter_turns is not None:
             out["quarter_turns"] = self.quarter_turns
         return (

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from robot.documents import JsonMapping
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
 from robot.mechanism.graph import Mechanism
 from robot.mechanism.homing import HomingRequest, HomingStep, home_in_order
@@ -41,7 +42,7 @@ MECHANISMS: Kinds[MechanismKind[Any]] = Kinds(
 """Every kind of mechanism by the ``kind`` of its settings."""
 
 
-def words_of(operation: Mapping[str, Any]) -> str:
+def words_of(operation: JsonMapping) -> str:
     """A mechanism's own operation, as in JSON, in a person's words."""
     op = operation["op"]
     words = (kind.words[op] for kind in MECHANISMS.values() if op in kind.words)

@@ -11,10 +11,11 @@ import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.documents import JsonObject
 from robot.faults import FAULTS, fault_code
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.storage import (
@@ -121,8 +122,8 @@ class RunRecord(BaseModel):
     executed_us: int | None = None
     attempts: int = 1
     timings_s: dict[str, float] = Field(default_factory=dict)
-    operations: list[dict[str, Any]] = Field(default_factory=list)
-    reading: dict[str, Any] = Field(default_factory=dict)
+    operations: list[JsonObject] = Field(default_factory=list)
+    reading: JsonObject = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)
     faults: list[FaultRecord] = Field(default_factory=list)
     recoveries: list[str] = Field(default_factory=list)
@@ -137,7 +138,7 @@ class RunRecord(BaseModel):
 
     def shortened(self) -> RunRecord:
         """The record without plan, reading and events, which are most of it."""
-        long: dict[str, Any] = {"operations": [], "reading": {}, "events": []}
+        long: JsonObject = {"operations": [], "reading": {}, "events": []}
         return self.model_copy(update=long)
 
     def summary(self) -> RunRecord:

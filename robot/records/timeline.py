@@ -6,17 +6,17 @@ wide enough to be read. Pure text out; nothing to install.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from robot.documents import JsonMapping
 from robot.records.storage import write_given
 
 
-def write_chart(path: Path, operations: Sequence[Mapping[str, Any]], duration_us: int) -> None:
+def write_chart(path: Path, operations: Sequence[JsonMapping], duration_us: int) -> None:
     """Draw ``operations`` into an SVG file, ``-`` for standard output; raises ``StorageError``."""
     chart = operations_svg(operations, f"{duration_us / 1e6:.2f} s")
     write_given(path, chart.encode())
@@ -63,13 +63,13 @@ class Bar:
         return self.start_us + self.duration_us
 
 
-def operations_svg(operations: Sequence[Mapping[str, Any]], title: str) -> str:
+def operations_svg(operations: Sequence[JsonMapping], title: str) -> str:
     """The chart of recorded operations (``cubist solve --json``), a row for each part named."""
     bars = [*_cube_bars(operations), *_part_bars(operations)]
     return draw(bars, list(dict.fromkeys([CUBE_ROW, *(bar.row for bar in bars)])), title)
 
 
-def _cube_bars(operations: Iterable[Mapping[str, Any]]) -> Iterator[Bar]:
+def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
     """What happens to the cube; what starts at the same time is one bar."""
     together: dict[int, Bar] = {}
     for operation in operations:
@@ -85,12 +85,12 @@ def _cube_bars(operations: Iterable[Mapping[str, Any]]) -> Iterator[Bar]:
     yield from together.values()
 
 
-def _cube_label(operation: Mapping[str, Any]) -> str:
+def _cube_label(operation: JsonMapping) -> str:
     place = str(operation.get("site") or operation.get("axis") or "")
     return place + {1: "", 2: "2", -1: "'"}.get(operation.get("quarter_turns", 1), "")
 
 
-def _part_bars(operations: Sequence[Mapping[str, Any]]) -> Iterator[Bar]:
+def _part_bars(operations: Sequence[JsonMapping]) -> Iterator[Bar]:
     """A bar in the row of every part that takes part; a table's turns stand in its own row."""
     table = next((str(o["table"]) for o in operations if "table" in o), None)
     for operation in operations:
@@ -103,7 +103,7 @@ def _part_bars(operations: Sequence[Mapping[str, Any]]) -> Iterator[Bar]:
             yield Bar(part, *times, label, kind)
 
 
-def _parts_of(operation: Mapping[str, Any], table: str | None) -> list[str]:
+def _parts_of(operation: JsonMapping, table: str | None) -> list[str]:
     """Names of the table, arms or grippers that an operation moves."""
     if "grippers" in operation:
         return [str(site) for site in operation["grippers"]]
@@ -113,7 +113,7 @@ def _parts_of(operation: Mapping[str, Any], table: str | None) -> list[str]:
     return [] if part is None else [str(part)]
 
 
-def _place_label(operation: Mapping[str, Any]) -> str:
+def _place_label(operation: JsonMapping) -> str:
     names = {"release": "open", "grip": "close"}
     return str(operation.get("to", names.get(operation["op"], operation["op"])))
 

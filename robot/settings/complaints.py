@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from robot.documents import JsonObject
 from robot.settings.document import Complaint, Path, ProfileDocument
 from robot.settings.kinds import KindSettings
 from solver.errors import shortened
@@ -45,7 +46,7 @@ def _real_path(loc: tuple[str | int, ...], data: Any, absent: bool) -> Path:
     return tuple(path)
 
 
-def _text(finding: dict[str, Any], path: Path, owners: list[type[BaseModel]]) -> str:
+def _text(finding: JsonObject, path: Path, owners: list[type[BaseModel]]) -> str:
     """One sentence: what is wrong and what is allowed; ``owners`` may hold the last of ``path``."""
     kind = finding["type"]
     if kind == "extra_forbidden":
@@ -83,7 +84,7 @@ def _allowed(path: Path, owners: list[type[BaseModel]]) -> str:
 
 def _types_at(path: Path, model: type[BaseModel], data: Any) -> list[type[BaseModel]]:
     """The settings models that the value at ``path`` of ``data`` may be an instance of."""
-    types: list[Any] = [model]
+    types: list[object] = [model]
     for step in path:
         types = [below for owner in types for below in _step_into(owner, step)]
         data = data[step]
@@ -92,12 +93,12 @@ def _types_at(path: Path, model: type[BaseModel], data: Any) -> list[type[BaseMo
     return [owner for owner in found if _of_kind(owner, kind)] or found
 
 
-def _of_kind(owner: type[BaseModel], kind: Any) -> bool:
+def _of_kind(owner: type[BaseModel], kind: object) -> bool:
     field = owner.model_fields.get("kind")
     return field is not None and kind in get_args(field.annotation)
 
 
-def _step_into(owner: Any, step: str | int) -> Iterator[Any]:
+def _step_into(owner: object, step: str | int) -> Iterator[object]:
     """Types of the value under ``step`` in a value of type ``owner``."""
     for member in _members(owner):
         if isinstance(member, type) and issubclass(member, BaseModel):
@@ -110,13 +111,13 @@ def _step_into(owner: Any, step: str | int) -> Iterator[Any]:
             yield from (part for part in get_args(member) if part is not Ellipsis)
 
 
-def _models(owner: Any) -> Iterator[type[BaseModel]]:
+def _models(owner: object) -> Iterator[type[BaseModel]]:
     for member in _members(owner):
         if isinstance(member, type) and issubclass(member, BaseModel):
             yield member
 
 
-def _members(owner: Any) -> Iterator[Any]:
+def _members(owner: object) -> Iterator[object]:
     """``owner`` without Annotated; each member of a union, each kind of a part, on its own."""
     origin = get_origin(owner)
     if origin is Annotated:

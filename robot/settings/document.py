@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from robot.documents import JsonObject
 from solver.errors import CubistError, shortened
 
 Path = tuple[str | int, ...]
@@ -185,9 +186,9 @@ class _Reader:
         if self.work > MOST_VALUES or len(path) > DEEPEST:
             raise BadProfile([Complaint(self.file, line, dotted(path[:2]), _TOO_LARGE)])
 
-    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> JsonObject:
         """A mapping with its own keys, then those that it takes over with ``<<``."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for key, value in node.value:
             if key.tag == _MERGE:
                 continue

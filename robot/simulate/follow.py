@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
 
@@ -75,7 +75,7 @@ class DaemonView:
             raise RuntimeError("a DaemonView is used inside `async with`")
         return self._session
 
-    async def _get(self, path: str) -> Any:
+    async def _get(self, path: str) -> object:
         async with self._client.get(path) as response:
             response.raise_for_status()
             return await response.json()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
@@ -12,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.daemon.models import RobotState
+from robot.documents import JsonMapping
 from robot.mechanism.registry import words_of
 from robot.simulate.progress import DemoProgress, Stage
 
@@ -62,7 +60,7 @@ def picture(progress: DemoProgress) -> RenderableType:
     )
 
 
-def operation_text(operation: Mapping[str, Any]) -> str:
+def operation_text(operation: JsonMapping) -> str:
     """An operation in a person's words."""
     quarters = {1: "a quarter", 2: "a half", -1: "a quarter back"}
     if operation["op"] == "turn":

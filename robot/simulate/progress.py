@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from robot.daemon.models import RobotState
+from robot.documents import JsonMapping
 
 STAGES: tuple[tuple[RobotState, str], ...] = (
     (RobotState.HOMING, "home"),
@@ -57,7 +58,7 @@ class DemoProgress:
     remaining_s: float | None = None
     facelets: str = ""
     moves: str = ""
-    operations: Sequence[Mapping[str, Any]] = ()
+    operations: Sequence[JsonMapping] = ()
     planned_us: int | None = None
     clock_s: float = 0.0
     edges: int = 0

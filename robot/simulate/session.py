@@ -8,12 +8,13 @@ import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import aiohttp
 import yaml
 
 from robot.daemon.models import Event, RobotState
+from robot.documents import JsonObject
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
@@ -56,7 +57,7 @@ class DemoOutcome:
         again = [f"{link.resent} messages were sent again"] if link.resent else []
         return [*self.record.recoveries, *(self.record.warnings or again)]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The last line of ``cubist demo``; times of the robot are in its own seconds."""
         record = self.record
         return {
@@ -287,7 +288,7 @@ class Demo:
         self._display.show(progress)
 
 
-async def unless_ended(work: Coroutine[Any, Any, T], children: Sequence[Child]) -> T:
+async def unless_ended(work: Coroutine[object, object, T], children: Sequence[Child]) -> T:
     """The result of ``work``; the fault of the first child that ends before it is done."""
     main = asyncio.create_task(work)
     watches = [asyncio.create_task(child.ended()) for child in children]
@@ -306,7 +307,7 @@ async def unless_ended(work: Coroutine[Any, Any, T], children: Sequence[Child]) 
         await asyncio.gather(main, *watches, return_exceptions=True)
 
 
-def _succeeded(task: asyncio.Task[Any]) -> bool:
+def _succeeded(task: asyncio.Task[T]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 

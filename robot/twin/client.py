@@ -8,10 +8,10 @@ import queue
 import socket
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from robot.documents import JsonObject
 from robot.panel.gpio import PanelFault, Pull
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.frame import Frame
@@ -72,10 +72,10 @@ class TwinCamera:
     def _fault(self, what: str) -> CameraFault:
         return CameraFault(self.name, CameraTrouble.VANISHED, what)
 
-    def _header(self) -> dict[str, Any]:
+    def _header(self) -> JsonObject:
         """The next message that is a picture's header; pins' changes are not for us."""
         while line := self._file.readline():
-            message: dict[str, Any] = json.loads(line)
+            message: JsonObject = json.loads(line)
             if "width" in message:
                 return message
         raise self._fault("the simulated robot is gone")
@@ -138,7 +138,7 @@ class TwinGpio:
             self._thread.join()
         self._socket.close()
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: JsonObject) -> None:
         try:
             self._socket.sendall(_line(message))
         except OSError as error:
@@ -149,7 +149,7 @@ class TwinGpio:
             for line in lines:
                 self._hear(json.loads(line))
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: JsonObject) -> None:
         pin = int(message["pin"])
         changed = self._levels.get(pin) != message["level"]
         self._levels[pin] = bool(message["level"])
@@ -171,5 +171,5 @@ def _connect(path: str) -> socket.socket:
     return connection
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: JsonObject) -> bytes:
     return json.dumps(message).encode() + b"\n"

@@ -21,8 +21,8 @@ import socket
 import termios
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
+from robot.documents import JsonObject
 from robot.twin.panel import SimulatedPanel
 from robot.twin.pins import PinStream, input_record
 from robot.twin.simulated import SimulatedRobot
@@ -163,17 +163,17 @@ class TwinServer:
             self.panel.leave(tell)
             writer.close()
 
-    async def _answer(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         if request["do"] == "frame":
             await self._send_frame(request, writer)
             return
-        actions: dict[str, Callable[[dict[str, Any], asyncio.StreamWriter], None]] = {
+        actions: dict[str, Callable[[JsonObject, asyncio.StreamWriter], None]] = {
             "input": self._set_input,
             "output": self._set_output,
         }
         actions[request["do"]](request, writer)
 
-    async def _send_frame(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _send_frame(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         self._pins.catch_up()
         time_us, paint = round(self._robot.time_us), self._studio.pose_for(request.get("camera"))
         async with self._painting:  # one picture at a time: a painter has one canvas
@@ -188,14 +188,14 @@ class TwinServer:
         _write_line(writer, header)
         writer.write(shot.image.tobytes())
 
-    def _set_input(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    def _set_input(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         level = self.panel.pull(request["pin"], request["pull"] == "up")
         _write_line(writer, {"pin": request["pin"], "level": level})
 
-    def _set_output(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    def _set_output(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         del writer
         self.panel.outputs[request["pin"]] = request["level"]
 
 
-def _write_line(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+def _write_line(writer: asyncio.StreamWriter, message: JsonObject) -> None:
     writer.write(json.dumps(message).encode() + b"\n")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from robot.documents import JsonObject
 
 SAME_INCIDENT_US = 500_000.0
 """Reports of one kind closer together than this are one incident."""
@@ -18,7 +19,7 @@ class Violation:
     kind: str
     text: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The violation for JSON."""
         return {"time_us": self.time_us, "kind": self.kind, "text": self.text}
 
