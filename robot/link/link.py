@@ -35,7 +35,7 @@ from robot.link.protocol import (
     Release,
     Status,
 )
-from robot.link.session import Clock, Draw, Session, SessionStatistics
+from robot.link.session import Clock, Draw, LinkSession, SessionStatistics
 from robot.link.transport import Transport
 from robot.motion import stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -80,7 +80,7 @@ class Link:
         self._clock = clock
         self._draw = draw
         self._silence_hold_ms = silence_hold_ms
-        self._session: Session | None = None
+        self._session: LinkSession | None = None
         self._plan_number = 0
         self._stopping = False
         self._uploaded: tuple[Shape, ...] = ()
@@ -88,7 +88,7 @@ class Link:
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
         await self.close()
-        session = Session(self._transport, self._clock, self._draw)
+        session = LinkSession(self._transport, self._clock, self._draw)
         try:
             capabilities = await session.open(patience_s)
         except BaseException:
@@ -206,7 +206,7 @@ class Link:
         return self._open_session.statistics
 
     @property
-    def _open_session(self) -> Session:
+    def _open_session(self) -> LinkSession:
         if self._session is None:
             raise RobotFault(Fault.LINK_LOST, "not connected")
         return self._session

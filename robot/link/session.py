@@ -58,7 +58,7 @@ class SessionStatistics:
     bytes_lost_there: int
 
 
-class Session:
+class LinkSession:
     """Keeps one session alive on an open transport; :class:`Link` speaks through it."""
 
     def __init__(

@@ -106,7 +106,7 @@ class DemoOptions:
 
 
 @dataclass(frozen=True)
-class _Stage:
+class _DemoStage:
     """What a running demo consists of."""
 
     children: Sequence[Child]
@@ -146,7 +146,7 @@ class Demo:
             yield folder / "run" / "control.sock"
 
     @contextlib.asynccontextmanager
-    async def _everything(self, folder: Path) -> AsyncIterator[_Stage]:
+    async def _everything(self, folder: Path) -> AsyncIterator[_DemoStage]:
         """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
         options = self._options
         studio = Studio(self._robot, options.seed, options.photographs)
@@ -168,7 +168,7 @@ class Demo:
             scene = Scene(self._robot, studio, firmware.process.pid, cable)
             delay_s = MISCHIEF_DELAY_S / options.speed
             mischiefs = Mischiefs(options.mischief, scene, delay_s)
-            yield _Stage([firmware, cubistd], daemon, mischiefs)
+            yield _DemoStage([firmware, cubistd], daemon, mischiefs)
 
     @property
     def _cable_wanted(self) -> bool:
@@ -196,7 +196,7 @@ class Demo:
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         return path
 
-    async def _solve(self, stage: _Stage) -> DemoOutcome:
+    async def _solve(self, stage: _DemoStage) -> DemoOutcome:
         """Press the button and follow the job to its end."""
         daemon = stage.daemon
         status = await daemon.ready()

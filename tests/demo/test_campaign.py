@@ -35,14 +35,14 @@ from robot.daemon.models import RobotState
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
-from robot.link.session import Session
+from robot.link.session import LinkSession
 from robot.settings import RobotProfile
 from robot.twin.cube import scrambled
 from tests import virtual
 from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60
-PUT = Session.put
+PUT = LinkSession.put
 LATE_S = 0.3
 FINER = 16
 TOO_MANY_STEPS_PER_S = 80_000
@@ -130,8 +130,8 @@ def test_a_hopeless_line_is_given_up_by_name(profile: str, damage: str, rate: fl
             assert_solved_at_last(r)
 
 
-def send_the_rest_late(session: Session, messages: Iterable[Message]) -> None:
-    """In place of :meth:`Session.put`: what follows the start of a plan waits."""
+def send_the_rest_late(session: LinkSession, messages: Iterable[Message]) -> None:
+    """In place of :meth:`LinkSession.put`: what follows the start of a plan waits."""
     every = list(messages)
     cut = next((n + 1 for n, message in enumerate(every) if isinstance(message, Go)), len(every))
     PUT(session, every[:cut])
@@ -146,7 +146,7 @@ def test_a_queue_that_runs_dry_waits_for_more(
     """Two turns are there when the plan starts; the others come when these have long ended."""
     monkeypatch.setattr("robot.link.encoding.PIECE", 5)
     monkeypatch.setattr("robot.link.link._fitting", lambda *_: 2)
-    monkeypatch.setattr(Session, "put", send_the_rest_late)
+    monkeypatch.setattr(LinkSession, "put", send_the_rest_late)
     with rehearsal("sensors", firmware=firmware) as r:
         verdict = r.solve()
     assert_solved(verdict)
