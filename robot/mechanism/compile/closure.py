@@ -1,8 +1,17 @@
-"""Shortest ways between turns, and from turn to turn, over the raw graph of a mechanism.
+"""Fastest paths between turns: everything the mechanism can do while no layer turns.
 
-A node is ``24 * configuration + orientation``. The graph is the same in every orientation, so all
-ways are computed from orientation 0 only and seen from others through ``frames``. Weights order
-ways by time, then by how little moves: ``duration_us * 4096 + actuators moved``.
+A node is ``24 * configuration + orientation``: where the actuators are, and how the cube is held.
+The mechanism's graph does not know the orientation, so what is possible from one orientation is
+possible from all. Paths are therefore computed from orientation 0 only. A path from orientation
+``o`` to ``p`` is the one from 0 to what leads from ``o`` to ``p`` (``frames.between_table``). That
+saves 23 of 24 searches and as much memory.
+
+Weights order paths by time, then by how little moves: ``duration_us * 4096 + actuators moved``.
+They stay exact, as int64, and the time is the weight divided by 4096.
+
+Example: CUBOTino has 3 angles of its table and 3 positions of its lid, so 9 configurations and 216
+nodes. From (table home, lid open) to (table home, lid closed) with the cube rolled once about x
+leads open -> flip, 0.5 s, which rolls it, then flip -> close, 0.6 s and 0.2 s to settle: 1.3 s.
 """
 
 from __future__ import annotations

@@ -1,8 +1,24 @@
-"""The cheapest way to turn two opposite faces of the cube, from turn to turn.
+"""The fastest way to turn two opposite faces of the cube, from turn to turn.
 
-A composite ``(axis, qa, qb)`` may be one transition that turns both layers, or several with ways
-between them: first the one face, then the other, or a half turn as two quarters when the range of
-an actuator asks for it. Rounds of "way, turn" over the progress ``4 * qa + qb`` find the best.
+The search solves in *composites* ``(axis, qa, qb)``: quarters of both faces of one axis, in any
+order. A mechanism performs one with a single transition, or with several and paths between them:
+one face after the other, or a half turn as two quarters where an actuator's range ends.
+
+So the cost of a composite is a shortest path over (node, progress), where the progress
+``4 * qa + qb`` counts the quarters made so far, each modulo 4. It is found in rounds. Each round
+is a path that turns no layer (from the closure), then one transition that turns some. Round k knows
+the least weight of every node *just after* its k-th turn. Rounds go on while a further turn makes
+anything faster; there are at most six, and four for CUBOTino.
+
+Composites end with a turn, never with a movement after it. What follows belongs to the path before
+the next turn, so it is free to be whatever suits that turn. As in the closure, rounds start in
+orientation 0 of every configuration and are seen from others through ``frames``.
+
+Example: CUBOTino's table turns -1..+1 quarters. With the lid closed and the table at -1, a half
+turn of the face at D is one transition to +1: 1.88 s, one round. From 0 no transition turns by two
+quarters. The fastest way is to open the lid (0.3 s), take the cube along to the end of the range
+(0.7 s), close the lid (0.5 s) and turn from there (1.88 s): 3.38 s. It is a path and one turn,
+again one round. Two quarters, with a way back in between, are two rounds: 3.5 s.
 """
 
 from __future__ import annotations

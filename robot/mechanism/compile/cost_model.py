@@ -1,8 +1,23 @@
-"""The cost model of a mechanism: states that cost the same for ever after are one class.
+"""The cost model of a mechanism: nodes that cost the same for ever after become one class.
 
-States are the nodes just after a turn, by the axis of that turn. Partition refinement: start with
-what is still owed when the robot stops there, then split classes whose members differ in the cost
-of any composite to any class, until nothing splits. The quotient is exact.
+The search needs the cost of a composite from where the one before it ended. It keeps, for each
+possible end, the least cost so far, so its work grows with the square of the number of ends. There
+are up to 24 nodes for each configuration just after a turn, but many of them cannot be told apart
+by what anything costs from there on.
+
+Classes are found by partition refinement, as states of an automaton are merged. At first nodes
+differ only by how long parts still move when the robot stops there. Then a class is split when two
+of its members differ in the cost of some composite of another axis to some class. When nothing
+splits any more, members of a class cost the same for every sequence that follows, so the quotient
+is exact: no plan gets slower by it, and no bound wrong.
+
+Each axis of the cube has its own nodes and classes, those just after a turn on it: two composites
+of one axis never follow each other.
+
+Examples: six fixed motors leave one node and one class for each axis. Four arms (7
+configurations) can stand in 96 nodes after a turn, which fall into 10 classes: the arms look the
+same after half a turn, and most of what differs does not matter to the next turn. CUBOTino's 24
+nodes stay 24 classes.
 """
 
 from __future__ import annotations
