@@ -1,6 +1,8 @@
 # `make demo` and `make test` set up everything they need; see .ci/prepare.
 .DEFAULT_GOAL := help
 BIN := .venv/bin
+# Written by people: not firmware/core/protocol.h.
+C_FILES = $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -v protocol.h)
 
 help: ## this list
 	@printf '%s\n' 'New here? Run `make demo` to see a whole solve, then `make test`. Both install what is missing.' \
@@ -24,9 +26,10 @@ coverage: ready ## the lines that the tests leave out
 test-long: ready ## the long campaigns too
 	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
 
-lint: ready ## formatting, style, types, import layers, code that nobody uses
+lint: ready ## style, types, import layers, mistakes in C and C++, code that nobody uses
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	@$(BIN)/vulture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
@@ -34,6 +37,7 @@ lint: ready ## formatting, style, types, import layers, code that nobody uses
 format: ready ## put the style of Python, C and C++ right
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(C_FILES)
 
 picture: ready ## docs/pictures/rooms.svg, drawn from the imports
 	@$(BIN)/python docs/draw_rooms.py

@@ -32,7 +32,7 @@ typedef uint16_t board_port;
 #define BOARD_RATE_TWO 32000
 #define BOARD_RATE_SIX 12000
 #define BOARD_WAY_IN 7       /* ticks from a moment to the first instruction of its event */
-#define BOARD_EDGE_DELAY 36  /* ... to an edge of a servo's pulse: no event begins later than that */
+#define BOARD_EDGE_DELAY 36 /* ... to an edge of a servo's pulse: no event begins later than that */
 #define BOARD_EVENT_TICKS 40 /* ticks to serve an event, at most, ... */
 #define BOARD_MOTOR_TICKS 12 /* ... and for each motor running */
 

@@ -12,9 +12,7 @@ enum { B, C, D };
 
 static const board_port ports[] PROGMEM = {AT_PORT(B), AT_PORT(C), AT_PORT(D)};
 
-static const uint8_t places[BOARD_PINS] PROGMEM = {
-    PIN_PLACES_UNO
-};
+static const uint8_t places[BOARD_PINS] PROGMEM = {PIN_PLACES_UNO};
 #else
 enum { A, B, C, D, E, F, G, H, J, K, L };
 
@@ -22,9 +20,7 @@ static const board_port ports[] PROGMEM = {AT_PORT(A), AT_PORT(B), AT_PORT(C), A
                                            AT_PORT(E), AT_PORT(F), AT_PORT(G), AT_PORT(H),
                                            AT_PORT(J), AT_PORT(K), AT_PORT(L)};
 
-static const uint8_t places[BOARD_PINS] PROGMEM = {
-    PIN_PLACES_MEGA
-};
+static const uint8_t places[BOARD_PINS] PROGMEM = {PIN_PLACES_MEGA};
 #endif
 
 bool board_has_pin(uint8_t number)

@@ -22,7 +22,7 @@
 #define WAY_OUT 12      /* counts: leaving the interrupt takes less */
 #define SHORT_WAY_OUT 3 /* counts: setting the compare register takes less */
 #define TOO_LATE 200    /* counts behind its time at which the interrupt gives up */
-#define TOO_MANY 100    /* events in one interrupt at which it gives up: nothing else runs meanwhile */
+#define TOO_MANY 100 /* events in one interrupt at which it gives up: nothing else runs meanwhile */
 
 /* One motor alone takes a short cut: intervals between these leave time for it, whatever delays
  * it. */

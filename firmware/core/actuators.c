@@ -181,8 +181,8 @@ static bool run_is_possible(const struct step_segment *run, uint16_t fastest)
     }
     int16_t count = run->count < 0 ? -run->count : run->count;
     int32_t last = run->interval + (int32_t)run->add * (count - 1);
-    return run->interval >= fastest && last >= fastest &&
-           run->interval <= PROTOCOL_MAX_INTERVAL && last <= PROTOCOL_MAX_INTERVAL;
+    return run->interval >= fastest && last >= fastest && run->interval <= PROTOCOL_MAX_INTERVAL &&
+           last <= PROTOCOL_MAX_INTERVAL;
 }
 
 static uint8_t check_steps(const struct actuator *actuator, const struct profile *profile,

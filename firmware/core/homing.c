@@ -41,9 +41,9 @@ static void move(uint8_t index, uint8_t phase, uint16_t interval, uint32_t steps
     actuator->homing = phase;
     bool active_high = actuator->setup.flags & ACTUATOR_FLAG_SENSOR_HIGH;
     struct stepper *motor = &actuator->motor.stepper;
-    motor->sense = phase == HOMING_BACK_OFF          ? SENSE_NOTHING
+    motor->sense = phase == HOMING_BACK_OFF                 ? SENSE_NOTHING
                    : active_high != (phase == HOMING_LEAVE) ? SENSE_HIGH
-                                                     : SENSE_LOW;
+                                                            : SENSE_LOW;
     if (!stepper_start(motor, motion, 1, positive(actuator) != away, timer_now() + LEAD)) {
         fail(index, FAULT_OVERLOAD);
     }

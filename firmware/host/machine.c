@@ -113,8 +113,8 @@ void machine_reset(void)
     snprintf(pins, sizeof pins, "%d", pins_fd());
     snprintf(speed, sizeof speed, "%.17g", options->speed);
     snprintf(count, sizeof count, "%u", (unsigned)resets + 1);
-    const char *arguments[MOST_ARGUMENTS] = {machine_name, "--serial-fd", serial, "--speed", speed,
-                                             "--resets",   count};
+    const char *arguments[MOST_ARGUMENTS] = {machine_name, "--serial-fd", serial, "--speed",
+                                             speed,        "--resets",    count};
     unsigned used = 7;
     if (pins_fd() >= 0) {
         arguments[used++] = "--pins";

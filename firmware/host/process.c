@@ -25,11 +25,13 @@ static volatile sig_atomic_t finished;
 static volatile sig_atomic_t reset;
 static volatile sig_atomic_t hang;
 
-static const struct option own_options[] = {
-    {"pty-link", required_argument, 0, 'l'}, {"serial-fd", required_argument, 0, 'f'},
-    {"pins", required_argument, 0, 'p'},     {"speed", required_argument, 0, 's'},
-    {"granted", no_argument, 0, 'g'},        {"help", no_argument, 0, 'h'},
-    {0, 0, 0, 0}};
+static const struct option own_options[] = {{"pty-link", required_argument, 0, 'l'},
+                                            {"serial-fd", required_argument, 0, 'f'},
+                                            {"pins", required_argument, 0, 'p'},
+                                            {"speed", required_argument, 0, 's'},
+                                            {"granted", no_argument, 0, 'g'},
+                                            {"help", no_argument, 0, 'h'},
+                                            {0, 0, 0, 0}};
 
 static void on_signal(int number)
 {

@@ -52,12 +52,10 @@ const char machine_usage[] =
     "  --cycles          stamp records in cycles of 16 MHz, record bytes received\n"
     "  --hang-at ADDRESS SIGUSR2 makes the program hang there, to try the watchdog\n"
     "  --stack           tell with the pins how many bytes the stack has left at least\n";
-const struct option machine_options[] = {{"board", required_argument, 0, 'b'},
-                                         {"elf", required_argument, 0, 'e'},
-                                         {"hang-at", required_argument, 0, 'a'},
-                                         {"cycles", no_argument, 0, 'c'},
-                                         {"stack", no_argument, 0, 'k'},
-                                         {0, 0, 0, 0}};
+const struct option machine_options[] = {
+    {"board", required_argument, 0, 'b'},   {"elf", required_argument, 0, 'e'},
+    {"hang-at", required_argument, 0, 'a'}, {"cycles", no_argument, 0, 'c'},
+    {"stack", no_argument, 0, 'k'},         {0, 0, 0, 0}};
 
 static const char *board = "uno";
 static const char *elf;

@@ -167,10 +167,17 @@ static void turns_follow_each_other_in_time(void)
 {
     start_over();
     const uint8_t turns[] = {
-        SLEW, 0,                                                   /* 0 to 250 ms */
-        TIMING_DELAY << TURN_BIT_TIMING_SHIFT | SHORT, 2, 100, 0, 0, /* at 100 us */
-        TIMING_AFTER_PREVIOUS << TURN_BIT_TIMING_SHIFT | SHORT, 2, /* at 5.1 ms */
-        SHORT, 2,                                                  /* at 250 ms */
+        SLEW,
+        0,                                                   /* 0 to 250 ms */
+        TIMING_DELAY << TURN_BIT_TIMING_SHIFT | SHORT,
+        2,
+        100,
+        0,
+        0, /* at 100 us */
+        TIMING_AFTER_PREVIOUS << TURN_BIT_TIMING_SHIFT | SHORT,
+        2, /* at 5.1 ms */
+        SHORT,
+        2,                                                  /* at 250 ms */
     };
     uint64_t go = bench_now() + GO_LEAD;
     bench_play(turns, sizeof turns, 4);

@@ -73,7 +73,8 @@ using Batch = nb::ndarray<std::uint8_t, nb::shape<-1, 20, 2>, nb::c_contig, nb::
 
 void turn(const Batch& states, const TableBytes& turns) {
     const auto numbers = span_of(turns);
-    if (numbers.size() != states.shape(0)) throw nb::value_error("one turn for each cube is needed");
+    if (numbers.size() != states.shape(0))
+        throw nb::value_error("one turn for each cube is needed");
     if (std::any_of(numbers.begin(), numbers.end(), [](std::uint8_t t) { return t >= kFaceTurns; }))
         throw nb::value_error("turns are numbers from 0 to 17");
     std::uint8_t* const data = states.data();

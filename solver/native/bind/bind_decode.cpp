@@ -198,8 +198,8 @@ void bind_colour_model(nb::module_& module) {
              nb::arg("sensitivity"), nb::arg("fading"), nb::arg("clipped"), nb::arg("weight"),
              nb::arg("places"), nb::arg("floor"))
         .def("evidence", &ScanEstimator::evidence, nb::arg("mean"), nb::arg("covariance"),
-             nb::arg("faces"), nb::arg("falloff"), nb::arg("strict"),
-             nb::arg("cost").noconvert(), nb::arg("inlier").noconvert())
+             nb::arg("faces"), nb::arg("falloff"), nb::arg("strict"), nb::arg("cost").noconvert(),
+             nb::arg("inlier").noconvert())
         .def("update", &ScanEstimator::update, nb::arg("mean"), nb::arg("covariance"),
              nb::arg("faces"), nb::arg("falloff"), nb::arg("share"),
              nb::arg("new_mean").noconvert(), nb::arg("new_covariance").noconvert(),

@@ -27,7 +27,8 @@ void make(NxnDatabase* self, const Permutations& permutations, std::vector<std::
     new (self) NxnDatabase(std::move(turns));
 }
 
-bool deepen(NxnDatabase& database, std::size_t most, const std::function<bool(std::size_t)>& progress) {
+bool deepen(NxnDatabase& database, std::size_t most,
+            const std::function<bool(std::size_t)>& progress) {
     const nb::gil_scoped_release released;
     return database.deepen(most, [&](std::size_t positions) {
         const nb::gil_scoped_acquire locked;
@@ -67,17 +68,21 @@ void bind_nxn(nb::module_& module) {
              nb::arg("repeats"), nb::arg("reference"))
         .def("deepen", &deepen, nb::arg("most"), nb::arg("progress"),
              "Add one more depth; false when stopped or when it has more than `most` positions.")
-        .def("restore",
-             [](NxnDatabase& database, const Keys& keys, const TableBytes& distances) {
-                 database.restore(span_of(keys), span_of(distances));
-             },
-             nb::arg("keys"), nb::arg("distances"))
+        .def(
+            "restore",
+            [](NxnDatabase& database, const Keys& keys, const TableBytes& distances) {
+                database.restore(span_of(keys), span_of(distances));
+            },
+            nb::arg("keys"), nb::arg("distances"))
         .def("solve", &solve, nb::arg("stickers"), nb::arg("longest"), nb::arg("time_limit"),
              nb::arg("cancel").none(), nb::arg("progress"))
-        .def("distances", [](const NxnDatabase& database) { return copied(database.positions().distances()); })
-        .def("keys", [](const NxnDatabase& database) { return copied(database.positions().keys()); })
+        .def("distances",
+             [](const NxnDatabase& database) { return copied(database.positions().distances()); })
+        .def("keys",
+             [](const NxnDatabase& database) { return copied(database.positions().keys()); })
         .def_prop_ro("depth", &NxnDatabase::depth)
-        .def_prop_ro("words", [](const NxnDatabase& database) { return database.positions().words(); })
+        .def_prop_ro("words",
+                     [](const NxnDatabase& database) { return database.positions().words(); })
         .def("__len__", [](const NxnDatabase& database) { return database.positions().size(); });
 }
 

@@ -68,11 +68,12 @@ void bind_optimal(nb::module_& module) {
                nb::arg("threads"), nb::arg("progress"),
                "Fill a table; false when `progress` stopped it.");
     nb::class_<OptimalTable>(module, "OptimalTable", "Lower bounds of the optimal search.")
-        .def("__init__",
-             [](OptimalTable* self, OptimalShape shape, const TableBytes& bytes) {
-                 new (self) OptimalTable(shape, span_of(bytes));
-             },
-             nb::arg("shape"), nb::arg("data"), nb::keep_alive<1, 3>())
+        .def(
+            "__init__",
+            [](OptimalTable* self, OptimalShape shape, const TableBytes& bytes) {
+                new (self) OptimalTable(shape, span_of(bytes));
+            },
+            nb::arg("shape"), nb::arg("data"), nb::keep_alive<1, 3>())
         .def("solve", &solve, nb::arg("metric"), nb::arg("states"), nb::arg("options"),
              nb::arg("on_progress").none())
         .def("bound", &bound, nb::arg("metric"), nb::arg("states"),

@@ -65,15 +65,16 @@ FastestResult follow_steps(const PocketSteps& steps, const CornerStates& states,
     return steps.solve(pocket_position(cube_of(states)), span_of(first));
 }
 
-std::optional<std::uint32_t> time_left(const PocketSteps& steps, const CornerStates& states, int axis,
-                                       int state) {
+std::optional<std::uint32_t> time_left(const PocketSteps& steps, const CornerStates& states,
+                                       int axis, int state) {
     const std::uint32_t left = steps.left(pocket_position(cube_of(states)), axis, state);
     if (left == kNever) return std::nullopt;
     return left;
 }
 
 FastestResult solve_fastest(const PocketRobot& robot, const CornerStates& states,
-                            const Microseconds& first, double time_limit, const CancelFlag* cancel) {
+                            const Microseconds& first, double time_limit,
+                            const CancelFlag* cancel) {
     const PocketPosition from = pocket_position(cube_of(states));
     const auto begun = span_of(first);
     nb::gil_scoped_release unlocked;
@@ -83,10 +84,13 @@ FastestResult solve_fastest(const PocketRobot& robot, const CornerStates& states
 void bind_robot(nb::module_& module) {
     nb::class_<FastestResult>(module, "FastestResult", "The fastest way found for a robot.")
         .def_ro("turns", &FastestResult::turns, "U U2 U' R R2 R' F F2 F' as 0..8.")
-        .def_prop_ro("cost", [](const FastestResult& result) -> std::optional<std::uint32_t> {
+        .def_prop_ro(
+            "cost",
+            [](const FastestResult& result) -> std::optional<std::uint32_t> {
                 if (result.cost == kNever) return std::nullopt;
                 return result.cost;
-            }, "Microseconds; None when no way was found.")
+            },
+            "Microseconds; None when no way was found.")
         .def_ro("proven", &FastestResult::proven, "Whether nothing is faster.")
         .def_ro("nodes", &FastestResult::nodes);
     nb::class_<PocketRobot>(module, "PocketRobot", "A mechanism that solves the 2x2x2 fastest.")
@@ -123,7 +127,8 @@ void bind_pocket(nb::module_& module) {
         .def_ro("nodes", &PocketResult::nodes, "Positions expanded.")
         .def_ro("bytes", &PocketResult::bytes, "Memory of tables, queue and marks.");
     module.def("pocket_bfs", &searched<pocket_bfs>, nb::arg("states"), nb::arg("metric"));
-    module.def("pocket_bfs_pruned", &searched<pocket_bfs_pruned>, nb::arg("states"), nb::arg("metric"));
+    module.def("pocket_bfs_pruned", &searched<pocket_bfs_pruned>, nb::arg("states"),
+               nb::arg("metric"));
     module.def("pocket_ida_star", &searched<pocket_ida_star>, nb::arg("states"), nb::arg("metric"));
     nb::class_<PocketTable>(module, "PocketTable",
                             "Distances of all 3674160 positions of the 2x2x2 in htm or qtm.")

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "bind/bindings.hpp"
-#include "two_phase/collector.hpp"
 #include "robot/time_search.hpp"
+#include "two_phase/collector.hpp"
 #include "two_phase/two_phase.hpp"
 
 namespace nb = nanobind;

@@ -53,9 +53,9 @@ std::array<Seen, kSymmetries> seen_through_all(int flip_slice) {
 }
 
 // A symmetry moves the flips from slot to slot, and then flips the edges for which "the first-named
-// sticker" is another one there. Which those are depends on the slice alone; none where every edge is
-// in a slot of its kind. So the flip of any flip-slice is that of its flip and that of its slice,
-// each seen by itself, added bit by bit.
+// sticker" is another one there. Which those are depends on the slice alone; none where every edge
+// is in a slot of its kind. So the flip of any flip-slice is that of its flip and that of its
+// slice, each seen by itself, added bit by bit.
 std::vector<std::array<Seen, kSymmetries>> seen_flips() {
     std::vector<std::array<Seen, kSymmetries>> all;
     for (int flip = 0; flip < kFlips; ++flip) all.push_back(seen_through_all(flip));

@@ -78,9 +78,7 @@ struct Density {
         glared_log_scale = log_scale - 0.5 * (3 * std::log(2.0) + std::log(stretch));
     }
 
-    double squared_distance(const Channels& off) const {
-        return dot(off, product(precision, off));
-    }
+    double squared_distance(const Channels& off) const { return dot(off, product(precision, off)); }
 
     double glared_log_density(const Channels& off) const {
         const Channels pulled = product(precision, off);

@@ -18,7 +18,8 @@ std::uint64_t mixed(std::uint64_t value) {
 // Whether D, L, B of a rotated cube can be these three colours.
 bool is_rotation(int down, int left, int back) {
     const auto axis = [](int colour) { return colour % kHalf; };
-    if (axis(down) == axis(left) || axis(left) == axis(back) || axis(down) == axis(back)) return false;
+    if (axis(down) == axis(left) || axis(left) == axis(back) || axis(down) == axis(back))
+        return false;
     // D L B are in this order around their corner; so is every even permutation of the axes with an
     // even number of faces replaced by their opposites.
     const int turned = (axis(left) - axis(down) + kHalf) % kHalf;
@@ -52,14 +53,16 @@ bool NxnTurns::rename(Stickers& shown) const {
 }
 
 NxnPositions::NxnPositions(std::size_t stickers)
-    : stickers_(stickers), words_((stickers + kStickersAWord - 1) / kStickersAWord),
+    : stickers_(stickers),
+      words_((stickers + kStickersAWord - 1) / kStickersAWord),
       slots_(1 << 10, kEmpty) {}
 
 void NxnPositions::pack(const Stickers& stickers, std::uint64_t* key) const {
     std::size_t at = 0;
     for (std::size_t word = 0; word < words_; ++word) {
         std::uint64_t packed = 0;
-        for (int k = 0; k < kStickersAWord && at < stickers_; ++k) packed = packed * kColours + stickers[at++];
+        for (int k = 0; k < kStickersAWord && at < stickers_; ++k)
+            packed = packed * kColours + stickers[at++];
         key[word] = packed;
     }
 }
@@ -115,7 +118,8 @@ int NxnPositions::distance(const Stickers& stickers) const {
     return number == kEmpty ? -1 : distances_[number];
 }
 
-void NxnPositions::restore(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> distances) {
+void NxnPositions::restore(std::span<const std::uint64_t> keys,
+                           std::span<const std::uint8_t> distances) {
     for (std::size_t number = 0; number < distances.size(); ++number)
         insert(&keys[number * words_], distances[number]);
 }
@@ -136,8 +140,11 @@ class Deepening {
 public:
     Deepening(const NxnDatabase& database, const NxnTurns& turns, const Deadline& deadline,
               std::uint64_t& nodes)
-        : positions_(database.positions()), farther_(database.depth() + 1), turns_(turns),
-          deadline_(deadline), nodes_(nodes) {}
+        : positions_(database.positions()),
+          farther_(database.depth() + 1),
+          turns_(turns),
+          deadline_(deadline),
+          nodes_(nodes) {}
 
     bool run(const Stickers& from, int length) {
         paths_.assign(static_cast<std::size_t>(length) + 1, Stickers(from.size()));
@@ -209,7 +216,8 @@ bool NxnDatabase::deepen(std::size_t most, const std::function<bool(std::size_t)
     return progress(positions_.size());
 }
 
-void NxnDatabase::restore(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> distances) {
+void NxnDatabase::restore(std::span<const std::uint64_t> keys,
+                          std::span<const std::uint8_t> distances) {
     positions_.restore(keys, distances);
     depth_ = distances.empty() ? 0 : *std::max_element(distances.begin(), distances.end());
 }

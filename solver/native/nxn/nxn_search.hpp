@@ -17,11 +17,11 @@ using Stickers = std::vector<std::uint8_t>;  // colours 0..5 of faces U R F D L 
 // The turns of a puzzle, each as "after[i] = before[permutation[i]]".
 struct NxnTurns {
     std::size_t stickers = 0;
-    std::vector<std::uint16_t> permutations;  // turn after turn
-    std::vector<std::uint8_t> axis;           // by turn; turns of one axis commute
-    std::vector<std::uint8_t> block;          // by turn: which layers of the axis
-    bool repeats = false;                     // whether a turn may be made twice in a row
-    std::array<std::uint16_t, 3> reference{}; // the stickers D, L and B of the corner DLB
+    std::vector<std::uint16_t> permutations;   // turn after turn
+    std::vector<std::uint8_t> axis;            // by turn; turns of one axis commute
+    std::vector<std::uint8_t> block;           // by turn: which layers of the axis
+    bool repeats = false;                      // whether a turn may be made twice in a row
+    std::array<std::uint16_t, 3> reference{};  // the stickers D, L and B of the corner DLB
 
     std::size_t count() const { return axis.size(); }
     bool may_follow(int last, std::size_t turn) const;

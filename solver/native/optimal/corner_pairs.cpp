@@ -46,8 +46,8 @@ void lower(std::uint64_t* row, int placement, int distance) {
     std::uint64_t before = word.load(std::memory_order_relaxed), after;
     do {
         if (static_cast<int>(before >> shift & 0xFF) <= distance) return;
-        after = (before & ~(std::uint64_t{0xFF} << shift)) |
-                static_cast<std::uint64_t>(distance) << shift;
+        after = (before & ~(std::uint64_t{0xFF} << shift)) | static_cast<std::uint64_t>(distance)
+                                                                 << shift;
     } while (!word.compare_exchange_weak(before, after, std::memory_order_relaxed));
 }
 
@@ -157,8 +157,7 @@ void Generation::reach(std::uint32_t number, int placement, int distance) {
 int Generation::collect(int number, int depth, Placements& found) {
     int count = 0;
     for (int k = 0; k < kRowWords; ++k) {
-        const std::uint64_t word =
-            std::atomic_ref(row(number)[k]).load(std::memory_order_relaxed);
+        const std::uint64_t word = std::atomic_ref(row(number)[k]).load(std::memory_order_relaxed);
         const std::uint64_t differs = word ^ kEach * static_cast<std::uint64_t>(depth);
         if (((differs - kEach) & ~differs & kEach << 7) == 0) continue;  // no byte is 0
         for (int byte = 0; byte < 8; ++byte)

@@ -11,8 +11,8 @@
 #include <span>
 
 #include "cube/coordinates.hpp"
-#include "cube/table_bytes.hpp"
 #include "cube/metric.hpp"
+#include "cube/table_bytes.hpp"
 
 namespace cubist {
 
@@ -38,8 +38,8 @@ public:
                         distance(upside_down_[corners], down_as_up_[outer]));
     }
 
-    // Fills the part; `corners` and `outer` are phase 2's moves by generator. Stops early with false
-    // when `progress` returns false.
+    // Fills the part; `corners` and `outer` are phase 2's moves by generator. Stops early with
+    // false when `progress` returns false.
     static bool generate(const TurnSet& turns, const std::uint16_t* corners,
                          const std::uint16_t* outer, std::span<std::uint8_t> bytes,
                          std::size_t offset, int threads, const Progress& progress);

@@ -88,8 +88,7 @@ OptimalCoordinates::OptimalCoordinates(int kinds) : kinds_(kinds) {
     int known = 0;
     for (int rank = 0; rank < kOrders; ++rank) {
         int kind = 0;
-        while (kind < known &&
-               !is_alike(kinds, renaming(order_at(order_[kind]), order_at(rank))))
+        while (kind < known && !is_alike(kinds, renaming(order_at(order_[kind]), order_at(rank))))
             ++kind;
         if (kind == known) order_[known++] = static_cast<std::uint8_t>(rank);
         kind_[rank] = static_cast<std::uint8_t>(kind);
@@ -123,15 +122,14 @@ void OptimalCoordinates::make_symmetries() {
             twist_seen_.push_back(
                 static_cast<std::uint16_t>(numbered_twist_of(conjugate(cube, map))));
         for (int placed = 0; placed < kSlices * kinds_; ++placed)
-            kind_seen_[symmetry * kSlices * kinds_ + placed] = static_cast<std::uint8_t>(
-                placed_of(conjugate(with_placed(placed), map)) % kinds_);
+            kind_seen_[symmetry * kSlices * kinds_ + placed] =
+                static_cast<std::uint8_t>(placed_of(conjugate(with_placed(placed), map)) % kinds_);
     }
 }
 
 OptimalPosition OptimalCoordinates::position_of(const CubieCube& cube) const {
     const int placed = placed_of(cube);
-    return {static_cast<std::uint16_t>(flip_of(cube)),
-            static_cast<std::uint16_t>(placed / kinds_),
+    return {static_cast<std::uint16_t>(flip_of(cube)), static_cast<std::uint16_t>(placed / kinds_),
             static_cast<std::uint16_t>(numbered_twist_of(cube)),
             static_cast<std::uint8_t>(placed % kinds_)};
 }
@@ -157,7 +155,8 @@ int image_of(int slot, const FaceMap& map) {
                             seen.begin());
 }
 
-// The inverse of a cube with that cubie in the slot, as seen along the axis; all others are oriented.
+// The inverse of a cube with that cubie in the slot, as seen along the axis; all others are
+// oriented.
 template <auto kCubies, auto kOrientations>
 CubieCube inverse_with(int slot, int cubie, int orientation, const FaceMap& map) {
     CubieCube cube;
@@ -192,8 +191,8 @@ void OptimalInverse::add_orientations(int axis) {
     for (int slot = 0; slot < kEdges; ++slot)
         for (int cubie = 0; cubie < kEdges; ++cubie)
             for (int flip = 0; flip < 2; ++flip)
-                flips_[slot][cubie][flip] |= in_lane(flip_of(
-                    inverse_with<&CubieCube::ep, &CubieCube::eo>(slot, cubie, flip, map)));
+                flips_[slot][cubie][flip] |= in_lane(
+                    flip_of(inverse_with<&CubieCube::ep, &CubieCube::eo>(slot, cubie, flip, map)));
 }
 
 void OptimalInverse::weigh_middle(int axis) {

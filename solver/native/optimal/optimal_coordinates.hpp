@@ -76,7 +76,9 @@ public:
         return slice_of(cube) * kinds_ + kind_[placement % kOrders];
     }
     int flip_after(int flip, int turn) const { return flip_after_[flip * kFaceTurns + turn]; }
-    int placed_after(int placed, int turn) const { return placed_after_[placed * kFaceTurns + turn]; }
+    int placed_after(int placed, int turn) const {
+        return placed_after_[placed * kFaceTurns + turn];
+    }
     // Twists have the numbers of a table's rows.
     int twist_after(int twist, int turn) const { return twist_after_[twist * kFaceTurns + turn]; }
     int twist_seen(int twist, int symmetry) const {

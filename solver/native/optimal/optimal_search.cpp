@@ -55,15 +55,17 @@ void Iteration::run(int depth, int threads) {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([&] {
-            if (nodes_.table().inverse()) work<true>(starts, depth);
-            else work<false>(starts, depth);
+            if (nodes_.table().inverse())
+                work<true>(starts, depth);
+            else
+                work<false>(starts, depth);
         });
 }
 
 template <bool kIsCutOff>
 void Iteration::work(const std::vector<OptimalStart>& starts, int depth) {
     OptimalWalk<kIsCutOff> walk(nodes_, depth, halted_, counter_,
-                               [this](const std::vector<int>& turns) { finish(turns); });
+                                [this](const std::vector<int>& turns) { finish(turns); });
     for (std::size_t number; !halted_ && (number = next_start_++) < starts.size();)
         walk.add(starts[number]);
     walk.run_out();

@@ -90,8 +90,12 @@ namespace {
 class Generation {
 public:
     Generation(OptimalMetric metric, OptimalShape shape, std::span<std::uint8_t> bytes)
-        : turns_(unit_turns(metric)), coordinates_(shape.kinds), kinds_(shape.kinds),
-          far_(shape.far), bytes_(bytes), layout_(shape) {
+        : turns_(unit_turns(metric)),
+          coordinates_(shape.kinds),
+          kinds_(shape.kinds),
+          far_(shape.far),
+          bytes_(bytes),
+          layout_(shape) {
         static_assert(optimal_row::kBytes == twist_rows::kBytes);
         for (int twist = 0; twist < kTwists; ++twist) {
             const int number = optimal_row::numbered(twist);
@@ -109,8 +113,12 @@ public:
         return part<std::uint64_t>(
             bytes_, layout_.rows + static_cast<std::size_t>(number) * optimal_row::kBytes);
     }
-    int twist_after(int twist, int turn) const { return coordinates_.twist_after(twist, turns_[turn]); }
-    int twist_seen(int twist, int symmetry) const { return coordinates_.twist_seen(twist, symmetry); }
+    int twist_after(int twist, int turn) const {
+        return coordinates_.twist_after(twist, turns_[turn]);
+    }
+    int twist_seen(int twist, int symmetry) const {
+        return coordinates_.twist_seen(twist, symmetry);
+    }
     RowTurn row_after(int row, int turn) const;
     void for_images(int row, const auto& see) const {
         const int flip_slice_class = row / kinds_;
@@ -162,9 +170,8 @@ bool Generation::run(int threads, const Progress& progress) {
 
 }  // namespace
 
-bool OptimalTable::generate(OptimalMetric metric, OptimalShape shape,
-                            std::span<std::uint8_t> bytes, int threads,
-                            const Progress& progress) {
+bool OptimalTable::generate(OptimalMetric metric, OptimalShape shape, std::span<std::uint8_t> bytes,
+                            int threads, const Progress& progress) {
     return Generation(metric, shape, bytes).run(threads, progress);
 }
 

@@ -1,14 +1,16 @@
 // Distances to having every cubie oriented and the middle edges in the middle, and more: in which
 // order the middle edges are there, up to a normal subgroup of their 24 orders.
 //
-// With all 24 orders told apart (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10 positions,
-// divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 as rows are laid out.
-// With none told apart (`kinds` 1) it is 37 MB. A search looks a position up along all three axes.
+// With all 24 orders told apart (`kinds` 24) the table covers 2048 x 11880 x 2187 = 5.3e10
+// positions, divided by the 16 symmetries that keep the U-D axis: 845 MB at two bits, 890 as rows
+// are laid out. With none told apart (`kinds` 1) it is 37 MB. A search looks a position up along
+// all three axes.
 //
 // Entries are distances modulo 3; neighbours differ by one at most, so that the distance follows
-// from theirs. A table may be cut off at a distance `far`: entries of 3 are that far away or farther.
-// Most entries then tell a distance by themselves (see optimal_row.hpp), so that the inverse of a
-// position can be looked up too: after a turn of the cube that is no neighbour of what it was.
+// from theirs. A table may be cut off at a distance `far`: entries of 3 are that far away or
+// farther. Most entries then tell a distance by themselves (see optimal_row.hpp), so that the
+// inverse of a position can be looked up too: after a turn of the cube that is no neighbour of what
+// it was.
 #pragma once
 
 #include <array>
@@ -18,9 +20,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cube/symmetry.hpp"
 #include "cube/table_bytes.hpp"
 #include "optimal/optimal_coordinates.hpp"
-#include "cube/symmetry.hpp"
 
 namespace cubist {
 
@@ -87,7 +89,8 @@ public:
     // Of a position next to one that is `next_to` away.
     int distance(OptimalView view, int next_to) const {
         const int remainder = this->remainder(view);
-        return remainder == kFarEntry ? shape_.far : next_to - 1 + (remainder + 2 * next_to + 1) % 3;
+        return remainder == kFarEntry ? shape_.far
+                                      : next_to - 1 + (remainder + 2 * next_to + 1) % 3;
     }
     // What is certain without a neighbour, 0 if nothing is; only of a table that is cut off.
     int least_distance(OptimalView view) const {
@@ -96,8 +99,9 @@ public:
         const bool none_near = remainder == kFarEntry || row(view)[group.byte] >> group.shift & 1;
         return none_near ? alone_[remainder] : 0;
     }
-    // Ask for what will be looked at. Lines of a table that is cut off are asked for past the second
-    // level, which has better use for its room: such a table is large, and none is used again.
+    // Ask for what will be looked at. Lines of a table that is cut off are asked for past the
+    // second level, which has better use for its room: such a table is large, and none is used
+    // again.
     template <bool kIsCutOff>
     void prefetch_distance(OptimalView view) const {
         constexpr int kLocality = kIsCutOff ? 0 : 3;

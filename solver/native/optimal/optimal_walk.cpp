@@ -28,7 +28,8 @@ Succession::Succession(OptimalMetric metric) {
             if (may_follow(last, face))
                 next_[state_after(last, false)][turn] = next_[state_after(last, true)][turn] = next;
         if (may_go_on)
-            next_[state_after(face, true)][turn] = static_cast<std::int8_t>(state_after(face, false));
+            next_[state_after(face, true)][turn] =
+                static_cast<std::int8_t>(state_after(face, false));
     }
 }
 
@@ -37,9 +38,10 @@ OptimalNodes::OptimalNodes(const OptimalTable& table, OptimalMetric metric)
     for (int axis = 0; axis < kViews; ++axis)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
             for (int turn = 0; turn < kFaceTurns; ++turn)
-                seen_[axis][symmetry][turn] = static_cast<std::uint8_t>(turn_of_composite(
-                    conjugate_composite(conjugate_composite(composite_of_turn(turn), axis_map(axis)),
-                                        symmetries().maps[symmetry])));
+                seen_[axis][symmetry][turn] =
+                    static_cast<std::uint8_t>(turn_of_composite(conjugate_composite(
+                        conjugate_composite(composite_of_turn(turn), axis_map(axis)),
+                        symmetries().maps[symmetry])));
 }
 
 // The distance along one axis, by walking down to the goal unless it is far.
@@ -118,7 +120,11 @@ template <bool kIsCutOff>
 OptimalWalk<kIsCutOff>::OptimalWalk(const OptimalNodes& nodes, int depth,
                                     const std::atomic<bool>& halted,
                                     std::atomic<std::uint64_t>& counter, Finish finish)
-    : nodes_(nodes), depth_(depth), halted_(halted), counter_(counter), finish_(std::move(finish)),
+    : nodes_(nodes),
+      depth_(depth),
+      halted_(halted),
+      counter_(counter),
+      finish_(std::move(finish)),
       levels_(depth + 1) {}
 
 template <bool kIsCutOff>
@@ -223,8 +229,10 @@ void OptimalWalk<kIsCutOff>::accept(int depth) {
         position.state = child.state;
         position.turns = parent.turns;
         position.turns[depth - 1] = child.turn;
-        if constexpr (kIsCutOff) position.cube = parent.cube * face_turn_cube(child.turn);
-        else nodes_.prefetch_turns(child.node);
+        if constexpr (kIsCutOff)
+            position.cube = parent.cube * face_turn_cube(child.turn);
+        else
+            nodes_.prefetch_turns(child.node);
     }
     candidate_count_ = 0;
 }

@@ -54,7 +54,8 @@ public:
     OptimalNodes(const OptimalTable& table, OptimalMetric metric);
 
     OptimalStart root(const CubieCube& cube) const;
-    // No solution is shorter, by what the table says of the cube and, if it is cut off, its inverse.
+    // No solution is shorter, by what the table says of the cube and, if it is cut off, its
+    // inverse.
     int bound(const CubieCube& cube) const;
     // The positions after each turn that may follow.
     std::vector<OptimalStart> next(const OptimalStart& start) const;
@@ -90,8 +91,8 @@ private:
 // many positions before the first of them is looked at. Positions that are as many turns on are
 // collected from all branches until there are enough to go on from together.
 
-// `kIsCutOff` says what the table is. If it is, the inverses of positions are looked up too, and memory
-// is asked for as from a large table: only those are worth cutting off.
+// `kIsCutOff` says what the table is. If it is, the inverses of positions are looked up too, and
+// memory is asked for as from a large table: only those are worth cutting off.
 template <bool kIsCutOff>
 class OptimalWalk {
 public:

@@ -64,9 +64,7 @@ struct PocketBounds {
     std::vector<std::uint8_t> perm, twist;
 
     explicit PocketBounds(PocketMetric metric);
-    int operator()(PocketPosition at) const {
-        return std::max(perm[at.perm], twist[at.twist]);
-    }
+    int operator()(PocketPosition at) const { return std::max(perm[at.perm], twist[at.twist]); }
     std::size_t bytes() const { return perm.size() + twist.size(); }
 };
 
@@ -86,7 +84,8 @@ struct PocketCosts {
     std::span<const std::uint32_t> next, final;
 
     static constexpr int composite(int turn) {
-        return Composite{static_cast<std::uint8_t>(turn / 3), static_cast<std::uint8_t>(turn % 3 + 1), 0}
+        return Composite{static_cast<std::uint8_t>(turn / 3),
+                         static_cast<std::uint8_t>(turn % 3 + 1), 0}
             .index();
     }
     // Of an array [45, states], such as what the first turn costs.
@@ -97,7 +96,9 @@ struct PocketCosts {
         const std::size_t number = std::size_t(last_axis) * kComposites + composite(turn);
         return next.data() + number * states * states;
     }
-    const std::uint32_t* final_row(int axis) const { return final.data() + std::size_t(axis) * states; }
+    const std::uint32_t* final_row(int axis) const {
+        return final.data() + std::size_t(axis) * states;
+    }
 };
 
 // Costs that outlive the arrays they came from.
@@ -119,7 +120,7 @@ private:
 };
 
 struct FastestResult {
-    std::vector<int> turns;  // U U2 U' R R2 R' F F2 F' as 0..8
+    std::vector<int> turns;       // U U2 U' R R2 R' F F2 F' as 0..8
     std::uint32_t cost = kNever;  // kNever when nothing was found
     bool proven = false;          // nothing is faster
     std::uint64_t nodes = 0;

@@ -81,8 +81,8 @@ std::int32_t PocketBall::block_of(PocketPosition at) {
     return block;
 }
 
-// Blocks wait in the bucket of their least time that changed. When all that wait are at least as far
-// as a bucket, whatever is nearer than it is final.
+// Blocks wait in the bucket of their least time that changed. When all that wait are at least as
+// far as a bucket, whatever is nearer than it is final.
 void PocketBall::grow(std::size_t most, const Progress& progress) {
     report(progress, 0.0);
     Buckets buckets(kBuckets + 1);
@@ -225,7 +225,8 @@ void FastestSearch::consider(PocketPosition from, int turn, Times times,
                              std::vector<Child>& children) const {
     const PocketPosition at = pocket_turns().after(from, turn);
     const std::uint32_t least = robot_.bound(at, turn / 3, times);
-    if (least < std::min(limit_, result_.cost)) children.push_back({at, turn, least, std::move(times)});
+    if (least < std::min(limit_, result_.cost))
+        children.push_back({at, turn, least, std::move(times)});
 }
 
 // The most promising first: a good plan soon cuts the rest.
@@ -272,11 +273,13 @@ Times FastestSearch::after(const Child& parent, int turn) const {
 
 }  // namespace
 
-PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes, const Progress& progress)
+PocketRobot::PocketRobot(const PocketCosts& costs, std::size_t table_bytes,
+                         const Progress& progress)
     : costs_(costs),
       ball_(costs, PocketPart::kWhole, table_bytes,
             [&progress](double done) { return progress(kWholeShare * done); }),
-      perm_(costs, PocketPart::kPerm, table_bytes, [&progress](double) { return progress(kWholeShare); }),
+      perm_(costs, PocketPart::kPerm, table_bytes,
+            [&progress](double) { return progress(kWholeShare); }),
       twist_(costs, PocketPart::kTwist, table_bytes,
              [&progress](double) { return progress(kWholeShare); }) {
     report(progress, 1.0);

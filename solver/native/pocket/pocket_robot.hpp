@@ -1,9 +1,9 @@
-// How long a robot needs for the 2x2x2 positions that it solves fastest, and a bound for the others;
-// or for their permutations or orientations alone, which are fewer.
+// How long a robot needs for the 2x2x2 positions that it solves fastest, and a bound for the
+// others; or for their permutations or orientations alone, which are fewer.
 //
-// Positions are added in the order of their time, searching backwards from the solved one, until the
-// memory allowed is full; from then on all others are known to take longer. Times are kept in 16 bits
-// as multiples of a unit, every turn rounded down, so that they remain lower bounds.
+// Positions are added in the order of their time, searching backwards from the solved one, until
+// the memory allowed is full; from then on all others are known to take longer. Times are kept in
+// 16 bits as multiples of a unit, every turn rounded down, so that they remain lower bounds.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,9 @@ private:
     using Buckets = std::vector<std::vector<std::int32_t>>;
 
     int index_of(PocketPosition at) const {
-        return part_ == PocketPart::kWhole ? at.index() : part_ == PocketPart::kPerm ? at.perm : at.twist;
+        return part_ == PocketPart::kWhole  ? at.index()
+               : part_ == PocketPart::kPerm ? at.perm
+                                            : at.twist;
     }
     PocketPosition position_at(int index) const;
     std::size_t block_start(std::int32_t block, int axis) const {
@@ -68,8 +70,8 @@ private:
     PocketPart part_;
     int states_;
     std::uint32_t unit_ = 1;
-    int width_ = 1;  // of a bucket, in units
-    std::vector<std::int32_t> block_;  // by position
+    int width_ = 1;                        // of a bucket, in units
+    std::vector<std::int32_t> block_;      // by position
     std::vector<std::int32_t> positions_;  // by block
     std::vector<std::int16_t> pending_;    // by block: the bucket it waits in
     std::vector<Units> next_, least_, outside_;
@@ -89,15 +91,18 @@ public:
     PocketRobot(const PocketRobot&) = delete;
     PocketRobot& operator=(const PocketRobot&) = delete;
 
-    // The fastest solution; first[45, states]: what a first turn costs, as in solver.cost.CostModel.
+    // The fastest solution; first[45, states]: what a first turn costs, as in
+    // solver.cost.CostModel.
     FastestResult solve(PocketPosition from, std::span<const std::uint32_t> first,
                         const Deadline& deadline) const;
     const PocketCosts& costs() const { return *costs_; }
     std::size_t bytes() const { return ball_.bytes() + perm_.bytes() + twist_.bytes(); }
     // Microseconds up to which times are known without search.
-    std::uint32_t radius() const { return ball_.unit() * static_cast<std::uint32_t>(ball_.radius()); }
-    // Least time to solve a position after a turn of `axis` that led to the mechanism states at those
-    // times.
+    std::uint32_t radius() const {
+        return ball_.unit() * static_cast<std::uint32_t>(ball_.radius());
+    }
+    // Least time to solve a position after a turn of `axis` that led to the mechanism states at
+    // those times.
     std::uint32_t bound(PocketPosition at, int axis, const std::vector<std::uint32_t>& times) const;
 
 private:

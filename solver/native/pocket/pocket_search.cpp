@@ -17,7 +17,10 @@ PocketPosition position_at(int index) {
 class BreadthFirst {
 public:
     BreadthFirst(PocketPosition from, PocketMetric metric, std::optional<PocketBounds> bounds)
-        : from_(from), metric_(metric), bounds_(std::move(bounds)), by_(kPocketPositions, kUnseen) {}
+        : from_(from),
+          metric_(metric),
+          bounds_(std::move(bounds)),
+          by_(kPocketPositions, kUnseen) {}
 
     PocketResult run() {
         std::vector<std::uint32_t> level{static_cast<std::uint32_t>(from_.index())}, next;
@@ -25,11 +28,13 @@ public:
         std::size_t widest = 1;
         for (int depth = 0; by_[0] == kUnseen; ++depth) {
             next.clear();
-            for (std::uint32_t index : level) expand(position_at(static_cast<int>(index)), depth, next);
+            for (std::uint32_t index : level)
+                expand(position_at(static_cast<int>(index)), depth, next);
             std::swap(level, next);
             widest = std::max(widest, level.size() + next.size());
         }
-        result_.bytes = by_.size() + widest * sizeof(std::uint32_t) + (bounds_ ? bounds_->bytes() : 0);
+        result_.bytes =
+            by_.size() + widest * sizeof(std::uint32_t) + (bounds_ ? bounds_->bytes() : 0);
         trace_back();
         return std::move(result_);
     }

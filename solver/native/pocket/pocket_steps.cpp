@@ -23,8 +23,8 @@ bool lower(std::uint32_t& there, std::uint32_t time, std::memory_order order) {
     return false;
 }
 
-// First all times, in their order, then the step to make in every cell. Cells are in chunks, one for
-// each permutation, so that a turn leads from chunk to chunk.
+// First all times, in their order, then the step to make in every cell. Cells are in chunks, one
+// for each permutation, so that a turn leads from chunk to chunk.
 //
 // No step takes less than `shortest_`: of the times left, those within that of the least can no
 // longer be lowered, so that threads may go on from all of them at once. Of steps that take equally
@@ -68,9 +68,12 @@ public:
             for (int perm = first; perm < last; ++perm) choose(perm);
             chosen += last - first;
         };
-        return in_blocks(kPocketPerms, kBlock, threads_, choose_all, [&] {
-            return progress(kTimesShare + (1.0 - kTimesShare) * chosen / kPocketPerms);
-        }) && progress(1.0);
+        return in_blocks(
+                   kPocketPerms, kBlock, threads_, choose_all,
+                   [&] {
+                       return progress(kTimesShare + (1.0 - kTimesShare) * chosen / kPocketPerms);
+                   }) &&
+               progress(1.0);
     }
 
 private:

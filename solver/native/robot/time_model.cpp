@@ -245,8 +245,8 @@ void TurnTimes::fill_fastest(const Times& sides) {
         for (int axis = 0; axis < 3; ++axis)
             for (int c = 0; c < kComposites; ++c) {
                 if (axis_of(c) == axis) continue;
-                min_plus(at(axis_of(c), std::max(0, units - metric_.cost[c])),
-                         side(sides, axis, c), size_, size_, through.data());
+                min_plus(at(axis_of(c), std::max(0, units - metric_.cost[c])), side(sides, axis, c),
+                         size_, size_, through.data());
                 lower(at(axis, units), through.data(), size_);
             }
 }
@@ -290,8 +290,8 @@ void TimeModel::fill_backward(const CostModel& model) {
             Time* const end = to_start_.end(found, c) + turns_.rows_[found][axis_of(c)].first;
             for (int s = 0; s < turns_.states_; ++s) end[s] = turns_.units_of(first[s]);
         }
-        *at_start_.end(0, c) = turns_.units_of(
-            to_end(first, model.turns().final(axis_of(name)), turns_.states_));
+        *at_start_.end(0, c) =
+            turns_.units_of(to_end(first, model.turns().final(axis_of(name)), turns_.states_));
     }
     turns_.fill(turns_.transposed(), to_start_);
     opening_ = turns_.opening_.data();
@@ -302,9 +302,9 @@ std::uint64_t TimeModel::least_us(int units) const {
     if (units <= 0) return 0;
     int least = kNever;
     for (int c = 0; c < kComposites; ++c)
-        least = std::min(least, least_sum(opening_ + c * size(),
-                                          turns_.fastest(axis_of(c), units - turns_.metric_.cost[c]),
-                                          size()));
+        least = std::min(
+            least, least_sum(opening_ + c * size(),
+                             turns_.fastest(axis_of(c), units - turns_.metric_.cost[c]), size()));
     return std::uint64_t{turns_.unit_us_} * static_cast<std::uint64_t>(least);
 }
 

@@ -11,8 +11,8 @@ namespace {
 // Units of phase 2 that are counted on while in phase 1, once phase 1 has so many itself: a cube
 // that is nearly solved may need none.
 constexpr int kPhase2Floor = 5, kFloorFromLength = 7;
-// How long phase 2 may be, by metric, and how many nodes one probe may cost; more before there is any
-// solution, for robots that cannot turn every face.
+// How long phase 2 may be, by metric, and how many nodes one probe may cost; more before there is
+// any solution, for robots that cannot turn every face.
 constexpr std::array<int, 4> kPhase2Cap{10, 18, 9, 13};
 constexpr int kFirstPhase2Cap = 18;
 constexpr std::uint64_t kProbeNodes = 300, kFirstProbeNodes = 3000;

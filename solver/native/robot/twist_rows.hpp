@@ -1,11 +1,11 @@
-// Distances of (class of flip-slices and what else a table tells apart, twist), breadth-first and in
-// place, at two bits an entry, modulo 3.
+// Distances of (class of flip-slices and what else a table tells apart, twist), breadth-first and
+// in place, at two bits an entry, modulo 3.
 //
 // A row holds all twists of one class; a turn takes all twists of a row to one other row, so that
 // the memory touched at a time is two rows of nine cache lines. Unknown is 3, all bits set, so that
 // finding only ever clears bits. A level either spreads from the entries found last, or asks the
-// entries still unknown whether a neighbour was found last: spreading costs each found entry all its
-// turns, asking stops at the first good neighbour, which pays once few are unknown.
+// entries still unknown whether a neighbour was found last: spreading costs each found entry all
+// its turns, asking stops at the first good neighbour, which pays once few are unknown.
 //
 // Any number of threads may share a level's rows: which entries it finds does not depend on their
 // order, and an entry gets the same value from whoever finds it.
@@ -18,9 +18,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cube/table_bytes.hpp"
 #include "cube/parallel.hpp"
 #include "cube/symmetry.hpp"
+#include "cube/table_bytes.hpp"
 
 namespace cubist {
 
@@ -149,8 +149,7 @@ bool TwistSearch<Table>::find(std::uint64_t* row, int number, int distance) {
         return std::atomic_ref(word).fetch_and(~bits, std::memory_order_relaxed);
     };
     if (table_.is_near(distance)) clear(row[near_word(number)], table_.near_bit(number));
-    const std::uint64_t before =
-        clear(row[number / 32], twist_rows::cleared(number, distance % 3));
+    const std::uint64_t before = clear(row[number / 32], twist_rows::cleared(number, distance % 3));
     return (before >> (number % 32 * 2) & 3) == twist_rows::kUnknown;
 }
 
@@ -226,7 +225,8 @@ bool TwistSearch<Table>::run(int threads, const Progress& progress) {
     std::size_t last = known;
     for (int distance = 1; last > 0 && distance != table_.far(); ++distance) {
         const std::size_t before = known;
-        const bool few = static_cast<double>(last) * kAskingGain < entries - static_cast<double>(before);
+        const bool few =
+            static_cast<double>(last) * kAskingGain < entries - static_cast<double>(before);
         const auto work = [&](int first, int end) {
             std::size_t found = 0;
             for (int row = first; row < end; ++row)

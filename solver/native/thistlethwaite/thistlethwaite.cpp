@@ -14,8 +14,8 @@ struct ThistlethwaitePhase::Search {
     Turns path;
 };
 
-ThistlethwaitePhase::ThistlethwaitePhase(std::vector<int> turns, Coordinate first, Coordinate second,
-                                         const Progress& progress)
+ThistlethwaitePhase::ThistlethwaitePhase(std::vector<int> turns, Coordinate first,
+                                         Coordinate second, const Progress& progress)
     : turns_(std::move(turns)),
       first_(std::move(first)),
       second_(std::move(second)),
@@ -118,8 +118,9 @@ struct PermClasses {
 };
 
 Coordinate of_classes(std::shared_ptr<const PermClasses> classes, int values) {
-    return {values, [classes](const CubieCube& cube) { return classes->value[corner_perm_of(cube)]; },
-            [classes](CubieCube& cube, int value) { set_corner_perm(cube, classes->example[value]); }};
+    return {
+        values, [classes](const CubieCube& cube) { return classes->value[corner_perm_of(cube)]; },
+        [classes](CubieCube& cube, int value) { set_corner_perm(cube, classes->example[value]); }};
 }
 
 int slice_of_edge(std::uint8_t edge) {
@@ -189,7 +190,9 @@ Coordinate edge_slices() {
             set |= (slice_of_edge(cube.ep[kOuterSlots[k]]) == 0 ? 1U : 0U) << k;
         return static_cast<int>(std::find(sets->begin(), sets->end(), set) - sets->begin());
     };
-    const auto set = [sets](CubieCube& cube, int value) { place_outer_edges(cube, (*sets)[value]); };
+    const auto set = [sets](CubieCube& cube, int value) {
+        place_outer_edges(cube, (*sets)[value]);
+    };
     return {kOrbitSets, of, set};
 }
 
@@ -243,8 +246,10 @@ ThistlethwaitePhase orient_corners(const Progress& progress) {
     const auto set_slice = [](CubieCube& cube, int slice) {
         set_placement(cube, Layer::kMiddle, (kSlices - 1 - slice) * kOrders);
     };
-    return {turns_without_quarters_of({F, B}), {kTwists, twist_of, set_twist},
-            {kSlices, slice_of, set_slice}, progress};
+    return {turns_without_quarters_of({F, B}),
+            {kTwists, twist_of, set_twist},
+            {kSlices, slice_of, set_slice},
+            progress};
 }
 
 ThistlethwaitePhase sort_orbits(const Progress& progress) {
@@ -307,7 +312,8 @@ std::size_t ThistlethwaiteSolution::length() const {
 }
 
 Thistlethwaite::Thistlethwaite(const Progress& progress)
-    : phases_{orient_edges(part_of(progress, 0.0, 0.02)), orient_corners(part_of(progress, 0.02, 0.5)),
+    : phases_{orient_edges(part_of(progress, 0.0, 0.02)),
+              orient_corners(part_of(progress, 0.02, 0.5)),
               sort_orbits(part_of(progress, 0.5, 0.55)), finish(part_of(progress, 0.55, 1.0))} {
     report(progress, 1.0);
 }

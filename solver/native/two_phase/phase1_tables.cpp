@@ -99,7 +99,9 @@ public:
     int twist_after(int twist, int generator) const {
         return twist_moves_[twist * generators_ + generator];
     }
-    int twist_seen(int twist, int symmetry) const { return conjugates_[symmetry * kTwists + twist]; }
+    int twist_seen(int twist, int symmetry) const {
+        return conjugates_[symmetry * kTwists + twist];
+    }
     RowTurn row_after(int flip_slice_class, int generator) const {
         const std::uint32_t packed = class_moves_[flip_slice_class * generators_ + generator];
         return {static_cast<int>(packed / kSymmetries), static_cast<int>(packed % kSymmetries)};
@@ -142,8 +144,7 @@ void Generation::make_class_moves() {
         for (int generator : turns_.generators) {
             CubieCube cube;
             set_flip_slice(cube, flip);
-            flips.push_back(
-                static_cast<std::uint16_t>(flip_of(cube * composite_cube(generator))));
+            flips.push_back(static_cast<std::uint16_t>(flip_of(cube * composite_cube(generator))));
         }
     for (int slice = 0; slice < kSlices; ++slice)
         for (int generator : turns_.generators) {
@@ -224,9 +225,9 @@ void fill_steps(PartSteps* steps, int size, int generators, const auto& after) {
 
 void Generation::make_steps() {
     std::vector<PartSteps> steps(kFlipSliceClasses);
-    fill_steps(
-        steps.data(), kFlipSliceClasses, generators_,
-        [this](int value, int g) { return class_moves_[value * generators_ + g] / kSymmetries; });
+    fill_steps(steps.data(), kFlipSliceClasses, generators_, [this](int value, int g) {
+        return class_moves_[value * generators_ + g] / kSymmetries;
+    });
     store_classes(steps);
     fill_steps(part<PartSteps>(bytes_, layout_.twist_steps), kTwists, generators_,
                [this](int value, int g) { return twist_moves_[value * generators_ + g]; });

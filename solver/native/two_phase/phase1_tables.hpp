@@ -11,9 +11,9 @@
 #include <span>
 
 #include "cube/coordinates.hpp"
-#include "cube/table_bytes.hpp"
 #include "cube/metric.hpp"
 #include "cube/symmetry.hpp"
+#include "cube/table_bytes.hpp"
 
 namespace cubist {
 

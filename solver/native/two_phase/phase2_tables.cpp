@@ -130,7 +130,8 @@ bool Phase2Tables::generate(const Metric& metric, std::span<std::uint8_t> bytes,
     const auto pairs_done = [&progress](double done) {
         return progress(kDistancesDone + (1.0 - kDistancesDone) * done);
     };
-    return CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs, threads, pairs_done) &&
+    return CornerPairs::generate(phase2, corners, outer, bytes, layout.pairs, threads,
+                                 pairs_done) &&
            progress(1.0);
 }
 

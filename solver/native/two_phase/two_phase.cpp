@@ -187,8 +187,7 @@ bool Walk::finish(int depth) {
         ends[number] = tables_.leaving[from.state][from.node.symmetry] &
                        tables_.phase1.worthwhile(from.node, 0);
         if (ends[number] == 0) continue;
-        const int generator =
-            tables_.phase1.unseen(from.node, std::countr_zero(ends[number]));
+        const int generator = tables_.phase1.unseen(from.node, std::countr_zero(ends[number]));
         tables_.phase2.prefetch_bound(tables_.phase2.corners_after(from.corners, generator),
                                       tables_.phase2.placement_after(from.middle, generator));
     }
