@@ -101,8 +101,3 @@ def solves() -> Callable[[str, str, int], bool]:
         return all(len(set(after[k : k + area])) == 1 for k in range(0, 6 * area, area))
 
     return check
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(20240601)

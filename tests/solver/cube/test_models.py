@@ -19,7 +19,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation
 from solver.nxn.turns import scrambled, twists
 
-CONTEST = Path(__file__).parents[3] / "shared/data/cubes"
+CONTEST = Path(__file__).parents[4] / "shared/data/cubes"
 FACE_MOVES = [face + suffix for face in "URFDLB" for suffix in ("", "2", "'")]
 ANY_MOVES = [
     *FACE_MOVES,
