@@ -382,6 +382,13 @@ FAULTS: Mapping[str, FaultRow] = {
         "stop what uses them (`gpioinfo` shows it), then restart the service cubistd",
         Outcome.FAULT,
     ),
+    "not-confirmed": FaultRow(
+        "where this robot may go is not confirmed",
+        "nobody has set its positions and directions on the robot itself",
+        "run `cubist calibrate` and go through everything step by step; it moves in small steps "
+        "until then. (`cubist calibrate home --as-profile` trusts the profile, at full speed)",
+        Outcome.NOT_CONFIRMED,
+    ),
     "search-failed": FaultRow(
         "no solution was found",
         "the search ended before it found one",

@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     FACE_COVERED = "face-covered"
     SLIPPED = "slipped"
     JAMMED = "jammed"
+    NOT_CONFIRMED = "not-confirmed"
     NO_SOLUTION = "no-solution"
     STOPPED = "stopped"
     FAULT = "fault"
@@ -70,6 +71,9 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
     ),
     Outcome.JAMMED: OutcomeRow(
         "a motor did not reach its end stop or index sensor, or does not leave it", ExitCode.FAILED
+    ),
+    Outcome.NOT_CONFIRMED: OutcomeRow(
+        "nobody has confirmed yet where the robot may go; nothing moved", ExitCode.NO
     ),
     Outcome.NO_SOLUTION: OutcomeRow("the search found no solution in its time", ExitCode.STOPPED),
     Outcome.STOPPED: OutcomeRow("stopped by a person", ExitCode.STOPPED),

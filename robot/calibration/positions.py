@@ -26,7 +26,7 @@ from robot.calibration.step import (
 from robot.calibration.stepper_motor import stepper_of, steppers_of
 from robot.calibration.trial import Trial
 from robot.documents import ApiDocument, ApiRequest, WholeNumber
-from robot.machine.first_contact import direction_key, largest_step
+from robot.machine.first_contact import direction_key, largest_step, position_key
 from robot.settings import RobotProfile
 from solver.cube.facelets import FACES
 
@@ -92,7 +92,7 @@ def _positions(
 ) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
         for position, value in actuator.places.items():
-            key = f"actuators.{name}.{actuator.positions_key}.{position}"
+            key = position_key(name, actuator, position)
             yield Position(
                 key=key,
                 actuator=name,

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.machine.first_contact import confirmable
 from robot.records.storage import (
     StorageError,
     previous_of,
@@ -26,7 +27,9 @@ from robot.settings.checks import check_profile
 from solver.errors import CubistError
 
 FILE_NAME = "calibration.json"
-FORMAT = 1
+FORMAT = 2
+"""Files of format 1 hold what differs from the profile: the robot was driven by the rest of it, so
+that counts as confirmed, too. From format 2 on only what is there is confirmed."""
 ROOMS = ("actuators", "cameras", "colours", "policy")
 """Sections of a profile that calibration may change: what the robot is made of stays."""
 
@@ -50,6 +53,13 @@ class Calibration(BaseModel):
         kept = {key: value for key, value in merged.items() if value is not None}
         return self.model_copy(update={"values": kept})
 
+    def upgraded(self, profile: RobotProfile) -> Calibration:
+        """The same in the present format."""
+        if self.format == FORMAT:
+            return self
+        values = confirmable(profile) | self.values if self.values else {}
+        return self.model_copy(update={"format": FORMAT, "values": values})
+
 
 class CalibrationStore:
     """The calibration in a state directory."""
@@ -57,13 +67,13 @@ class CalibrationStore:
     def __init__(self, state_dir: Path) -> None:
         self.path = state_dir / FILE_NAME
 
-    def load(self, robot: str) -> Calibration:
+    def load(self, profile: RobotProfile) -> Calibration:
         """What is kept for this robot; empty for another. Raises :class:`BadCalibration`."""
-        return self._read(self.path, robot)
+        return self._read(self.path, profile)
 
-    def previous(self, robot: str) -> Calibration:
+    def previous(self, profile: RobotProfile) -> Calibration:
         """The version before the last save."""
-        return self._read(previous_of(self.path), robot)
+        return self._read(previous_of(self.path), profile)
 
     def save(self, calibration: Calibration) -> None:
         """Replace it, durably; raises :class:`robot.records.storage.StorageError`.
@@ -95,17 +105,19 @@ class CalibrationStore:
         """Exchange the present version with the one before."""
         restore_previous(self.path)
 
-    def _read(self, path: Path, robot: str) -> Calibration:
+    def _read(self, path: Path, profile: RobotProfile) -> Calibration:
         try:
             found = Calibration.model_validate_json(path.read_bytes())
         except FileNotFoundError:
-            return Calibration(robot=robot)
+            return Calibration(robot=profile.name)
         except (OSError, ValidationError) as error:
             raise BadCalibration(
                 f"{path}: cannot be read: {error}. `cubist calibration restore` brings back the "
                 "version before."
             ) from error
-        return found if found.robot == robot else Calibration(robot=robot)
+        if found.robot != profile.name:
+            return Calibration(robot=profile.name)
+        return found.upgraded(profile)
 
 
 def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:

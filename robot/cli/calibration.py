@@ -85,6 +85,8 @@ def export(file: Path, as_json: bool) -> int:
 @json_option
 def import_(file: Path, as_json: bool) -> int:
     """Replace the calibration with an exported FILE."""
+    from robot.calibration.store import FORMAT
+
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(values, dict):
@@ -93,7 +95,8 @@ def import_(file: Path, as_json: bool) -> int:
     with client.maintenance():
         present = client.call("GET", "/calibration")["values"]
         removed = dict.fromkeys(present)
-        _tell(client.call("PUT", "/calibration", {"values": removed | values}), as_json)
+        body = {"format": exported.get("format", FORMAT), "values": removed | values}
+        _tell(client.call("PUT", "/calibration", body), as_json)
     return ExitCode.DONE
 
 

@@ -275,16 +275,21 @@ class JobController:
         """Let a person calibrate; raises :class:`Refused` while a job is under way."""
         self._enter(RobotState.MAINTENANCE, "maintenance")
 
-    def leave_maintenance(self) -> None:
-        """Back to work; what was calibrated moved things, so the robot is not homed any more."""
+    async def leave_maintenance(self, error: CubistError | None = None) -> None:
+        """Back to work, or to what is in the way of it (``error``, where that is known already).
+
+        What was calibrated moved things, so the robot is not homed any more.
+        """
         self._homed = False
-        self._rest("idle")
+        if error is None:
+            await self._connect()
+        else:
+            self._set_fault(error)
 
     async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only."""
         await self._let_go()
         self.machine = machine
-        await asyncio.to_thread(machine.motion.open)
 
     async def _let_go(self) -> None:
         await asyncio.to_thread(self.machine.motion.close)
@@ -301,9 +306,11 @@ class JobController:
             return unrecorded(*job)
 
     async def _connect(self) -> CubistError | None:
-        """Connect to the robot; why it is not there, which then is the present fault."""
+        """Connect to the robot; why it cannot work, which then is the present fault: it is not
+        there, or nobody has confirmed yet where it may go."""
         try:
             await asyncio.to_thread(self.machine.motion.open)
+            self.machine.motion.require_confirmed()
         except CubistError as error:
             self._set_fault(error)
             return error

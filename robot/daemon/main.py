@@ -16,7 +16,7 @@ from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.memory import keep_small
+from robot.daemon.memory import give_back, keep_small
 from robot.daemon.models import RobotState
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import (
@@ -28,6 +28,7 @@ from robot.daemon.service import (
     parse,
 )
 from robot.machine.assembly import make_gpio, make_machine, panel_pins
+from robot.machine.first_contact import FirstContact
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
@@ -65,8 +66,10 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     release = version("cubist")
     values = CalibrationStore(options.state_dir)
     values.clear_leftovers()
-    make = partial(make_machine, port=options.port, twin=options.twin)
-    calibrated = apply(profile, values.load(profile.name))
+    calibration = values.load(profile)
+    contact = FirstContact(calibration.values, simulated=options.twin is not None)
+    make = partial(make_machine, contact=contact, port=options.port, twin=options.twin)
+    calibrated = apply(profile, calibration)
     robot = await asyncio.to_thread(make, calibrated)
     controller = JobController(robot, RunStore(options.state_dir / "runs"), version=release)
     loop = asyncio.get_running_loop()
@@ -77,11 +80,12 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         await controller.open()
         controller.prepare()
         await _open_panel(stack, controller, profile, options)
-        maintenance = Maintenance(controller, profile, values, make)
+        maintenance = Maintenance(controller, profile, values, contact, make)
         app = make_app(controller, maintenance, release)
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
+        await asyncio.to_thread(give_back)  # importing took more than what stays in use
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
         notifier.ready(_summary(controller))

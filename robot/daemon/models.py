@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from robot.calibration.store import FORMAT
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import Refused
 from robot.outcomes import Outcome
@@ -147,8 +148,12 @@ class ShutdownRequest(ApiRequest):
 
 
 class CalibrationRequest(ApiRequest):
-    """Values by dotted key of the profile; null goes back to the profile's own."""
+    """Values by dotted key of the profile; null goes back to the profile's own.
 
+    ``format``: that of the calibration they were exported from.
+    """
+
+    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
     values: JsonObject = Field(max_length=500)
 
 

@@ -126,7 +126,7 @@ async def _calibration(call: Call) -> BaseModel:
 
 
 async def _set_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.save(call.body.values)
+    return await call.maintenance.save(call.body.values, call.body.format)
 
 
 async def _restore_calibration(call: Call) -> BaseModel:

@@ -2,7 +2,9 @@
 
 It needs no daemon::
 
-    machine = make_machine(load_profile("cubotino"))
+    profile = load_profile("cubotino")
+    confirmed = CalibrationStore(Path("/var/lib/cubist")).load(profile).values
+    machine = make_machine(profile, FirstContact(confirmed))
     machine.motion.open()
     machine.motion.home()
     images, state = machine.scan()
@@ -17,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from robot.link.protocol import SILENCE_HOLD_MS
+from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
 from robot.machine.scanner import FaceImage, Scanner
 from robot.machine.solve_planner import SolvePlanner
@@ -66,16 +69,20 @@ class Machine:
 
 
 def make_machine(
-    profile: RobotProfile, port: str | None = None, twin: str | None = None
+    profile: RobotProfile,
+    contact: FirstContact,
+    port: str | None = None,
+    twin: str | None = None,
 ) -> Machine:
     """Everything a job works with; nothing is connected yet but the cameras.
 
+    ``contact`` knows how far the robot may go, also after it was put together anew.
     ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
     """
     cameras = {settings.name: _camera(settings, twin) for settings in profile.cameras}
     return Machine(
         name=profile.name,
-        motion=MotionController(profile, port, _silence_hold_ms(twin)),
+        motion=MotionController(profile, contact, port, _silence_hold_ms(twin)),
         scanner=Scanner(profile, cameras),
         planner=SolvePlanner(profile, build_mechanism(profile)),
         policy=profile.policy,

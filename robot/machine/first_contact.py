@@ -4,14 +4,20 @@ A position counts as confirmed when the calibration has it: a person kept it. Be
 positions an actuator moves freely. Beyond them it goes in small steps, each of which somebody asked
 for and watched; what was reached that way is remembered as long as the daemon runs.
 
+The motion controller asks here before every motion, whoever wants it: a job, a trial, a person.
+
 A hobby servo does not say where it stands: its first pulse turns it there at full speed, from
 wherever it is. For one without a confirmed position somebody has to say which pulse that may be.
 """
 
 from __future__ import annotations
 
-from robot.documents import JsonMapping
-from robot.faults import Refused
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
+
+from robot.documents import JsonMapping, JsonObject
+from robot.faults import FAULTS, Refused, advised, described
+from robot.motion.schedule import MotionProfile, Schedule, ServoSegment
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 
@@ -21,19 +27,51 @@ LARGEST_STEP_US = 50
 PARTS_OF_TRAVEL = 32
 """A stepper that goes to and fro makes steps of this part of its way."""
 
+MOST_NAMED = 3
+"""Of what is not confirmed, by name."""
+
 Range = tuple[int, int]
 
 
-class Confirmations:
-    """How far actuators may go; ``values`` are those of the calibration."""
+class NotConfirmed(Refused):
+    """A motion that goes, or may go, where nobody has confirmed it; nothing moved."""
 
-    def __init__(self) -> None:
+    code = "not-confirmed"
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        self.cause = cause
+        self.remedy = remedy or FAULTS[self.code].remedy
+        super().__init__(advised(self.cause, self.remedy))
+
+
+class FirstContact:
+    """How far the actuators of one robot may go. Its methods raise :class:`NotConfirmed`.
+
+    ``values`` are those of the calibration, kept up to date by whoever changes them.
+    ``simulated``: such a robot is as its profile says, so that its jobs need no confirmation. To
+    calibrate it (``calibrating``) is practice, for which it is as new as a real one.
+    """
+
+    def __init__(self, values: JsonMapping, *, simulated: bool = False) -> None:
+        self.values = values
+        self.calibrating = False
+        self._simulated = simulated
         self._walked: dict[str, Range] = {}
+        self._vouched: frozenset[str] = frozenset()
 
-    def range(self, name: str, actuator: ActuatorSettings, values: JsonMapping) -> Range | None:
+    @contextlib.contextmanager
+    def vouching(self, names: Collection[str]) -> Iterator[None]:
+        """Meanwhile these actuators may go anywhere: a person who watches said so."""
+        before, self._vouched = self._vouched, self._vouched | frozenset(names)
+        try:
+            yield
+        finally:
+            self._vouched = before
+
+    def range(self, name: str, actuator: ActuatorSettings) -> Range | None:
         """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
-        keys = (f"actuators.{name}.{actuator.positions_key}.{one}" for one in actuator.places)
-        kept = [values[key] for key in keys if key in values]
+        keys = (position_key(name, actuator, position) for position in actuator.places)
+        kept = [self.values[key] for key in keys if key in self.values]
         places = [*kept, *self._walked.get(name, ())]
         return (min(places), max(places)) if places else None
 
@@ -42,20 +80,101 @@ class Confirmations:
         low, high = self._walked.get(name, (place, place))
         self._walked[name] = (min(low, place), max(high, place))
 
-    def require_step(
-        self, name: str, actuator: ActuatorSettings, within: Range, target: int
-    ) -> None:
-        """Raise :class:`Refused` for a target too far beyond what is confirmed."""
-        low, high = within
+    def require_all(self, profile: RobotProfile) -> None:
+        """Refuse unless every position and direction of the robot is confirmed."""
+        missing = [
+            key
+            for key in confirmable(profile)
+            if key not in self.values and not self._may_go_anywhere(key.split(".")[1])
+        ]
+        if missing:
+            named = [_named(key) for key in missing[:MOST_NAMED]]
+            more = len(missing) - len(named)
+            detail = ", ".join(named) + (f" and {more} more" if more else "")
+            raise NotConfirmed(described(FAULTS[NotConfirmed.code], detail))
+
+    def require_start(self, profile: RobotProfile, starts: Mapping[str, int]) -> None:
+        """Refuse to home to these places unless all is confirmed and they are within it."""
+        self.require_all(profile)
+        for name, start in starts.items():
+            self._require_within(name, profile.actuators[name], start, start)
+
+    def require_schedule(self, profile: RobotProfile, schedule: Schedule) -> None:
+        """Refuse a schedule unless all is confirmed and nothing in it goes beyond."""
+        self.require_all(profile)
+        for motion in schedule.profiles:
+            low, high = _extent(motion)
+            self._require_within(motion.actuator, profile.actuators[motion.actuator], low, high)
+
+    def require_first(self, name: str, actuator: ActuatorSettings, at: int) -> None:
+        """Refuse the first pulse of a servo, or to home a stepper that may turn the wrong way."""
+        if actuator.is_inverted is not None:
+            self.require_direction(name)
+        if actuator.limits is not None and not self._may_go_anywhere(name):
+            within = self.range(name, actuator)
+            if within is None or not within[0] <= at <= within[1]:
+                raise _first_pulse(name, actuator.limits)
+
+    def require_step(self, name: str, actuator: ActuatorSettings, place: int, target: int) -> None:
+        """Refuse to go from ``place`` to a target too far beyond what is confirmed."""
+        if actuator.is_inverted is not None:
+            self.require_direction(name)
         step = largest_step(actuator)
-        if step is None or low - step <= target <= high + step:
+        if step is None or self._may_go_anywhere(name):
             return
-        unit = actuator.unit
-        edge = low - step if target < low else high + step
-        raise Refused(
-            f"{name}: {target} {unit} is too far beyond {low}..{high} {unit}, which is what was "
-            f"confirmed. Go {step} {unit} at a time and watch: {edge} next."
-        )
+        low, high = self.range(name, actuator) or (place, place)
+        most = step + actuator.margin
+        if not low - most <= target <= high + most:
+            unit = actuator.unit
+            edge = low - step if target < low else high + step
+            raise NotConfirmed(
+                f"{name}: {target} {unit} is too far beyond {low}..{high} {unit}, which is what "
+                "was confirmed",
+                f"go {step} {unit} at a time and watch: {edge} next",
+            )
+
+    def require_direction(self, name: str) -> None:
+        """Refuse to move a stepper that may turn the wrong way."""
+        if direction_key(name) not in self.values and not self._may_go_anywhere(name):
+            raise NotConfirmed(
+                f"nobody has confirmed which way {name} turns",
+                f"`cubist calibrate stepper direction {name}` first",
+            )
+
+    def _may_go_anywhere(self, name: str) -> bool:
+        return name in self._vouched or (self._simulated and not self.calibrating)
+
+    def _require_within(self, name: str, actuator: ActuatorSettings, low: int, high: int) -> None:
+        if self._may_go_anywhere(name) or largest_step(actuator) is None:
+            return
+        within = self.range(name, actuator)
+        beyond = actuator.margin
+        if within is None or low < within[0] - beyond or high > within[1] + beyond:
+            where = "nothing" if within is None else f"{within[0]}..{within[1]} {actuator.unit}"
+            raise NotConfirmed(
+                f"{name}: it would go to {low}..{high} {actuator.unit}; {where} is confirmed"
+            )
+
+
+def position_key(name: str, actuator: ActuatorSettings, position: str) -> str:
+    """The calibration's key of a named position; it is confirmed when it is there."""
+    return f"actuators.{name}.{actuator.positions_key}.{position}"
+
+
+def direction_key(name: str) -> str:
+    """The calibration's key of a stepper's direction; it is confirmed when it is there."""
+    return f"actuators.{name}.invert_direction"
+
+
+def confirmable(profile: RobotProfile) -> JsonObject:
+    """All that somebody has to confirm on the robot itself, by key, as the profile has it."""
+    found: JsonObject = {}
+    for name, actuator in profile.actuators.items():
+        if actuator.is_inverted is not None:
+            found[direction_key(name)] = actuator.is_inverted
+        for position, place in actuator.places.items():
+            found[position_key(name, actuator, position)] = place
+    return found
 
 
 def largest_step(actuator: ActuatorSettings) -> int | None:
@@ -66,42 +185,33 @@ def largest_step(actuator: ActuatorSettings) -> int | None:
     return max(1, (max(places) - min(places)) // PARTS_OF_TRAVEL) if places else None
 
 
-def require_begin(name: str, limits: Range, begin_at: int | None) -> int:
+def first_pulse(name: str, limits: Range, begin_at: int | None) -> int:
     """The first pulse of a servo without a confirmed position, as somebody has said; raises
-    :class:`Refused` where nobody has, or beyond its limits."""
+    :class:`NotConfirmed` where nobody has, or beyond its limits."""
     low, high = limits
     if begin_at is not None and low <= begin_at <= high:
         return begin_at
-    raise Refused(
-        f"servo {name} has no confirmed position, and its first pulse turns it there at full speed "
-        "from wherever it stands. Take its arm off, or see that nothing is in its way, then say "
-        f"which pulse is to be the first: --from {(low + high) // 2} is the middle of its limits."
+    raise _first_pulse(name, limits)
+
+
+def _first_pulse(name: str, limits: Range) -> NotConfirmed:
+    low, high = limits
+    return NotConfirmed(
+        f"servo {name} has no confirmed position there, and its first pulse turns it there at full "
+        "speed from wherever it stands",
+        "take its arm off, or see that nothing is in its way, then say which pulse is to be the "
+        f"first: --from {(low + high) // 2} is the middle of its limits",
     )
 
 
-def direction_key(name: str) -> str:
-    """The calibration's key of a stepper's direction; it is confirmed when it is there."""
-    return f"actuators.{name}.invert_direction"
+def _extent(motion: MotionProfile) -> Range:
+    """Lowest and highest place of a motion; a servo's goes through the pulses of its segments."""
+    pulses = [part.pulse_us for part in motion.segments if isinstance(part, ServoSegment)]
+    places = [motion.start, motion.end, *pulses]
+    return min(places), max(places)
 
 
-def require_direction(name: str, values: JsonMapping) -> None:
-    """Raise :class:`Refused` for a stepper that may turn the wrong way."""
-    if direction_key(name) not in values:
-        raise Refused(
-            f"nobody has confirmed which way {name} turns: `cubist calibrate stepper direction "
-            f"{name}` first"
-        )
-
-
-def require_confirmed(profile: RobotProfile, values: JsonMapping) -> None:
-    """Raise :class:`Refused` unless all that homing goes by is confirmed."""
-    for name, actuator in profile.actuators.items():
-        if actuator.limits is None:
-            require_direction(name, values)
-        for position in actuator.places:
-            if f"actuators.{name}.{actuator.positions_key}.{position}" not in values:
-                raise Refused(
-                    f"position {position} of {name} is not confirmed: set the positions first "
-                    f"(`cubist calibrate`), which moves it there in small steps. "
-                    "`cubist calibrate home --as-profile` trusts the profile and goes at full speed"
-                )
+def _named(key: str) -> str:
+    """A key of the calibration in words: ``position open of lid``, ``direction of table``."""
+    _, name, *what = key.split(".")
+    return f"position {what[1]} of {name}" if len(what) > 1 else f"direction of {name}"

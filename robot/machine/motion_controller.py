@@ -1,4 +1,9 @@
-"""Motion: the link to the firmware, reconnected when it breaks, faults named."""
+"""Motion: the link to the firmware, reconnected when it breaks, faults named.
+
+Every motion of the robot begins here, with :meth:`MotionController.home`, ``perform``, ``jog`` or
+``home_alone``. Each of them first asks :class:`robot.machine.first_contact.FirstContact` whether it
+may.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,7 @@ from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.firmware_build import matches
+from robot.machine.first_contact import FirstContact
 from robot.machine.serial_ports import find_board
 from robot.mechanism.homing import HomeActuator, HomingStep
 from robot.motion import servo_slew, stepper_move
@@ -49,16 +55,20 @@ class MotionController:
 
     All methods block; ``stop`` and ``emergency_stop`` come from another thread while ``home`` or
     ``perform`` is under way. Motion raises :class:`MotionFault`, and ``RunStopped`` after a stop.
+    ``contact`` knows how far the actuators may go; all motion asks it first, and raises
+    :class:`robot.machine.first_contact.NotConfirmed`.
     """
 
     def __init__(
         self,
         profile: RobotProfile,
+        contact: FirstContact,
         port: str | None = None,
         silence_hold_ms: int = SILENCE_HOLD_MS,
         make_link: Callable[[], LinkThread] | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
+        self._contact = contact
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
         self._setups: tuple[ActuatorSetup, ...] = ()
@@ -76,8 +86,15 @@ class MotionController:
         with self._explained():
             self._connected()
 
+    def require_confirmed(self) -> None:
+        """Raise ``NotConfirmed`` until somebody has confirmed how far the robot may go."""
+        self._contact.require_start(
+            self._profile, {setup.name: setup.start for setup in self._setups}
+        )
+
     def home(self, first: Sequence[str] = ()) -> None:
         """Find the positions of all actuators, these first, and go to the start positions."""
+        self.require_confirmed()
         self._stopping.clear()
         self._ledger.suspect(*first)
         with self._explained():
@@ -96,6 +113,7 @@ class MotionController:
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
+        self._contact.require_schedule(self._profile, schedule)
         self._stopping.clear()
         try:
             with self._explained(), self._ledger.performing(self._silence_hold_ms / 1e3):
@@ -114,7 +132,12 @@ class MotionController:
             known = ", ".join(names)
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
         with self._explained():
-            self._go(self._connected(), actuator, target)
+            thread = self._connected()
+            place = self._ledger.position(actuator)
+            if place is not None:
+                settings = self._profile.actuators[actuator]
+                self._contact.require_step(actuator, settings, place, target)
+            self._go(thread, actuator, target)
         return target
 
     def position(self, actuator: str) -> int | None:
@@ -124,6 +147,7 @@ class MotionController:
     def home_alone(self, actuator: str, at: int) -> int:
         """Home this actuator alone, a servo at this pulse; where it is then. What the others hold
         may be let go."""
+        self._contact.require_first(actuator, self._profile.actuators[actuator], at)
         self._use(
             tuple(
                 setup.starting_at(at) if setup.name == actuator else setup for setup in self._setups

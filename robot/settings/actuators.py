@@ -85,6 +85,16 @@ class ActuatorSettings(KindSettings):
         first pulse moves it there at once. None for one that counts from wherever it stands."""
         return None
 
+    @property
+    def is_inverted(self) -> bool | None:
+        """Whether ``invert_direction`` is set; None for one that cannot turn the wrong way."""
+        return None
+
+    @property
+    def margin(self) -> int:
+        """How far plans go beyond its positions on purpose, and come back: springy layers, play."""
+        return 0
+
     def check(self, path: Path) -> Iterator[Finding]:
         """What contradicts itself in these settings, which stand at ``path``."""
         raise NotImplementedError
@@ -198,6 +208,11 @@ class Servo(PositionTimes):
     def limits(self) -> tuple[int, int] | None:
         """Pulses beyond these are never sent."""
         return self.limits_us
+
+    @property
+    def margin(self) -> int:
+        """See :attr:`ActuatorSettings.margin`."""
+        return 0 if self.overshoot is None else self.overshoot.us
 
     def transition_us(self, start: str, end: str, held: bool = False) -> tuple[int, int] | None:
         """``(travel, settle)`` microseconds from one position to another; None: no way."""
@@ -317,6 +332,16 @@ class Stepper(ActuatorSettings):
     def places(self) -> Mapping[str, int]:
         """Steps of its positions from zero."""
         return self.positions_steps
+
+    @property
+    def is_inverted(self) -> bool | None:
+        """See :attr:`ActuatorSettings.is_inverted`."""
+        return self.invert_direction
+
+    @property
+    def margin(self) -> int:
+        """See :attr:`ActuatorSettings.margin`."""
+        return self.overshoot_steps + self.backlash_steps
 
     @property
     def connections(self) -> Mapping[str, int]:

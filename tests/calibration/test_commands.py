@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import pty
 import signal
@@ -33,6 +32,7 @@ from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -55,42 +55,6 @@ def test_a_position_is_tried_and_saved(daemon: Any, ask: Ask, short_folder: Path
     assert "jog lid 1345" in daemon.motion.done
     assert ask("calibration", "show")[1][0]["values"] == {KEY: 1345}
     assert ask("calibration", "diff")[1] == [{"key": KEY, "profile": 1335, "calibrated": 1345}]
-
-
-def test_the_first_contact_is_gentle(daemon: Any, ask: Ask) -> None:
-    lid = ("calibrate", "servo", "lid")
-    code, _, err = ask(*lid, "open", "--to", "1335")
-    assert (code, daemon.motion.done[1:]) == (1, [])  # the first pulse is for a person to say
-    assert "full speed" in err
-    assert "--from 1500" in err
-    code, _, err = ask("calibrate", "home")
-    assert code == 1
-    assert "not confirmed" in err
-    assert ask(*lid, "close", "--to", "1500", "--from", "1500")[0] == 0
-    code, _, err = ask(*lid, "open", "--to", "1335")
-    assert code == 1
-    assert "1335 us is too far beyond 1500..1500 us" in err
-    for place in ("1450", "1400", "1350"):
-        assert ask(*lid, "open", "--to", place, "--try")[0] == 0
-    assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
-    moved = [what for what in daemon.motion.done if what.startswith(("home-alone", "jog", "home"))]
-    places = [int(what.split()[-1]) for what in moved]
-    assert moved[0] == "home-alone lid 1500"
-    assert max(abs(a - b) for a, b in itertools.pairwise(places)) <= 50
-
-
-def test_home_goes_where_all_is_confirmed(daemon: Any, ask: Ask) -> None:
-    robot = load_profile("cubotino")
-    values = {
-        f"actuators.{name}.positions_us.{position}": pulse
-        for name, servo in robot.actuators.items()
-        for position, pulse in servo.positions_us.items()
-    }
-    client = ControlClient()
-    with client.maintenance():
-        client.call("PUT", "/calibration", {"values": values})
-        client.call("POST", "/maintenance/home", {})
-    assert "home" in daemon.motion.done
 
 
 def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
@@ -281,11 +245,12 @@ def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
     quad = [[0.31, 0.2], [0.7, 0.2], [0.72, 0.8], [0.28, 0.8]]
     values = {KEY: 1345, "cameras.top.views.U.quad": quad}
     store.save(Calibration(robot="cubotino").changed(values))
-    calibrated = apply(profile, store.load("cubotino"))
+    calibrated = apply(profile, store.load(profile))
     assert calibrated.actuators["lid"].positions_us["open"] == 1345
     assert calibrated.cameras[0].views[0].quad[0] == (0.31, 0.2)
-    assert len(list(differences(profile, store.load("cubotino")))) == 2
-    assert apply(profile, store.load("another")) == profile
+    assert len(list(differences(profile, store.load(profile)))) == 2
+    another = load_profile("two-arm")
+    assert apply(another, store.load(another)) == another
 
 
 @pytest.mark.parametrize(
@@ -327,7 +292,7 @@ def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path)
     store.path.write_text("{")
     with pytest.raises(BadCalibration, match="calibration restore"):
-        store.load("cubotino")
+        store.load(load_profile("cubotino"))
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(
@@ -340,7 +305,8 @@ async def test_saved_values_count_from_the_end_of_the_mode(
         return fake.machine()
 
     store = CalibrationStore(tmp_path / "state")
-    maintenance = Maintenance(controller, load_profile("cubotino"), store, make)
+    profile = load_profile("cubotino")
+    maintenance = Maintenance(controller, profile, store, FirstContact({}), make)
     maintenance.enter()
     await maintenance.save({KEY: 1345})
     assert made == []

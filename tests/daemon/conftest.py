@@ -21,6 +21,7 @@ from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.faults import InvalidRequest, RunStopped
 from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact
 from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import Hear, SplitPlan
 from robot.mechanism.operations import Operation
@@ -66,6 +67,9 @@ class FakeMotionController:
         self.done.append("open")
         if self.open_fault:
             raise self.open_fault
+
+    def require_confirmed(self) -> None:
+        pass
 
     def home(self, first: Sequence[str] = ()) -> None:
         self._stopped.clear()
@@ -280,7 +284,8 @@ def maintenance_of(
 
     def make(controller: JobController, fake: FakeMachine) -> Maintenance:
         store = CalibrationStore(tmp_path / "state")
-        return Maintenance(controller, load_profile(profile_name), store, lambda _: fake.machine())
+        profile, contact = load_profile(profile_name), FirstContact({})
+        return Maintenance(controller, profile, store, contact, lambda _: fake.machine())
 
     return make
 

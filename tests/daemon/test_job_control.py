@@ -341,7 +341,7 @@ async def test_maintenance_keeps_jobs_away(controller: JobController) -> None:
     controller.enter_maintenance()
     with pytest.raises(Refused, match="calibrated"):
         await controller.start(SOLVE)
-    controller.leave_maintenance()
+    await controller.leave_maintenance()
     assert (await run(controller)).outcome == "solved"
 
 

@@ -15,12 +15,15 @@ from robot.link.session import SessionStatistics
 from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
+from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import MotionController, jog_profile
 from robot.machine.serial_ports import find_board
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
+
+ANYWHERE = FirstContact({}, simulated=True)
 
 
 def two_turns() -> Schedule:
@@ -160,7 +163,7 @@ class BoardOf:
 
 
 def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = MotionController(load_profile("cubotino"), port="nowhere")
+    robot = MotionController(load_profile("cubotino"), ANYWHERE, port="nowhere")
     old = BoardOf("0.0.9")
     monkeypatch.setattr(motion_controller, "LinkThread", old)
     with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
@@ -180,7 +183,7 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
             return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
 
     monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))
-    robot = MotionController(load_profile("cubotino"), port="nowhere")
+    robot = MotionController(load_profile("cubotino"), ANYWHERE, port="nowhere")
     for count in (1, 2):
         assert robot.perform(two_turns(), lambda _: None) == 1_000_005
         assert robot.link_statistics() == LinkRecord(late=count)

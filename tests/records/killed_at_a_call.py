@@ -19,6 +19,7 @@ from typing import Any
 from robot.calibration.store import Calibration, CalibrationStore
 from robot.outcomes import Outcome
 from robot.records.runs import RunStore
+from robot.settings import load_profile
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -33,8 +34,8 @@ def look_at_calibration(folder: Path) -> Any:
     store = CalibrationStore(folder)
     store.clear_leftovers()
     return {
-        "now": store.load("cubotino").values,
-        "before": store.previous("cubotino").values,
+        "now": store.load(load_profile("cubotino")).values,
+        "before": store.previous(load_profile("cubotino")).values,
         "files": sorted(path.name for path in folder.iterdir()),
     }
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from robot.calibration.store import Calibration, CalibrationStore
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError
+from robot.settings import load_profile
 
 folder = Path(sys.argv[1])
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)
@@ -47,7 +48,7 @@ if "first" in sys.argv:
     runs.begin("solve", "cubotino", now)
 attempt(long_calibration)
 attempt(run)
-values = calibration.load("cubotino").values
+values = calibration.load(load_profile("cubotino")).values
 print(json.dumps({"told": told, "values": values, "runs": runs.ids(), "first": runs.load("1").id}))
 """
 

@@ -105,7 +105,7 @@ async def assert_whole(bench: Bench, scene: Scene) -> None:
         # A folder without a record yet is one that the daemon is just making.
         if (store.directory_of(run_id) / "run.json").exists():
             store.load(run_id)
-    CalibrationStore(bench.state_dir).load(bench.profile.name)
+    CalibrationStore(bench.state_dir).load(bench.profile)
     assert leftovers(bench.state_dir) <= 1
     assert bench.robot.violations == []
     async with bench.view() as view:

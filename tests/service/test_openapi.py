@@ -102,6 +102,7 @@ async def test_nothing_is_found_by_many_at_once(bench: Bench, seed: int) -> None
 @pytest.mark.long
 async def test_nothing_is_found_in_maintenance(bench: Bench) -> None:
     async with bench.daemon() as (_, view):
+        await bench.confirm()
         with bench.client().maintenance():
             await assert_nothing_found(
                 bench,

@@ -27,6 +27,7 @@ async def told(bench: Any, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
 @pytest.mark.long
 async def test_all_of_a_table(make_bench: MakeBench) -> None:
     async with make_bench("mindcuber") as bench, bench.firmware(), bench.daemon() as (_, view):
+        await bench.confirm()
         code, (steps,) = await told(bench, "steps", "table")
         assert (code, steps["found_steps"]) == (0, 1600)
         code, speeds = await told(bench, "speed", "table", "--from", "1700")

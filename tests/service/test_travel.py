@@ -29,6 +29,7 @@ async def measured(bench: Any, *way: str) -> tuple[int, dict[str, Any]]:
 async def test_travel_is_seen(make_bench: MakeBench) -> None:
     # Slower than real: however busy the computer is, there are pictures of the motion.
     async with make_bench(speed=0.2) as bench, bench.firmware(), bench.daemon():
+        await bench.confirm()
         code, seen = await measured(bench, "holder", "home", "cw")
         servo = bench.profile.actuators["holder"]
         distance_us = servo.positions_us["cw"] - servo.positions_us["home"]

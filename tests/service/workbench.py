@@ -15,6 +15,7 @@ import yaml
 
 from robot.client import ControlClient
 from robot.daemon.models import RobotStatus
+from robot.machine.first_contact import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonView
@@ -99,6 +100,16 @@ class Bench:
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "robot.cli.main", *arguments]
+
+    async def confirm(self) -> None:
+        """Keep every position and direction as the profile has it: somebody saw them all."""
+        client = self.client()
+
+        def keep() -> None:
+            with client.maintenance():
+                client.call("PUT", "/calibration", {"values": confirmable(self.profile)})
+
+        await asyncio.to_thread(keep)
 
     async def press(self) -> None:
         """Press the start button."""

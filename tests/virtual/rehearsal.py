@@ -25,6 +25,7 @@ from robot.daemon.models import RobotState, StartRequest
 from robot.faults import NotReadable
 from robot.link import Link
 from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import FaceImage, Scanner, as_cube_face, as_jpeg, small_and_grey
 from robot.machine.solve_planner import Hear, SolvePlanner
@@ -96,7 +97,8 @@ class Verdict:
 class Rehearsal:
     """One robot with a cube in it; use as a context manager.
 
-    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each.
+    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each. ``contact``: how far it may
+    go; anywhere, being simulated, unless told otherwise.
     """
 
     def __init__(
@@ -107,8 +109,10 @@ class Rehearsal:
         seed: int = 1,
         firmware: str = "host",
         mishaps: Sequence[Mishap] = (),
+        contact: FirstContact | None = None,
     ) -> None:
         self.profile = profile
+        self.contact = contact or FirstContact({}, simulated=True)
         self.robot = SimulatedRobot(profile, body)
         self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
         self.motion: RehearsalMotionController | None = None
@@ -206,7 +210,12 @@ class RehearsalMotionController(MotionController):
     """The motion controller on the virtual port; mishaps begin with its motions."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
-        super().__init__(rehearsal.profile, make_link=self._virtual_link, clock=rehearsal.loop.time)
+        super().__init__(
+            rehearsal.profile,
+            rehearsal.contact,
+            make_link=self._virtual_link,
+            clock=rehearsal.loop.time,
+        )
         self._rehearsal = rehearsal
 
     def home(self, first: Sequence[str] = ()) -> None:
