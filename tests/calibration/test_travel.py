@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.calibration.travel import STILL_PICTURES, Grey, measured_travel, motion_in
+from robot.calibration.travel import (
+    STILL_PICTURES,
+    Grey,
+    Travel,
+    TravelRequest,
+    measured_travel,
+    motion_in,
+)
+from robot.calibration.trial import Bench
 from robot.faults import InvalidRequest
 from robot.motion.schedule import Schedule
 from robot.settings import load_profile
@@ -57,6 +65,11 @@ def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float]) -> N
 LIMIT_S = 240.0
 
 
+def travel(fake: Any, actuator: str, start: str, end: str) -> Travel:
+    request = TravelRequest(actuator=actuator, between=[start, end])
+    return measured_travel(Bench(fake.machine(), load_profile("cubotino")), request)
+
+
 def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
     """The camera's bar moves from the first picture after the command on, for 30 pictures."""
     scene = pictures([20.0] * (STILL_PICTURES + 1) + [20.0 + n for n in range(1, 31)] + [50.0] * 90)
@@ -75,9 +88,8 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
         return schedule.duration_us
 
     fake.scanner.glance, fake.motion.perform = glance, perform
-    profile = load_profile("cubotino")
-    servo = profile.actuators["holder"]
-    found = measured_travel(fake.machine(), profile, "holder", ("home", "cw"))
+    servo = load_profile("cubotino").actuators["holder"]
+    found = travel(fake, "holder", "home", "cw")
     jog = f"jog holder {servo.positions_us['home']}"
     assert fake.motion.done == ["home", jog, "perform", "home"]
     assert found.measured_us == pytest.approx(300_000, abs=found.within_us)
@@ -90,9 +102,8 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
 
 
 def test_only_what_a_servo_has_is_measured(fake: Any) -> None:
-    profile = load_profile("cubotino")
     with pytest.raises(InvalidRequest, match="'wing' is no servo; there is"):
-        measured_travel(fake.machine(), profile, "wing", ("home", "cw"))
+        travel(fake, "wing", "home", "cw")
     with pytest.raises(InvalidRequest, match="holder has no 'up'; there is"):
-        measured_travel(fake.machine(), profile, "holder", ("home", "up"))
+        travel(fake, "holder", "home", "up")
     assert fake.motion.done == []

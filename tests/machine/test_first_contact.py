@@ -1,392 +1,100 @@
-"""A robot whose positions nobody has confirmed: nothing that anybody asks for moves it.
-
-The daemon, its link and the firmware are real; what goes over the line is watched.
-"""
+"""How far an actuator may go before somebody has seen it go there."""
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-import json
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
-from robot.cli.main import run
-from robot.client import ControlClient, RequestRefused
-from robot.daemon.front_panel import FrontPanel
-from robot.daemon.job_control import JobController
-from robot.daemon.maintenance import Maintenance
-from robot.daemon.routes import ROUTES
-from robot.daemon.server import make_app, serving
-from robot.link.framing import FrameReader
-from robot.link.protocol import Go, Home
-from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
-from robot.motion import servo_slew
-from robot.motion.schedule import Schedule, TimedTurn
-from robot.panel.button import Press
-from robot.panel.panel import PanelPins
-from robot.records.runs import RunStore
-from robot.settings import RobotProfile, load_profile
-from robot.settings.actuators import Servo, Stepper
-from robot.twin.cube import scrambled
-from tests.virtual.rehearsal import Rehearsal, RehearsalMotionController
+from robot.machine.first_contact import (
+    LARGEST_STEP_US,
+    FirstContact,
+    NotConfirmed,
+    confirmable,
+    direction_key,
+    first_pulse,
+    largest_step,
+)
+from robot.settings import load_profile, parse_profile, profile_path
 
-Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
-LIMIT_S = 240.0
-MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
-"""Messages after which something moves."""
-
-ROBOTS = ("cubotino", "mindcuber", "two-arm", "six-motor")
-"""Servos; servo and stepper that goes round; grippers; steppers alone."""
+CUBOTINO = load_profile("cubotino")
+HOLDER = CUBOTINO.actuators["holder"]
+LIMITS = (900, 2100)
+POSITIONS = "actuators.holder.positions_us"
+TO_AND_FRO = parse_profile(
+    profile_path("four-arm")
+    .read_text()
+    .replace(
+        "steps_per_turn: 1600", "steps_per_turn: 1600\n    positions_steps: {in: 0, out: 320}", 1
+    )
+)
 
 
-@dataclass
-class Scene:
-    """A daemon on a thread, and all that it had the board move."""
-
-    profile: RobotProfile
-    rehearsal: Rehearsal
-    contact: FirstContact
-    folder: Path
-    moved: list[str] = field(default_factory=list)
-    controller: JobController | None = None
-
-    def watch(self) -> None:
-        """Note what moves whenever something is sent."""
-        reader, write = FrameReader(), self.rehearsal.port.write
-
-        def watched(data: bytes) -> None:
-            kinds = [MOTION.get(frame.type) for frame in reader.feed(data)]
-            self.moved += [kind for kind in kinds if kind is not None]
-            write(data)
-
-        self.rehearsal.port.write = watched  # type: ignore[method-assign]
-
-    def machine(self) -> Machine:
-        return self.rehearsal._parts(RehearsalMotionController(self.rehearsal))
-
-    async def serve(self, ready: threading.Event) -> None:
-        """As ``cubistd`` does."""
-        store = CalibrationStore(self.folder / "state")
-        self.controller = JobController(
-            self.machine(), RunStore(self.folder / "runs"), version="1.2.3"
-        )
-        await self.controller.open()
-
-        def again(profile: RobotProfile) -> Machine:
-            self.rehearsal.profile = profile
-            return self.machine()
-
-        maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
-        app = make_app(self.controller, maintenance, "1.2.3")
-        async with serving(app, self.folder / "control.sock"):
-            ready.set()
-            await self.controller.ended.wait()
-        await self.controller.close()
-
-
-@pytest.fixture
-def name() -> str:
-    return "cubotino"
-
-
-@pytest.fixture
-def scene(name: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    """A robot that nobody has calibrated, with its daemon."""
-    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
-    monkeypatch.setenv("CUBIST_STATE_DIR", str(short_folder / "state"))
-    profile, contact = load_profile(name), FirstContact({})
-    with Rehearsal(profile, scrambled(profile.cube.size, 1), contact=contact) as rehearsal:
-        scene = Scene(profile, rehearsal, contact, short_folder)
-        scene.watch()
-        ready = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(scene.serve(ready)))
-        thread.start()
-        assert ready.wait(LIMIT_S)
-        yield scene
-        ControlClient().call("POST", "/shutdown", {})
-        thread.join(LIMIT_S)
-        assert not thread.is_alive()
-
-
-def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
-    """For each request that may move something, all kinds of what can be asked."""
-    servos = {name: one for name, one in profile.actuators.items() if isinstance(one, Servo)}
-    steppers = [name for name, one in profile.actuators.items() if isinstance(one, Stepper)]
-    moves: list[dict[str, Any]] = []
-    for servo, settings in servos.items():
-        places = [*settings.positions_us.values(), *settings.limits_us]
-        moves += [{"actuator": servo}, *({"actuator": servo, "to": place} for place in places)]
-    moves += [{"actuator": stepper, "to": steps} for stepper in steppers for steps in (0, 5, 4000)]
-    each = [{"actuator": stepper} for stepper in steppers]
-    ways = [
-        {"actuator": servo, "between": way}
-        for servo, settings in servos.items()
-        for way in itertools.permutations(settings.positions_us, 2)
-    ]
-    facelets = "".join(face * profile.cube.size**2 for face in "URFDLB")
-    return {
-        "/start": [
-            {},
-            {"kind": "home"},
-            {"kind": "scramble"},
-            {"kind": "scramble", "moves": "R U"},
-            {"facelets": facelets},
-        ],
-        "/home": [{}],
-        "/stop": [{}, {"emergency": True}],
-        "/maintenance/home": [{}, {"as_profile": False}],
-        "/maintenance/move": moves,
-        "/maintenance/colours": [{}, {"facelets": facelets}],
-        "/maintenance/timing": [{}],
-        "/maintenance/travel": [
-            {"actuator": way["actuator"], "between": list(way["between"])} for way in ways
-        ],
-        "/maintenance/steps": [*each, *({**one, "turns": 3} for one in each)],
-        "/maintenance/speed": [*each, *({**one, "held": True} for one in each)],
-        "/maintenance/play": each,
-        "/calibration/restore": [{}],
-        "/maintenance/turn": [],  # how the direction is found out: a small motion that is asked for
+def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
+    contact = FirstContact({})
+    assert contact.range("holder", HOLDER) is None
+    kept = {
+        f"{POSITIONS}.home": 1500,
+        f"{POSITIONS}.cw": 1990,
+        "actuators.lid.positions_us.open": 9,
     }
+    contact.values = kept
+    assert contact.range("holder", HOLDER) == (1500, 1990)
+    contact.note("holder", 1450)
+    contact.values = {}
+    assert contact.range("holder", HOLDER) == (1450, 1450)
+    contact.note("holder", 1400)
+    contact.note("holder", 1420)
+    contact.values = kept
+    assert contact.range("holder", HOLDER) == (1400, 1990)
+    contact.note("holder", 2010)
+    assert contact.range("holder", HOLDER) == (1400, 2010)
+    contact.values = {}
+    assert contact.range("lid", CUBOTINO.actuators["lid"]) is None
 
 
-NOT_MOTION = {"/shutdown", "/maintenance"}
+@pytest.mark.parametrize(
+    ("target", "next_one"),
+    [(1450, None), (1449, 1450), (1700, None), (2050, None), (2051, 2050), (900, 1450)],
+)
+def test_beyond_it_goes_a_step_at_a_time(target: int, next_one: int | None) -> None:
+    contact = FirstContact({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
+    if next_one is None:
+        contact.require_step("holder", HOLDER, 1500, target)
+        return
+    with pytest.raises(NotConfirmed, match=rf"{target} us is too far beyond.*: {next_one} next"):
+        contact.require_step("holder", HOLDER, 1500, target)
 
 
-def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestRefused | None:
-    """The refusal of a request, if it was."""
-    try:
-        client.call("POST", path, body)
-    except RequestRefused as refusal:
-        return refusal
-    return None
+def test_steps_are_small() -> None:
+    assert largest_step(HOLDER) == LARGEST_STEP_US
+    assert largest_step(TO_AND_FRO.actuators["right"]) == 10
+    table = load_profile("mindcuber").actuators["table"]
+    assert largest_step(table) is None
+    contact = FirstContact({direction_key("table"): False, direction_key("right"): False})
+    contact.require_step("table", table, 0, 100_000)
+    with pytest.raises(NotConfirmed, match="11 steps is too far"):
+        contact.require_step("right", TO_AND_FRO.actuators["right"], 0, 11)
 
 
-def test_every_order_is_tried() -> None:
-    """What will be added to the daemon has to be added to what is tried here."""
-    orders = {route.path for route in ROUTES if route.method == "POST"}
-    assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
+def test_somebody_says_which_pulse_is_the_first() -> None:
+    assert [first_pulse("holder", LIMITS, pulse) for pulse in (900, 1444, 2100)] == [
+        900,
+        1444,
+        2100,
+    ]
+    for pulse in (None, 899, 2101):
+        with pytest.raises(NotConfirmed, match="--from 1500 is the middle"):
+            first_pulse("holder", LIMITS, pulse)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
-    client = ControlClient()
-    refused: set[str] = set()
-    for calibrating in (False, True):
-        for path, several in bodies(scene.profile).items():
-            for body in several:
-                if calibrating:
-                    with client.maintenance():
-                        refusal = asked(client, path, body)
-                else:
-                    refusal = asked(client, path, body)
-                assert scene.moved == [], (path, body)
-                if refusal is not None and refusal.code == "not-confirmed":
-                    assert (refusal.status, refusal.error) == (409, "refused")
-                    assert "cubist calibrate" in refusal.reason or "--from" in refusal.reason
-                    refused.add(path)
-    needless = {"/maintenance/steps", "/maintenance/speed", "/maintenance/play"}
-    needed = {path for path, several in bodies(scene.profile).items() if several}
-    servos = any(isinstance(one, Servo) for one in scene.profile.actuators.values())
-    assert refused >= needed - {"/stop", "/calibration/restore"} - (set() if servos else needless)
-
-
-def test_no_command_moves_it(
-    scene: Scene, ask: Ask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for command in (
-        ("start",),
-        ("home",),
-        ("scramble",),
-        ("scramble", "R U"),
-        ("test", "--cycles", "2"),
-        ("solve", "--execute", "--scramble", "R U"),
-        ("calibrate", "home"),
-        ("calibrate", "servo", "lid", "open", "--to", "1335"),
-        ("calibrate", "colours"),
-        ("calibrate", "colours", "--solved"),
-        ("calibrate", "timing"),
-        ("calibrate", "travel", "holder", "home", "cw"),
-        ("calibrate", "all", "--robot", "cubotino", "--real", "--yes", "--skip", "positions"),
-    ):
-        code, _, err = ask(*command)
-        assert (code, scene.moved) == (1, []), command
-        assert "not confirmed" in err or "no confirmed position" in err, command
-        assert "Traceback" not in err
-    assert run(["status"]) == 1
-    told = capfd.readouterr().out
-    assert "position ccw of holder" in told
-    assert "What to do: run `cubist calibrate`" in told
-
-
-@pytest.mark.parametrize("name", ["mindcuber"])
-def test_no_command_moves_a_stepper_of_it(scene: Scene, ask: Ask) -> None:
-    for what in (("steps",), ("speed",), ("acceleration",), ("backlash",)):
-        code, _, err = ask("calibrate", "stepper", *what, "table")
-        assert (code, scene.moved) == (1, []), what
-        assert "not confirmed" in err, what
-
-
-async def test_the_button_tells_and_moves_nothing(short_folder: Path) -> None:
-    """Light and state say that the robot needs help, the buzzer that the press came to nothing."""
-    profile, contact = load_profile("cubotino"), FirstContact({})
-    with Rehearsal(profile, scrambled(3, 1), contact=contact) as rehearsal:
-        scene = Scene(profile, rehearsal, contact, short_folder)
-        scene.watch()
-        controller = JobController(
-            scene.machine(), RunStore(short_folder / "runs"), version="1.2.3"
-        )
-        await controller.open()
-        panel = FrontPanel(controller, NoGpio(), PanelPins())  # type: ignore[arg-type]
-        sounds: list[str] = []
-        panel._panel.sound = sounds.append  # type: ignore[method-assign]
-        for press in (Press.SHORT, Press.LONG):
-            await panel.pressed(press)
-            await controller.finished()
-        status = controller.status()
-        await controller.close()
-    assert (scene.moved, sounds) == ([], ["fault", "fault"])
-    assert status.state == "fault"
-    assert status.fault is not None
-    assert status.fault.code == "not-confirmed"
-
-
-class NoGpio:
-    """Pins of which none is used."""
-
-
-def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
-    lid = ("calibrate", "servo", "lid")
-    code, _, err = ask(*lid, "open", "--to", "1335")
-    assert (code, scene.moved) == (1, [])  # the first pulse is for a person to say
-    assert "full speed" in err
-    assert "--from 1500" in err
-    assert ask(*lid, "close", "--to", "1500", "--from", "1500")[0] == 0
-    assert scene.moved == ["home"]
-    code, _, err = ask(*lid, "open", "--to", "1335")
-    assert code == 1
-    assert "1335 us is too far beyond 1500..1500 us" in err
-    for place in ("1450", "1400", "1350"):
-        assert ask(*lid, "open", "--to", place, "--try")[0] == 0
-    assert ask(*lid, "open", "--to", "1335")[1][0]["saved"] is True
-    # Whatever else is confirmed: the rest is not.
-    assert ask("start")[0] == 1
-    assert scene.moved.count("home") == 2  # the daemon puts the robot together anew after a save
-
-
-def test_what_was_confirmed_counts_at_once_and_from_then_on(scene: Scene, ask: Ask) -> None:
-    steps = [f"--skip={step}" for step in ("camera", "colours", "timing")]
-    code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--real", "--yes", *steps)
-    assert code == 0, err
-    assert ControlClient().status()["fault"] is None
-    assert ask("status")[0] == 0
-    code, _, err = ask("home")
-    assert code == 0, err
-    assert scene.rehearsal.robot.violations == []
-
-
-def test_trusting_the_profile_is_said_each_time(scene: Scene, ask: Ask) -> None:
-    assert ask("calibrate", "home", "--as-profile")[0] == 0
-    assert "home" in scene.moved
-    scene.moved.clear()
-    assert (ask("calibrate", "home")[0], ask("home")[0], scene.moved) == (1, 1, [])
-
-
-def test_what_is_kept_counts_for_the_next_trial(scene: Scene) -> None:
-    """Not from the end of the mode on only: what homes meanwhile must not go where it was."""
-    values = confirmable(scene.profile)
-    client, key = ControlClient(), "actuators.lid.positions_us.open"
-    with client.maintenance():
-        client.call("PUT", "/calibration", {"values": values | {key: values[key] + 20}})
-        client.call("POST", "/maintenance/timing", {})
-        assert scene.controller is not None
-        setups: Any = scene.controller.machine.motion._setups
-        starts = {setup.name: setup.start for setup in setups}
-    assert starts["lid"] == values[key] + 20
-
-
-def lid_to(pulse_us: int) -> Schedule:
-    move = servo_slew("lid", 1500, pulse_us, 500_000)
-    return Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-
-
-def test_no_plan_goes_beyond_what_is_confirmed() -> None:
-    profile = load_profile("cubotino")
-    contact = FirstContact(confirmable(profile))
-    places = profile.actuators["lid"].positions_us.values()
-    contact.require_schedule(profile, lid_to(min(places)))
-    contact.require_schedule(profile, lid_to(max(places)))
-    for beyond in (min(places) - 1, max(places) + 1):
-        with pytest.raises(NotConfirmed, match=f"{beyond}"):
-            contact.require_schedule(profile, lid_to(beyond))
-    with pytest.raises(NotConfirmed, match="position ccw of holder"):
-        FirstContact({}).require_schedule(profile, lid_to(1500))
-
-
-def test_a_simulated_robot_works_at_once_but_is_calibrated_as_a_new_one() -> None:
-    profile = load_profile("cubotino")
-    contact = FirstContact({}, simulated=True)
-    contact.require_all(profile)
-    contact.calibrating = True
-    with pytest.raises(NotConfirmed):
-        contact.require_all(profile)
-
-
-@pytest.mark.parametrize("name", ["mindcuber"])
-def test_only_a_direction_is_tried_before_it_is_confirmed(scene: Scene) -> None:
-    client = ControlClient()
-    with client.maintenance():
-        assert asked(client, "/maintenance/move", {"actuator": "table", "to": 5}) is not None
-        assert scene.moved == []
-        body = {"actuator": "table", "inverted": False}
-        assert asked(client, "/maintenance/turn", body) is None
-        assert scene.moved.count("home") == 1
-        moved = list(scene.moved)
-        assert asked(client, "/maintenance/move", {"actuator": "table", "to": 5}) is not None
-        assert scene.moved == moved
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_calibration_of_an_older_version_counts_as_confirmed(name: str, tmp_path: Path) -> None:
-    """It has what differs from the profile: the robot was driven by the rest as it is."""
-    profile = load_profile(name)
-    key, value = next(iter(confirmable(profile).items()))
-    document = {"format": 1, "robot": name, "values": {"policy.search_s": 2.5, key: value}}
-    store = CalibrationStore(tmp_path)
-    store.path.write_text(json.dumps(document))
-    found = store.load(profile)
-    FirstContact(found.values).require_all(profile)
-    assert apply(profile, found).policy.search_s == 2.5
-    store.save(found.changed({"policy.search_s": 3.0}))
-    assert json.loads(store.path.read_text())["format"] == FORMAT
-    FirstContact(store.load(profile).values).require_all(profile)
-    FirstContact(store.previous(profile).values).require_all(profile)
-
-
-def test_an_empty_or_newer_calibration_confirms_what_it_has(tmp_path: Path) -> None:
-    profile = load_profile("cubotino")
-    for calibration in (
-        Calibration(format=1, robot="cubotino"),
-        Calibration(robot="cubotino", values={"policy.search_s": 2.5}),
-    ):
-        with pytest.raises(NotConfirmed):
-            FirstContact(calibration.upgraded(profile).values).require_all(profile)
-
-
-def test_what_an_older_version_exported_counts_as_confirmed(
-    scene: Scene, ask: Ask, tmp_path: Path
-) -> None:
-    file = tmp_path / "mine.json"
-    older = {"format": 1, "robot": "cubotino", "values": {"policy.search_s": 2}}
-    file.write_text(json.dumps(older))
-    assert ask("calibration", "import", str(file))[0] == 0
-    assert ask("home")[0] == 0
-    file.write_text(json.dumps({"format": FORMAT + 1, "robot": "cubotino", "values": {}}))
-    assert ask("calibration", "import", str(file))[0] == 2
+def test_homing_waits_for_every_position_and_direction() -> None:
+    values = confirmable(CUBOTINO)
+    FirstContact(values).require_all(CUBOTINO)
+    for key in values:
+        _, name, _, position = key.split(".")
+        less = {other: pulse for other, pulse in values.items() if other != key}
+        with pytest.raises(NotConfirmed, match=f"position {position} of {name}"):
+            FirstContact(less).require_all(CUBOTINO)
+    four_arm = load_profile("four-arm")
+    jaws = {key: 1 for key in confirmable(four_arm) if "positions" in key}
+    with pytest.raises(NotConfirmed, match="direction of right"):
+        FirstContact(jaws).require_all(four_arm)
