@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from solver.cube.cube import from_facelets
-from vision.decide.assignment import matching, ranked_cubes, relaxed_cost
-from vision.decide.orbits import orbits
-from vision.decide.ranked import RankedArrangements
+from vision.decide.assignment import RankedArrangements, matching, ranked_cubes, relaxed_cost
+from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import rotations, schemes
-from vision.decide.soft import shares
 
 
 @pytest.mark.parametrize("size", range(2, 8))

@@ -31,7 +31,7 @@ _SAME = 0.03
 """Relative difference between two exposures or gains that counts as none: sensors round them."""
 
 
-class Request(Protocol):
+class CompletedRequest(Protocol):
     """What is used of ``picamera2.request.CompletedRequest``."""
 
     def make_array(self, name: str) -> NDArray[np.uint8]:
@@ -67,7 +67,7 @@ class PiCamera(Protocol):
     def capture_metadata(self, wait: float) -> dict[str, Any]:
         """Metadata of the next picture."""
 
-    def capture_request(self, wait: float, *, flush: bool) -> Request:
+    def capture_request(self, wait: float, *, flush: bool) -> CompletedRequest:
         """The next picture, with ``flush`` one exposed after the call."""
 
     def cancel_all_and_flush(self) -> None:
@@ -125,7 +125,7 @@ class Picamera2Camera:
     def capture(self) -> Frame:
         """A picture whose exposure began after this call; raises :class:`CameraFault`."""
         camera = self._opened()
-        request: Request = self._asked(lambda: camera.capture_request(wait=_WAIT_S, flush=True))
+        request = self._asked(lambda: camera.capture_request(wait=_WAIT_S, flush=True))
         try:
             # The buffer goes back to the camera: what is kept must be a copy.
             image = np.array(request.make_array("main")[:, :, :3], dtype=np.uint8)

@@ -6,7 +6,7 @@ stand to one side), and for all faces together what is lost towards the borders 
 noise is Gaussian per colour, with wide tails and a small share of outliers (glare, dirt, logos).
 Light and covariances have priors, so a few stickers cannot bend the model far. Means, covariances
 and light are estimated together from responsibilities (the M step of expectation-maximisation; the
-E step is in ``vision.decide.soft``). The sums over the stickers are the native kernel's
+E step is in ``vision.decide.orbits``). The sums over the stickers are the native kernel's
 (``solver/native/decode/colour_model.hpp``).
 """
 
@@ -95,7 +95,7 @@ class CubeModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class ColourEvidence:
     """Cost of each colour on each sticker and how much of it is not an outlier, float[n, 6]."""
 
     cost: Floats
@@ -155,21 +155,21 @@ class Observations:
         """A first model from six colours: no differences of light, wide covariances."""
         return CubeModel(mean, 2.0 * self._expected(mean), Light(np.zeros((6, _TERMS)), 0.0))
 
-    def evidence(self, model: CubeModel) -> Evidence:
+    def evidence(self, model: CubeModel) -> ColourEvidence:
         """Negative log likelihoods of the stickers; 0 for all colours where nothing was seen."""
         return self._evidence(model, strict=False)
 
-    def strict_evidence(self, model: CubeModel) -> Evidence:
+    def strict_evidence(self, model: CubeModel) -> ColourEvidence:
         """The same when what lies far from a colour says nothing about it."""
         return self._evidence(model, strict=True)
 
-    def _evidence(self, model: CubeModel, strict: bool) -> Evidence:
+    def _evidence(self, model: CubeModel, strict: bool) -> ColourEvidence:
         cost, inlier = np.empty((2, len(self.features.values), 6))
         light = model.light
         self._native.evidence(
             model.mean, model.covariance, light.faces, light.falloff, strict, cost, inlier
         )
-        return Evidence(cost, inlier)
+        return ColourEvidence(cost, inlier)
 
     def update(self, model: CubeModel, share: Floats) -> CubeModel:
         """The model that fits best when ``share`` float[n, 6] of each sticker has each colour."""

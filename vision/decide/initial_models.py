@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from vision.decide.assignment import ranked_assignments, relaxed_cost
 from vision.decide.colour_model import CubeModel, Observations
-from vision.decide.orbits import Orbit, orbits
+from vision.decide.orbits import Orbit, anything, orbits, shares
 from vision.decide.schemes import schemes
-from vision.decide.soft import anything, shares
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures
 
 Floats = NDArray[np.float64]

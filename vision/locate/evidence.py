@@ -36,7 +36,7 @@ _UNEVEN = (0.07, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class GridEvidence:
     """Marks 0..1 for R x C cells; cell (0, 0) is node ``first`` (column, row).
 
     ``even`` float64[R, C]: of one colour. ``upright`` float64[R, C + 1] and ``level``
@@ -61,7 +61,7 @@ class Evidence:
 
 def gather(
     image: Picture, homography: Floats, low: tuple[int, int], high: tuple[int, int]
-) -> Evidence:
+) -> GridEvidence:
     """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
 
     ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``.
@@ -72,7 +72,7 @@ def gather(
     planes = _rectified(image, homography, first, columns, rows)
     across = _bands(planes, rows)
     along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
-    return Evidence(
+    return GridEvidence(
         first,
         _evenness(across, _bands(np.square(planes), rows), columns),
         _borders(across, columns),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError
-from vision.locate.evidence import Evidence, gather
+from vision.locate.evidence import GridEvidence, gather
 from vision.locate.lattice import find_lattices, inverse_of, project
 from vision.locate.patches import EDGE_LEVELS, Blobs, edge_strength, find_blobs
 from vision.locate.windows import Window, find_windows, window_at
@@ -215,7 +215,7 @@ def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
     return _face_grid(best).scaled(factor)
 
 
-def cell_evidence(image: Picture, grid: FaceGrid) -> Evidence:
+def cell_evidence(image: Picture, grid: FaceGrid) -> GridEvidence:
     """What a picture says for and against each cell of a grid."""
     work, factor = at_working_size(image, grid)
     last = (grid.size - 1, grid.size - 1)

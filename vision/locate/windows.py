@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from vision.locate.evidence import MARGIN, Evidence, gather
+from vision.locate.evidence import MARGIN, GridEvidence, gather
 from vision.locate.lattice import (
     Lattice,
     fit_homography,
@@ -186,7 +186,7 @@ class _Board:
     """
 
     lattice: Lattice
-    evidence: Evidence
+    evidence: GridEvidence
     patches: Floats
     stickers: Floats
     regular: float
