@@ -278,6 +278,9 @@ def _answering_errors(handler: Handler) -> Handler:
             return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
         except CubistError as error:
             return _refusal(*_status_of(error), complaint(error), fault=_fault_of(error))
+        except UnicodeEncodeError:
+            # What aiohttp says of an unknown Expect repeats it, whatever bytes it has.
+            return _refusal(400, "bad-request", "a header holds bytes that are no text")
         except ConnectionError:
             # Nobody is there any more who could be answered.
             raise

@@ -227,6 +227,14 @@ async def assert_bytes_do_no_harm(path: Path, examples: int) -> None:
     assert assert_refused_in_json(data) == [200]
 
 
+async def test_a_header_of_bytes_that_are_no_text_is_a_bad_request(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = b"GET /status HTTP/1.1\r\nHost: localhost\r\nExpect: \x80\r\nConnection: close\r\n\r\n"
+    assert assert_refused_in_json(await asyncio.to_thread(talk, path, data)) == [400]
+    assert traces(caplog) == []
+
+
 async def test_any_bytes_are_answered_in_json(
     path: Path, caplog: pytest.LogCaptureFixture, controller: JobController
 ) -> None:
