@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from solver import _native, tables, two_phase
-from solver.answer import Stopwatch, answer
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, length, parse_moves
 from solver.cube.turns import moves_of
 from solver.errors import BadNotation, SearchFailed
-from solver.solution import Progress, Request, Solution
+from solver.solution import Progress, Request, Solution, Stopwatch, answer
 
 TABLE_VERSION = 2
 """Changes whenever the kernel would fill a table otherwise, as when FAR changes."""

@@ -6,10 +6,9 @@ from functools import cache
 from itertools import chain
 
 from solver import _native, tables
-from solver.answer import Stopwatch, answer
 from solver.cube.cube import Cube
 from solver.cube.turns import moves_of
-from solver.solution import Request, Solution
+from solver.solution import Request, Solution, Stopwatch, answer
 
 TABLES = "the four tables of thistlethwaite"
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solver.answer import Stopwatch, answer, seconds_of
 from solver.cube.facelets import FACES
 from solver.cube.pieces import PieceCube
 from solver.cube.sticker_cube import StickerCube
@@ -14,7 +13,7 @@ from solver.cube.turns import joined
 from solver.errors import IllegalCube, SearchFailed
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves
-from solver.solution import Progress, Request, Solution
+from solver.solution import Progress, Request, Solution, Stopwatch, answer, seconds_of
 
 LONGEST = 40
 """Solutions longer than this are not looked for, whatever the time."""

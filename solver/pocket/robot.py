@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native, tables
-from solver.answer import Stopwatch, answer, seconds_of
 from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_index, composite_of
 from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
 from solver.cube.turns import FACE_TURNS, moves_of
 from solver.errors import SearchFailed
 from solver.home import NoHomeDirectory
-from solver.solution import CancelFlag, Request, Solution
+from solver.solution import CancelFlag, Request, Solution, Stopwatch, answer, seconds_of
 
 Times = NDArray[np.uint32]
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from functools import cache
 
 from solver import _native, tables
-from solver.answer import Stopwatch, answer
 from solver.cube.notation import length
 from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
 from solver.cube.turns import moves_of
-from solver.solution import Request, Solution
+from solver.solution import Request, Solution, Stopwatch, answer
 
 TABLES = "the distances of all 2x2x2"
 

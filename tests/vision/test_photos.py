@@ -13,8 +13,7 @@ from fake_cameras import scene
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vision.cameras.photo_headers import read_header
-from vision.cameras.photographs import BadPhoto, decode_photo, face_files, load_photo
+from vision.cameras.photographs import BadPhoto, decode_photo, face_files, load_photo, read_header
 
 IMAGE = scene(0.8)
 
