@@ -49,7 +49,7 @@ def _picture(bench: Bench, asked: PictureRequest) -> CameraPicture:
 
 
 PICTURE = Trial(
-    "picture", "What a camera sees", PictureRequest, CameraPicture, _picture, method="GET"
+    "picture", "What a camera sees", PictureRequest, CameraPicture, _picture, "GET", renews=False
 )
 
 

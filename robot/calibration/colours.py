@@ -67,7 +67,7 @@ def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
 
 LOOKING = Trial(
     "colours",
-    "FaceImage at the cube and measure its colours",
+    "Look at the cube and measure its colours",
     ColoursRequest,
     ColoursSeen,
     measured_colours,

@@ -14,13 +14,22 @@ class HomeRequest(ApiRequest):
     as_profile: bool = False
 
 
-def _home(bench: Bench, _: HomeRequest) -> Nothing:
+def homed(bench: Bench, _: HomeRequest) -> Nothing:
+    """Bring all actuators to their start positions; raises ``NotConfirmed`` and ``MotionFault``."""
     bench.machine.motion.reconfigure(bench.profile, {})
     bench.machine.motion.home()
     return Nothing()
 
 
-HOMING = Trial("home", "Home all actuators", HomeRequest, Nothing, _home)
+HOMING = Trial(
+    "home",
+    "Home all actuators",
+    HomeRequest,
+    Nothing,
+    homed,
+    vouches=lambda profile, asked: profile.actuators if asked.as_profile else (),
+    renews=False,
+)
 
 
 class Homing(Measurement):

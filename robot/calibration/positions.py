@@ -24,10 +24,17 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.stepper_motor import stepper_of, steppers_of
-from robot.calibration.trial import Trial
+from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, WholeNumber
-from robot.machine.first_contact import direction_key, largest_step, position_key
+from robot.faults import InvalidRequest
+from robot.machine.first_contact import (
+    direction_key,
+    first_pulse,
+    largest_step,
+    position_key,
+)
 from robot.settings import RobotProfile
+from robot.settings.actuators import ActuatorSettings
 from solver.cube.facelets import FACES
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
@@ -59,7 +66,50 @@ class Moved(ApiDocument):
     high: int
 
 
-MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, None)
+def moved(bench: Bench, asked: MoveRequest) -> Moved:
+    """Move one actuator slowly to a position; beyond what is confirmed in small steps.
+
+    Raises ``InvalidRequest``, ``Refused`` and ``MotionFault``.
+    """
+    from robot.machine.motion_controller import require_within
+
+    name, target, motion = asked.actuator, asked.to, bench.machine.motion
+    actuator = bench.profile.actuators.get(name)
+    if actuator is None:
+        known = ", ".join(bench.profile.actuators)
+        raise InvalidRequest(f"actuator: there is no {name!r}; there is {known}")
+    if actuator.limits is not None and target is not None:
+        require_within(name, target, *actuator.limits, actuator.unit)
+    contact = bench.contact
+    if actuator.is_inverted is not None:
+        contact.require_direction(name)
+    place = motion.position(name)
+    if place is None:
+        within = contact.range(name, actuator)
+        first = _first_place(actuator, within, asked)
+        with contact.vouching((name,) if within is None else ()):
+            place = motion.home_alone(name, first)
+        contact.note(name, place)
+    if target is not None:
+        place = motion.jog(name, target)
+        contact.note(name, place)
+    low, high = contact.range(name, actuator) or (place, place)
+    return Moved(actuator=name, position=place, low=low, high=high)
+
+
+def _first_place(
+    actuator: ActuatorSettings, within: tuple[int, int] | None, asked: MoveRequest
+) -> int:
+    """Where to let an actuator begin: within what is confirmed, if anything is."""
+    if within is None:
+        if actuator.limits is not None:
+            return first_pulse(asked.actuator, actuator.limits, asked.begin_at)
+        return 0  # a stepper's own start counts
+    wanted = asked.begin_at if asked.to is None else asked.to
+    return within[0] if wanted is None else max(within[0], min(within[1], wanted))
+
+
+MOVING = Trial("move", "Move one actuator slowly", MoveRequest, Moved, moved, renews=False)
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,14 @@ def changed_values(name: str, field: str, found: int | None, before: int | None)
     return {} if found in (None, before) else {f"actuators.{name}.{field}": found}
 
 
-TURNING = Trial("turn", "Turn a stepper by a quarter and back", TurnRequest, TurnTried, tried_turn)
+TURNING = Trial(
+    "turn",
+    "Turn a stepper by a quarter and back",
+    TurnRequest,
+    TurnTried,
+    tried_turn,
+    vouches=lambda _, asked: (asked.actuator,),  # that is how its direction is found out
+)
 STEPPING = Trial(
     "steps", "Turn a stepper by whole turns and back", StepsRequest, StepsTried, tried_steps
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from robot.documents import ApiDocument, ApiRequest
+from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile
 
 if TYPE_CHECKING:
@@ -18,10 +19,12 @@ Found = TypeVar("Found", bound=ApiDocument)
 
 @dataclass(frozen=True)
 class Bench:
-    """What a trial works with: the robot, and its profile with what is calibrated by now."""
+    """What a trial works with: the robot, its profile with what is calibrated by now, and how far
+    its actuators may go."""
 
     machine: Machine
     profile: RobotProfile
+    contact: FirstContact = field(default_factory=lambda: FirstContact({}))
 
 
 @dataclass(frozen=True)
@@ -29,15 +32,18 @@ class Trial(Generic[Asked, Found]):
     """An operation of the control socket, ``/maintenance/NAME``, and what carries it out.
 
     ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, and
-    ``MotionFault``.
+    ``MotionFault``. ``vouches``: what may go anywhere meanwhile, because somebody who watches asked
+    for it. ``renews``: the robot is put together anew first, if anything was kept since.
     """
 
     name: str
     summary: str
     request: type[Asked]
     answer: type[Found]
-    run: Callable[[Bench, Asked], Found] | None
+    run: Callable[[Bench, Asked], Found]
     method: Literal["GET", "POST"] = "POST"
+    vouches: Callable[[RobotProfile, Asked], Collection[str]] = lambda *_: ()
+    renews: bool = True
 
     @property
     def path(self) -> str:

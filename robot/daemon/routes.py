@@ -9,23 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from robot.calibration.camera import CameraPicture
-from robot.calibration.colours import ColoursRequest, ColoursSeen
-from robot.calibration.home import HomeRequest
-from robot.calibration.positions import Moved, MoveRequest
-from robot.calibration.stepper_trials import (
-    Play,
-    SpeedRequest,
-    SpeedTried,
-    StepperRequest,
-    StepsRequest,
-    StepsTried,
-    TurnRequest,
-    TurnTried,
-)
+from robot.calibration.steps import TRIALS
 from robot.calibration.store import Calibration
-from robot.calibration.timing import Timings
-from robot.calibration.travel import Travel, TravelRequest
+from robot.calibration.trial import Trial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
@@ -66,6 +52,9 @@ class Parameter:
     schema: JsonObject
 
 
+CAMERA_QUERY = (Parameter("camera", "query", {"type": "string", "maxLength": 64}),)
+
+
 @dataclass(frozen=True)
 class Route:
     """One operation; ``handler`` is None for the streams, which the server itself writes."""
@@ -80,45 +69,26 @@ class Route:
     errors: tuple[int, ...] = ()
 
 
-async def _maintenance_home(call: Call) -> BaseModel:
-    await call.maintenance.home(as_profile=call.body.as_profile)
-    return Nothing()
+def _route(trial: Trial[Any, Any]) -> Route:
+    """A trial of calibration as an operation."""
 
+    async def handler(call: Call) -> BaseModel:
+        known = {key: call.query[key] for key in call.query if key in trial.request.model_fields}
+        request = call.body or trial.request.model_validate(known)
+        answer: BaseModel = await call.maintenance.perform(trial, request)
+        return answer
 
-async def _maintenance_move(call: Call) -> BaseModel:
-    return await call.maintenance.move(call.body)
-
-
-async def _maintenance_picture(call: Call) -> BaseModel:
-    return CameraPicture(jpeg=await call.maintenance.picture(call.query.get("camera")))
-
-
-async def _maintenance_colours(call: Call) -> BaseModel:
-    return await call.maintenance.colours(call.body)
-
-
-async def _maintenance_timing(call: Call) -> BaseModel:
-    return await call.maintenance.timing()
-
-
-async def _maintenance_travel(call: Call) -> BaseModel:
-    return await call.maintenance.travel(call.body)
-
-
-async def _maintenance_turn(call: Call) -> BaseModel:
-    return await call.maintenance.turn(call.body)
-
-
-async def _maintenance_steps(call: Call) -> BaseModel:
-    return await call.maintenance.steps(call.body)
-
-
-async def _maintenance_speed(call: Call) -> BaseModel:
-    return await call.maintenance.speed(call.body)
-
-
-async def _maintenance_play(call: Call) -> BaseModel:
-    return await call.maintenance.play(call.body)
+    is_post = trial.method == "POST"
+    return Route(
+        trial.method,
+        trial.path,
+        trial.summary,
+        trial.answer,
+        handler,
+        body=trial.request if is_post and trial.request.model_fields else None,
+        parameters=() if is_post else CAMERA_QUERY,
+        errors=(409, 503),
+    )
 
 
 async def _calibration(call: Call) -> BaseModel:
@@ -171,95 +141,7 @@ ROUTES = (
         Nothing,
         errors=(409,),
     ),
-    Route(
-        "POST",
-        "/maintenance/home",
-        "Home all actuators",
-        Nothing,
-        _maintenance_home,
-        body=HomeRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/move",
-        "Move one actuator slowly",
-        Moved,
-        _maintenance_move,
-        body=MoveRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "GET",
-        "/maintenance/picture",
-        "What a camera sees",
-        CameraPicture,
-        _maintenance_picture,
-        parameters=(Parameter("camera", "query", {"type": "string", "maxLength": 64}),),
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/colours",
-        "Look at the cube and measure its colours",
-        ColoursSeen,
-        _maintenance_colours,
-        body=ColoursRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/timing",
-        "Perform and time every operation",
-        Timings,
-        _maintenance_timing,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/travel",
-        "Watch how long a servo takes",
-        Travel,
-        _maintenance_travel,
-        body=TravelRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/turn",
-        "Turn a stepper by a quarter and back",
-        TurnTried,
-        _maintenance_turn,
-        body=TurnRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/steps",
-        "Turn a stepper by whole turns and back",
-        StepsTried,
-        _maintenance_steps,
-        body=StepsRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/speed",
-        "Try how fast a stepper can be",
-        SpeedTried,
-        _maintenance_speed,
-        body=SpeedRequest,
-        errors=(409, 503),
-    ),
-    Route(
-        "POST",
-        "/maintenance/play",
-        "Measure the play behind a stepper",
-        Play,
-        _maintenance_play,
-        body=StepperRequest,
-        errors=(409, 503),
-    ),
+    *(_route(trial) for trial in TRIALS),
     Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),
     Route(
         "PUT",

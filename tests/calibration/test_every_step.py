@@ -144,9 +144,9 @@ def robot(daemon: Any) -> ControlClient:
     """
     studio = Studio(SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1)))
     jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
-    look = daemon.scanner.look
+    take = daemon.scanner.take
     daemon.scanner.picture = lambda _: jpeg
-    daemon.scanner.look = lambda view: replace(look(view), colours=solved_face(view.face))
+    daemon.scanner.take = lambda view: replace(take(view), colours=solved_face(view.face))
     client = ControlClient()
     quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
     known = {f"{MOTOR}invert_direction": False, QUAD: quad}

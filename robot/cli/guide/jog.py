@@ -86,6 +86,7 @@ class JogScreen(StepScreen):
     def _begun(self, is_awake: bool) -> None:
         told = self.guidance if is_awake else self.first_pulse.format(middle=self._placing.middle)
         self.query_one("#help", Static).update(told)
+        self.say("")
         if is_awake and self._placing.at is not None:
             self._passed = [self._placing.at]
             self._arrived(None)
