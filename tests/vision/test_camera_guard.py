@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.cameras.base import CameraFault, CameraTrouble
-from vision.cameras.guard import FrameGuard
+from vision.cameras.base import CameraFault, CameraTrouble, FrameGuard
 from vision.frame import Frame
 
 NOW_US = 10_000_000

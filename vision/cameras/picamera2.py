@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
-from vision.cameras.guard import FrameGuard
+from vision.cameras.base import CameraFault, CameraTrouble, Clock, FrameGuard, monotonic_us
 from vision.frame import Frame
 
 _FORMAT = "BGR888"

@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
-from vision.cameras.guard import FrameGuard
+from vision.cameras.base import CameraFault, CameraTrouble, Clock, FrameGuard, monotonic_us
 from vision.frame import Frame
 
 _AUTO_EXPOSURE, _MANUAL_EXPOSURE = 3.0, 1.0

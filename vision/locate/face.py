@@ -12,8 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError
 from vision.locate.evidence import GridEvidence, gather
-from vision.locate.lattice import find_lattices, inverse_of, project
-from vision.locate.patches import EDGE_LEVELS, Blobs, edge_strength, find_blobs
+from vision.locate.lattice import (
+    EDGE_LEVELS,
+    Blobs,
+    edge_strength,
+    find_blobs,
+    find_lattices,
+    inverse_of,
+    project,
+)
 from vision.locate.windows import Window, find_windows, window_at
 
 Floats = NDArray[np.float64]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vision.locate.evidence import MARGIN, GridEvidence, gather
 from vision.locate.lattice import (
+    Blobs,
     Lattice,
     fit_homography,
     inverse_of,
@@ -19,7 +20,6 @@ from vision.locate.lattice import (
     project,
     spans_plane,
 )
-from vision.locate.patches import Blobs
 
 Floats = NDArray[np.float64]
 Picture = NDArray[np.uint8]
