@@ -7,6 +7,7 @@ out, so the picture shows the fewest arrows that say which rooms a room depends 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -117,7 +118,11 @@ def untangled(rows: list[list[str]], arrows: Mapping[str, Iterable[str]]) -> lis
             sorted(
                 row,
                 key=lambda room: (
-                    sum(place[n] for n in neighbours[room]) / max(1, len(neighbours[room])),
+                    round(
+                        math.fsum(place[n] for n in neighbours[room])
+                        / max(1, len(neighbours[room])),
+                        6,
+                    ),
                     room,
                 ),
             )
