@@ -31,6 +31,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/twin": ("twin", "planner", "daemon"),
     "robot/simulate": ("simulate",),
     "robot/machine": ("machine", "daemon", "service"),
+    "robot/cli/calibrate": ("calibration",),
+    "robot/cli/guide": ("calibration",),
     "robot/calibration": ("calibration", "cli", "daemon", "service"),
     "robot/calibration/stepper_trials.py": ("calibration", "simulate/test_steppers.py"),
     "robot/records": ("records", "daemon", "cli"),
