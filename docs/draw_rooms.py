@@ -114,20 +114,11 @@ def untangled(rows: list[list[str]], arrows: Mapping[str, Iterable[str]]) -> lis
             neighbours[other].add(room)
     for _ in range(12):
         place = {room: (number + 0.5) / len(row) for row in rows for number, room in enumerate(row)}
-        rows = [
-            sorted(
-                row,
-                key=lambda room: (
-                    round(
-                        math.fsum(place[n] for n in neighbours[room])
-                        / max(1, len(neighbours[room])),
-                        6,
-                    ),
-                    room,
-                ),
-            )
-            for row in rows
-        ]
+        middle = {
+            room: round(math.fsum(place[n] for n in near) / len(near), 6)
+            for room, near in neighbours.items()
+        }
+        rows = [sorted(row, key=lambda room: (middle.get(room, 0), room)) for row in rows]
     return rows
 
 
