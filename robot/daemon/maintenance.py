@@ -40,15 +40,16 @@ class Maintenance:
         self._store = store
         self._make_machine = make_machine
         self._busy = asyncio.Lock()
-        self._changed = False
+        self.is_taken = self._changed = False
         self._contact = contact
 
     def enter(self) -> None:
         """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
-        if self._controller.state is RobotState.MAINTENANCE:
+        # Not by the controller's state: an emergency stop changes it before the other has left.
+        if self.is_taken:
             raise Refused("another person is calibrating")
         self._controller.enter_maintenance()
-        self._contact.calibrating = True
+        self.is_taken = self._contact.calibrating = True
 
     async def leave(self) -> None:
         """End, after the step under way; what was saved counts from now on."""
@@ -60,6 +61,8 @@ class Maintenance:
                 await self._controller.leave_maintenance(error)
             else:
                 await self._controller.leave_maintenance()
+            finally:
+                self.is_taken = False
 
     async def _renew(self) -> None:
         """Put the robot together anew, if anything was saved since the last time."""

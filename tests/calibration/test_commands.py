@@ -31,6 +31,8 @@ from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
+from robot.daemon.models import RobotState
+from robot.faults import Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile, load_profile
@@ -313,6 +315,22 @@ async def test_saved_values_count_from_the_end_of_the_mode(
     await maintenance.leave()
     assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
     assert fake.motion.done[-2:] == ["close", "open"]
+
+
+async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
+    fake: Any, controller: JobController, tmp_path: Path
+) -> None:
+    """Else the first one's leaving would end the mode of the second."""
+    store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
+    made = fake.machine()
+    maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
+    maintenance.enter()
+    await controller.stop(emergency=True)
+    with pytest.raises(Refused, match="another person"):
+        maintenance.enter()
+    await maintenance.leave()
+    maintenance.enter()
+    assert controller.state is RobotState.MAINTENANCE
 
 
 def test_nothing_homes_before_the_direction_is_known(fake: Any) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +58,7 @@ class Scene:
     folder: Path
     moved: list[str] = field(default_factory=list)
     controller: JobController | None = None
+    maintenance: Maintenance | None = None
 
     def watch(self) -> None:
         """Note what moves whenever something is sent."""
@@ -84,8 +86,8 @@ class Scene:
             self.rehearsal.profile = profile
             return self.machine()
 
-        maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
-        app = make_app(self.controller, maintenance, "1.2.3")
+        self.maintenance = Maintenance(self.controller, self.profile, store, self.contact, again)
+        app = make_app(self.controller, self.maintenance, "1.2.3")
         async with serving(app, self.folder / "control.sock"):
             ready.set()
             await self.controller.ended.wait()
@@ -169,6 +171,15 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestR
     return None
 
 
+def until_left(scene: Scene) -> None:
+    """After an emergency stop the client does not wait for the end of its turn."""
+    assert scene.maintenance is not None
+    deadline = time.monotonic() + LIMIT_S
+    while scene.maintenance.is_taken:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 def test_every_order_is_tried() -> None:
     """What will be added to the daemon has to be added to what is tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
@@ -185,6 +196,7 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
                 if calibrating:
                     with client.maintenance():
                         refusal = asked(client, path, body)
+                    until_left(scene)
                 else:
                     refusal = asked(client, path, body)
                 assert scene.moved == [], (path, body)
