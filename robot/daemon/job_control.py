@@ -112,6 +112,7 @@ class JobController:
         self._panel_fault: FaultRecord | None = None
         self._job: Job | None = None
         self._starting = False
+        self.in_maintenance = False
         self._task: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
@@ -181,7 +182,7 @@ class JobController:
         if self.state in WORKING or self._job is not None or self._starting:
             raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
         self.check_estop()
-        if self.state is RobotState.MAINTENANCE:
+        if self.in_maintenance:
             raise Refused("the robot is being calibrated; end that first")
         self._starting = True
         try:
@@ -272,8 +273,14 @@ class JobController:
             self._rest("the panel is in order again")
 
     def enter_maintenance(self) -> None:
-        """Let a person calibrate; raises :class:`Refused` while a job is under way."""
+        """Let a person calibrate; raises :class:`Refused` while a job or another person is at it.
+
+        Until they leave nobody else has the robot: an emergency stop makes the state a fault.
+        """
+        if self.in_maintenance:
+            raise Refused("another person is calibrating")
         self._enter(RobotState.MAINTENANCE, "maintenance")
+        self.in_maintenance = True
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
         """Back to work, or to what is in the way of it (``error``, where that is known already).
@@ -281,10 +288,13 @@ class JobController:
         What was calibrated moved things, so the robot is not homed any more.
         """
         self._homed = False
-        if error is None:
-            await self._connect()
-        else:
-            self._set_fault(error)
+        try:
+            if error is None:
+                await self._connect()
+            else:
+                self._set_fault(error)
+        finally:
+            self.in_maintenance = False
 
     async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only."""

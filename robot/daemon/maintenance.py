@@ -40,16 +40,13 @@ class Maintenance:
         self._store = store
         self._make_machine = make_machine
         self._busy = asyncio.Lock()
-        self.is_taken = self._changed = False
+        self._changed = False
         self._contact = contact
 
     def enter(self) -> None:
         """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
-        # Not by the controller's state: an emergency stop changes it before the other has left.
-        if self.is_taken:
-            raise Refused("another person is calibrating")
         self._controller.enter_maintenance()
-        self.is_taken = self._contact.calibrating = True
+        self._contact.calibrating = True
 
     async def leave(self) -> None:
         """End, after the step under way; what was saved counts from now on."""
@@ -61,8 +58,6 @@ class Maintenance:
                 await self._controller.leave_maintenance(error)
             else:
                 await self._controller.leave_maintenance()
-            finally:
-                self.is_taken = False
 
     async def _renew(self) -> None:
         """Put the robot together anew, if anything was saved since the last time."""

@@ -31,7 +31,7 @@ from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import RobotState
+from robot.daemon.models import RobotState, StartRequest
 from robot.faults import Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
@@ -320,7 +320,7 @@ async def test_saved_values_count_from_the_end_of_the_mode(
 async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     fake: Any, controller: JobController, tmp_path: Path
 ) -> None:
-    """Else the first one's leaving would end the mode of the second."""
+    """Else the first one's leaving would end the mode of the second, or break into a job."""
     store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
     made = fake.machine()
     maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
@@ -328,6 +328,8 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     await controller.stop(emergency=True)
     with pytest.raises(Refused, match="another person"):
         maintenance.enter()
+    with pytest.raises(Refused, match="being calibrated"):
+        await controller.start(StartRequest())
     await maintenance.leave()
     maintenance.enter()
     assert controller.state is RobotState.MAINTENANCE

@@ -173,9 +173,9 @@ def asked(client: ControlClient, path: str, body: Mapping[str, Any]) -> RequestR
 
 def until_left(scene: Scene) -> None:
     """After an emergency stop the client does not wait for the end of its turn."""
-    assert scene.maintenance is not None
+    assert scene.controller is not None
     deadline = time.monotonic() + LIMIT_S
-    while scene.maintenance.is_taken:
+    while scene.controller.in_maintenance:
         assert time.monotonic() < deadline
         time.sleep(0.005)
 

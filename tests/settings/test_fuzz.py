@@ -165,5 +165,5 @@ def test_small_texts_cannot_take_much_memory(bomb):
 def test_a_file_is_read_no_further_than_profiles_go(tmp_path):
     file = tmp_path / "many.yaml"
     file.write_text(many("k{}: 1\n", 200_000))
-    with pytest.raises(BadProfile, match=r"many\.yaml: larger than 64 kB"):
+    with pytest.raises(BadProfile, match=r"many\.yaml: larger than the limit of 64 kB"):
         load_profile(file)

@@ -19,6 +19,7 @@ from solver.solution import CancelFlag, Request, Solution
 
 SHORT = 0.02
 LONG = 100.0
+SUPERFLIP = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
 
 moves = st.lists(st.sampled_from([f + s for f in "URFDLB" for s in ("", "2", "'")]), max_size=30)
 metrics = st.sampled_from(METRICS)
@@ -69,10 +70,9 @@ def test_short_scrambles_are_proven_optimal() -> None:
 
 
 def test_superflip(sticker_model) -> None:
-    cube = Cube.from_moves("U R2 F B R B2 R U2 L B2 R U' D' R2 F R' L B2 U2 F2")
-    solution = solve(cube, target=20, time_limit=LONG)
+    solution = solve(SUPERFLIP, target=20, time_limit=LONG)
     assert solution.length == 20
-    assert sticker_model.solves(cube.facelets(), solution.moves)
+    assert sticker_model.solves(SUPERFLIP.facelets(), solution.moves)
 
 
 def test_several_distinct_solutions(sticker_model, rng) -> None:
@@ -121,12 +121,12 @@ def test_cancel_from_another_thread(rng) -> None:
     assert solution.length > 0
 
 
-def test_cancelled_before_anything_is_found(rng) -> None:
+def test_cancelled_before_anything_is_found() -> None:
     two_phase.kernel("htm")  # whose tables are not what is cancelled here
     cancel = CancelFlag()
     cancel.set()
     with pytest.raises(SearchFailed, match="more time"):
-        solve(Cube.random(rng), cancel=cancel)
+        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
 
 
 def test_the_deadline_is_processor_time(rng) -> None:
