@@ -8,7 +8,7 @@ import pytest
 from streams import anonymous_kb
 
 GROWTH_KB = 4_500
-"""Usually under 100. Jumps of 2 MB, the size of a huge page, have been seen; two of them are growth."""
+"""Usually it is under 100. Single jumps of 2 MB, the size of a huge page, have been seen."""
 SETTLED = 10
 
 SEARCHES = (["--algorithm", "thistlethwaite"], ["--robot", "cubotino", "--time-limit", "0.1"])
