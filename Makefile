@@ -26,7 +26,7 @@ coverage: ready ## the lines that the tests leave out
 test-long: ready ## the long campaigns too
 	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
 
-lint: ready ## style, types, import layers, mistakes in C and C++, code that nobody uses
+lint: ready ## style of Python, C and C++, types, import layers, code that nobody uses
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
