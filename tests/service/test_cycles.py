@@ -8,10 +8,9 @@ import pytest
 from solves import Footprints, footprints_of, seen_by_large_cameras
 
 ANONYMOUS_KB = 100_000
-RESIDENT_KB = 240_000
+RESIDENT_KB = 200_000
 """With the tables of the search and the libraries, which are mapped files. How much of a library is
-mapped is up to the kernel: where its file lies in the page cache in large pieces, the same daemon
-has 227 MB instead of 192."""
+mapped when it is used is up to the kernel; the daemon lets go of it after each job."""
 
 GROWTH_KB = 2_000
 SPARE_THREADS = 4
