@@ -104,13 +104,13 @@ class Making:
             self._tell(Progress(text, whole, making=True, remaining_s=self._remaining_s(whole)))
         return self.is_wanted
 
-    def wait(self) -> None:
-        """Tell that somebody else makes tables just now, and give them a moment.
+    def wait(self, others: Progress | None) -> None:
+        """Tell how far the others are who make tables just now, if known; give them a moment.
 
         Raises SearchFailed when the request is cancelled.
         """
-        others = [other for other in _under_way[-1:] if other is not self]
-        self._tell((others and others[0].last) or Progress(_WAITING, making=True))
+        if others is not None:
+            self._tell(others)
         if not self.is_wanted:
             raise _stopped(self._what)
         time.sleep(_LOOK_AGAIN_S)
@@ -151,7 +151,7 @@ _LOOK_AGAIN_S = 0.1
 _TELLING = 0.02
 """The share of the work after which its pace is known."""
 
-_WAITING = "waiting for another process that is making tables"
+_ANOTHER_PROCESS = Progress("waiting for another process that is making tables", making=True)
 
 _one_at_a_time = threading.RLock()
 _under_way: list[Making] = []
@@ -168,7 +168,7 @@ def making(what: str, request: Request, shares: Sequence[float] = (1.0,)) -> Ite
     """
     made = Making(what, request, shares)
     while not _one_at_a_time.acquire(blocking=False):
-        made.wait()
+        made.wait(next((other.last for other in _under_way[-1:]), None))
     _under_way.append(made)
     token = _active.set(made)
     try:
@@ -351,7 +351,7 @@ def locked(directory: Path, made: Making) -> Iterator[None]:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         while not _has_locked(descriptor):
-            made.wait()
+            made.wait(_ANOTHER_PROCESS)
         _remove_leftovers(directory)
         yield
     finally:

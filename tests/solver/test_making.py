@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -160,34 +161,41 @@ def test_how_much_longer_it_takes() -> None:
     assert [one.remaining_s for one in heard] == [None, 5.0, 2.0, 1.0, 0.0]
 
 
-def test_another_thread_that_waits_hears_how_far_the_first_one_is(directory: Path) -> None:
+@pytest.mark.parametrize("reported", [(), (0.0, 0.5)], ids=["not begun", "half"])
+def test_another_thread_that_waits_hears_how_far_the_first_one_is(
+    reported: tuple[float, ...], directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both want the same tables: they are made once, and both hear of it."""
     makes: list[str] = []
-    waits = threading.Event()
+    begun, waiting = threading.Event(), threading.Event()
     heard: list[Progress] = []
 
     def make(data: Bytes, report: Report) -> bool:
         makes.append("once")
         data[:] = 1
-        return report(0.0) and report(0.5) and waits.wait(60)
+        for done in reported:
+            assert report(done)
+        begun.set()
+        return waiting.wait(60)
 
     def wanted(request: Request) -> None:
         with tables.making("it", request):
             assert np.all(tables.load("it", 1, 1000, make) == 1)
 
-    def hear(progress: Progress) -> None:
-        heard.append(progress)
-        waits.set()
+    def wait(seconds: float) -> None:
+        waiting.set()
+        sleep(seconds)
 
     first = threading.Thread(target=wanted, args=(Request(),))
     first.start()
-    while not makes:
-        pass
-    wanted(Request(progress=hear))
+    assert begun.wait(60)
+    sleep = time.sleep
+    monkeypatch.setattr("solver.tables.time.sleep", wait)
+    wanted(Request(progress=heard.append))
     first.join()
     assert makes == ["once"]
-    assert heard[0].text == f"making it in {directory}"
-    assert (heard[0].done, heard[-1].done) == (0.5, 1.0)
+    assert {one.text for one in heard} == ({f"making it in {directory}"} if reported else set())
+    assert [one.done for one in heard[:1] + heard[-1:]] == ([0.5, 1.0] if reported else [])
 
 
 def test_who_waits_for_another_process_is_told_so_and_can_be_stopped(directory: Path) -> None:
