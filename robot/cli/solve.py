@@ -19,6 +19,7 @@ from robot.cli.output import (
     refuse_two_outputs,
 )
 from robot.cli.search_job import SearchJob, make_job
+from robot.memory import keep_small
 from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 from solver.files import read_lines
@@ -103,6 +104,8 @@ def solve(
     if timeline and not profile:
         raise click.UsageError("--timeline draws the plan of a robot: add --robot NAME")
     refuse_two_outputs(timeline, as_json)
+    if state == "-":
+        keep_small()
     job = make_job(profile, **wanted)
     codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
     return worst(codes)

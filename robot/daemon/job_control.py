@@ -12,7 +12,6 @@ from datetime import datetime
 
 from robot.daemon import jobs
 from robot.daemon.job import Job
-from robot.daemon.memory import give_back
 from robot.daemon.models import (
     WORKING,
     Event,
@@ -28,6 +27,7 @@ from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
 from robot.link.statistics import complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
+from robot.memory import give_back
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError

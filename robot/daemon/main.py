@@ -16,7 +16,6 @@ from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.memory import give_back, keep_small
 from robot.daemon.models import RobotState
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import (
@@ -29,6 +28,7 @@ from robot.daemon.service import (
 )
 from robot.machine.assembly import make_gpio, make_machine, panel_pins
 from robot.machine.first_contact import FirstContact
+from robot.memory import give_back, keep_small
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically

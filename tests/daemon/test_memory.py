@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 import cv2
 import numpy as np
-from robot.daemon.memory import _libraries, give_back, leave_libraries
+from robot.memory import _libraries, give_back, leave_libraries
 
 def of_files():
     fields = Path("/proc/self/status").read_text().splitlines()

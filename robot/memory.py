@@ -1,4 +1,4 @@
-"""How the daemon's memory is managed: what a job has used goes back to the system."""
+"""How a long process manages its memory: what a job has used goes back to the system."""
 
 from __future__ import annotations
 
