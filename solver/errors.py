@@ -19,7 +19,7 @@ class IllegalCube(CubistError, ValueError):
 
     ``reason`` is one sentence that names the piece (``edge UR is flipped``); ``detail`` holds the
     same facts for programs, with a ``kind`` of ``count``, ``centre``, ``impossible-piece``,
-    ``duplicate-piece``, ``twist``, ``flip`` or ``parity``.
+    ``duplicate-piece``, ``twist``, ``flip``, ``parity``, ``scheme`` or ``mirrored-scheme``.
     """
 
     def __init__(self, reason: str, detail: Mapping[str, Any] | None = None) -> None:

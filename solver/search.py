@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 
 from solver.cost import CostModel
 from solver.cube.cube import Cube
-from solver.cube.notation import METRICS
+from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
@@ -26,12 +26,12 @@ class UnknownAlgorithm(CubistError, ValueError):
 class Algorithm:
     """A search by name. ``function`` is ``module:name``, imported when first used.
 
-    ``sizes`` are the cubes it solves (empty: any), ``metrics`` those it counts in, ``cost`` whether
-    it minimises the time on a robot.
+    ``sizes`` are the cubes it solves (empty: any), ``metrics`` those it counts in, the usual one
+    first, ``cost`` whether it minimises the time on a robot.
     """
 
     function: str
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
     metrics: tuple[str, ...]
     about: str
     cost: bool = False
@@ -76,6 +76,12 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             (2,),
             ("htm", "qtm"),
             "2x2x2 breadth-first, pruned by the same tables",
+        ),
+        "reduction": Algorithm(
+            "solver.reduction.search:search",
+            range(4, 101),
+            LAYERED_METRICS,
+            "4 and more layers: centres, edges, then the 3x3x3; solves every cube",
         ),
         "heuristic-db": Algorithm(
             "solver.nxn.shallow:search",

@@ -32,7 +32,8 @@ class Solution:
     shorter. ``search_s`` is the time by the clock, ``cpu_s`` the time of the processor over all
     threads. With a cost model, ``cost_us`` is what the moves cost on that robot. ``composites`` are
     the moves as numbers of :func:`solver.cost.composite_of`, ``phases`` the moves by phase where an
-    algorithm has phases, ``extra`` its own figures (``nodes``, ...).
+    algorithm has phases, ``phase_names`` what these are called where they have names, ``extra`` its
+    own figures (``nodes``, ...).
     """
 
     state: str
@@ -47,6 +48,7 @@ class Solution:
     cost_us: int | None = None
     composites: tuple[int, ...] | None = None
     phases: tuple[tuple[str, ...], ...] | None = None
+    phase_names: tuple[str, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -137,10 +137,16 @@ def _short(number: float) -> str:
 
 T = TypeVar("T")
 
-USUAL = {2: "ida-star", 3: "two-phase"}
+USUAL = {1: "heuristic-db", 2: "ida-star", 3: "two-phase"}
+"""Searches where none is named; ``reduction`` for all larger cubes."""
+
 LIMIT_S = {"two-phase": 1.0, "heuristic-db": 30.0}
 """Time limits where none is given: of the search that improves its answer until its time is over,
 and of the one that most cubes are out of reach of. The others end by themselves."""
+
+REDUCTION_LIMIT_S = {4: 1.0, 5: 5.0, 6: 10.0}
+"""Of ``reduction`` by size, for as long as it is likely to find better answers; larger ones:"""
+LARGE_LIMIT_S = 20.0
 
 NO_LIMIT_S = 1e6
 
@@ -195,8 +201,8 @@ class MetricSearch:
         name = wanted.algorithm or usual_algorithm(size)
         return Request(
             algorithm=name,
-            metric=wanted.metric or "htm",
-            time_limit=wanted.time_limit or LIMIT_S.get(name, NO_LIMIT_S),
+            metric=wanted.metric or usual_metric(name),
+            time_limit=wanted.time_limit or usual_limit_s(name, size),
             threads=wanted.threads,
             solutions=wanted.solutions,
             target=wanted.target,
@@ -280,14 +286,35 @@ def _document(state: str, solution: Solution) -> dict[str, Any]:
         "cpu_s": round(solution.cpu_s, 6),
     }
     if solution.phases is not None:
-        answer["phases"] = [" ".join(phase) for phase in solution.phases]
+        answer["phases"] = _phases(solution.phases, solution.phase_names)
     return answer | dict(solution.extra)
 
 
+def _phases(
+    phases: tuple[tuple[str, ...], ...], names: tuple[str, ...] | None
+) -> list[str] | list[dict[str, str]]:
+    moves = [" ".join(phase) for phase in phases]
+    if names is None:
+        return moves
+    return [{"name": name, "moves": own} for name, own in zip(names, moves, strict=True)]
+
+
 def usual_algorithm(size: int) -> str:
-    """The search for cubes of a size when none is named: ours, else the first that can."""
-    fitting = (name for name, entry in ALGORITHMS.items() if not entry.sizes or size in entry.sizes)
-    return USUAL.get(size) or next(fitting, "reduction")
+    """The search for cubes of a size when none is named."""
+    return USUAL.get(size, "reduction")
+
+
+def usual_metric(algorithm: str) -> str:
+    """What an algorithm counts in when no metric is named; an unknown one is refused later."""
+    entry = ALGORITHMS.get(algorithm)
+    return entry.metrics[0] if entry else "htm"
+
+
+def usual_limit_s(algorithm: str, size: int) -> float:
+    """Seconds for a search when none are given."""
+    if algorithm == "reduction":
+        return REDUCTION_LIMIT_S.get(size, LARGE_LIMIT_S)
+    return LIMIT_S.get(algorithm, NO_LIMIT_S)
 
 
 def size_of(text: str) -> int:

@@ -19,7 +19,10 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     if "operations" not in answer:
         console.print(Text(moves, style="bold"))
         for number, phase in enumerate(answer.get("phases", ()), start=1):
-            console.print(Text.assemble((f"  phase {number}: ", "dim"), phase or "nothing to do"))
+            name, moves = f"phase {number}", phase
+            if isinstance(phase, Mapping):
+                name, moves = phase["name"], phase["moves"]
+            console.print(Text.assemble((f"  {name}: ", "dim"), moves or "nothing to do"))
         console.print(_metric_line(answer), style="dim")
         return
     console.print(Text(moves, style="bold"))

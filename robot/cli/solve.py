@@ -24,10 +24,10 @@ from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 from solver.files import read_lines
 
-METRICS = ("htm", "qtm", "axial", "axial-qtm")
+METRICS = ("htm", "qtm", "axial", "axial-qtm", "obtm")
 
-LARGEST_SIZE = 40
-"""Layers; as solver.nxn.database.LARGEST, which is not imported where it is not needed."""
+LARGEST_SIZE = 100
+"""Layers; as solver.reduction.search.LARGEST, which is not imported where it is not needed."""
 
 LONGEST_LINE = 500_000
 """Characters of a state on standard input; more are neither facelets nor moves that we read."""
@@ -51,14 +51,19 @@ class SolveCommand(click.Command):
     "--size", type=Whole(1, LARGEST_SIZE), help="Layers (default: from the length of STATE)."
 )
 @click.option("--algorithm", help="Search algorithm; see the list below.")
-@click.option("--metric", type=click.Choice(METRICS), help="How turns are counted (default: htm).")
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    help="How turns are counted (default: htm, from 4 layers on obtm).",
+)
 @click.option(
     "--robot", "profile", help="Find this robot's fastest motion: a name from config/ or a path."
 )
 @click.option(
     "--time-limit",
     type=Number(0, 1e6, above=True),
-    help="Seconds to search (default: two-phase 1, heuristic-db 30; the others run to completion).",
+    help="Seconds to search (default: two-phase 1, heuristic-db 30, reduction by size; the others "
+    "run to completion).",
 )
 @click.option("--threads", type=Whole(1, 64), default=1, show_default=True, help="Search threads.")
 @click.option(

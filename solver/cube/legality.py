@@ -63,7 +63,7 @@ def words_of(facelets: str, slots: Words, size: int) -> list[str]:
 
 
 @cache
-def _twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+def twists(names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
     """Every way to write each piece -> (cubie, orientation)."""
     return {
         spin(name, turns): (cubie, turns)
@@ -83,7 +83,7 @@ def check_range(states: NDArray[np.integer], names: tuple[str, ...]) -> None:
 
 def pieces(words: Words, slots: tuple[str, ...]) -> NDArray[np.uint8]:
     """Cubie and orientation in each slot, uint8[n, 2]; IllegalCube names what is no piece."""
-    known = _twists(slots)
+    known = twists(slots)
     kind = "corner" if len(slots[0]) == 3 else "edge"
     found = []
     for slot, word in zip(slots, words, strict=True):

@@ -19,7 +19,10 @@ MOST_MOVES = 20_000
 """Of a sequence that somebody wrote: performing them takes less than a second."""
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm")
-"""Ways to count a sequence; see :func:`length`."""
+"""Ways to count a sequence on cubes of any size; see :func:`length`."""
+
+LAYERED_METRICS = ("obtm", *METRICS)
+"""Ways to count a sequence on cubes of 4 and more layers."""
 
 AXIS_FACE = {"x": "R", "y": "U", "z": "F"}
 """The face whose clockwise turn a whole-cube rotation follows."""
@@ -174,24 +177,27 @@ def _outer_parts(move: Move) -> tuple[Move, ...]:
 
 
 def length(moves: Iterable[Move], metric: str = "htm", size: int = 3) -> int:
-    """The length of ``moves`` in one of :data:`METRICS` on a cube of ``size``.
+    """The length of ``moves`` in one of :data:`LAYERED_METRICS` on a cube of ``size``.
 
     ``htm``: a turn is 1, a rotation 0; the middle slice of a 3x3x3 is two turns of faces, other
     inner slices are 1. ``qtm``: a half turn counts twice.
     ``axial``: turns about one axis that follow one another count once together. ``axial-qtm``: such
-    a group counts as its longest turn in quarters (``R2 L`` is 2).
+    a group counts as its longest turn in quarters (``R2 L`` is 2). ``obtm`` (outer block turns):
+    1 for up to ``size - 1`` layers from the outside, 2 for inner layers alone, 0 for a rotation.
     """
     turns = [move for move in _counted(moves, size) if not move.is_rotation]
     if metric == "htm":
         return sum(_weight(move, size) for move in turns)
     if metric == "qtm":
         return sum(_weight(move, size) * move.quarter_turns for move in turns)
+    if metric == "obtm":
+        return sum(1 if _is_outer(move, size) else 2 for move in turns)
     groups = _axis_groups(turns)
     if metric == "axial":
         return len(groups)
     if metric == "axial-qtm":
         return sum(map(_longest_turn, groups))
-    raise BadNotation(f"'{metric}' is not a metric; use one of {', '.join(METRICS)}.")
+    raise BadNotation(f"'{metric}' is not a metric; use one of {', '.join(LAYERED_METRICS)}.")
 
 
 def _counted(moves: Iterable[Move], size: int) -> Iterator[Move]:
@@ -210,6 +216,11 @@ def _weight(move: Move, size: int) -> int:
     first, last = move.layers(size)
     is_middle_slice = size == 3 and first == last == 2
     return 2 if is_middle_slice else 1
+
+
+def _is_outer(move: Move, size: int) -> bool:
+    first, last = move.layers(size)
+    return first == 1 or last == size
 
 
 def _axis_groups(turns: Iterable[Move]) -> list[list[Move]]:

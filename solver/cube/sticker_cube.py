@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube import facelets as geometry
-from solver.cube import legality
+from solver.cube import layered_legality, legality
 from solver.cube.notation import Move, parse_moves
 from solver.errors import BadNotation
 
@@ -18,7 +18,7 @@ from solver.errors import BadNotation
 class StickerCube:
     """An NxNxN cube as ``6 * size**2`` letters; ``str(cube)`` is its facelet string.
 
-    Legality beyond the counts of colours is not decided here.
+    Only :meth:`from_facelets` decides on legality.
     """
 
     letters: str
@@ -33,9 +33,15 @@ class StickerCube:
 
     @classmethod
     def from_facelets(cls, letters: str, size: int) -> StickerCube:
-        """Read a facelet string; BadNotation or IllegalCube (counts of colours) if it is none."""
+        """Read a facelet string; BadNotation or IllegalCube if it is none.
+
+        From 4 layers on the cube is legal in full; of smaller ones only the colours are counted.
+        """
         legality.check_letters(letters, size)
-        legality.check_counts(letters, size)
+        if size >= 4:
+            layered_legality.check(letters, size)
+        else:
+            legality.check_counts(letters, size)
         return cls(letters, size)
 
     @property

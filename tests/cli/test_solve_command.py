@@ -12,6 +12,7 @@ import pytest
 from robot.cli.main import run
 from robot.cli.search_job import LIMIT_S
 from solver.cube.cube import Cube
+from solver.cube.sticker_cube import StickerCube
 
 SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
 FLIPPED = "UUUUURUUURURRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
@@ -97,6 +98,25 @@ def test_any_size_by_database(ask: Ask, size: int) -> None:
     assert again["moves"] == answer["moves"]
 
 
+@pytest.mark.parametrize("size", [4, 5, 9])
+def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
+    code, (answer,), _ = ask(
+        "solve", "--size", str(size), "--scramble", "R Uw 2F 3Rw2 x D' Bw", "--time-limit", "0.05"
+    )
+    assert (code, answer["algorithm"], answer["metric"]) == (0, "reduction", "obtm")
+    assert StickerCube(answer["state"], size).apply(answer["moves"]).is_solved
+    assert " ".join(phase["moves"] for phase in answer["phases"]).split() == answer["moves"].split()
+    assert answer["phases"][-1]["name"] == "3x3x3"
+
+
+def test_an_illegal_large_cube_is_refused_with_the_reason(ask: Ask) -> None:
+    mirrored = "".join(face * 16 for face in "URFDLB").translate(str.maketrans("LR", "RL"))
+    code, (answer,), _ = ask("solve", mirrored)
+    assert (code, answer["error"]) == (1, "illegal-cube")
+    assert answer["detail"] == {"kind": "mirrored-scheme"}
+    assert "mirrored" in answer["reason"]
+
+
 def test_a_cube_without_layers_is_bad_usage(ask: Ask) -> None:
     assert ask("solve", "--size", "0", "--scramble", "R")[0] == 2
 
@@ -120,9 +140,9 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(LIMIT_S, "heuristic-db", 0.05)
-    code, (answer,), _ = ask(
-        "solve", "--size", "4", "--depth", "1", "--scramble", "R Uw F2 2R B L' Rw U2 Bw F' R Dw"
-    )
+    search = ("--algorithm", "heuristic-db", "--depth", "1")
+    scramble = "R Uw F2 2R B L' Rw U2 Bw F' R Dw"
+    code, (answer,), _ = ask("solve", "--size", "4", *search, "--scramble", scramble)
     assert (code, answer["error"]) == (4, "no-solution")
     assert "not found within the limit" in answer["reason"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube import facelets as geometry
+from solver.cube import orbits as places
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.pieces import spin
 
@@ -82,66 +82,30 @@ def _piece_orbit(kind: str, names: tuple[str, ...], size: int) -> Orbit:
     return Orbit(kind, slots, _turned(names), len(names[0]), 1)
 
 
-def _wing_pairs() -> list[str]:
-    """The 24 ordered pairs of neighbouring faces."""
-    return [a + b for a, b in permutations(geometry.FACES, 2) if geometry.OPPOSITE[a] != b]
-
-
 def _wing_orbit(offset: int, size: int) -> Orbit:
-    """Wings ``offset`` half steps from the middle of their edge.
-
-    The two stickers are named in the order that makes face, face and offset along the edge
-    right-handed: rotations keep that order, so a wing shows its two letters one way only.
-    """
-    slots = []
-    for pair in _wing_pairs():
-        first, second = (geometry.vector(face) for face in pair)
-        along = np.cross(first, second) * offset
-        spots = np.array([(size - 1) * (first + second) + along + n for n in (first, second)])
-        slots.append(geometry.indices_at(spots, size))
-    return Orbit("wing", np.array(slots, dtype=np.intp), _letters(_wing_pairs()), 1, 1)
+    slots = places.wing_slots(offset, size)
+    return Orbit("wing", slots, _letters(list(places.WING_PAIRS)), 1, 1)
 
 
 def _centre_orbit(row: int, column: int, size: int) -> Orbit:
-    """The 24 centre stickers that quarter turns bring to (row, column) half steps off a centre."""
-    middle = size - 1
-    slots = []
-    for face in range(6):
-        down, right = row, column
-        for _ in range(4):
-            cell = (middle + down) // 2 * size + (middle + right) // 2
-            slots.append([face * size * size + cell])
-            down, right = right, -down
-    return Orbit("centre", np.array(slots, dtype=np.intp), np.arange(6)[:, None], 1, 4)
+    slots = places.centre_slots(row, column, size)[:, None]
+    return Orbit("centre", slots, np.arange(6)[:, None], 1, 4)
 
 
 def _fixed_orbit(size: int) -> Orbit:
-    middle = (size * size) // 2
-    slots = np.arange(6)[:, None] * size * size + middle
-    return Orbit("fixed", slots, np.arange(6)[:, None], 1, 1)
+    return Orbit("fixed", places.fixed_slots(size)[:, None], np.arange(6)[:, None], 1, 1)
 
 
 @cache
 def orbits(size: int) -> tuple[Orbit, ...]:
     """All orbits of a cube of ``size``; together they cover every sticker once."""
-    inner = list(range(size - 3, 0, -2))
     found = [_piece_orbit("corner", CORNERS, size)]
     if size % 2:
         found.append(_piece_orbit("edge", EDGES, size))
         found.append(_fixed_orbit(size))
-    found += [_wing_orbit(offset, size) for offset in inner]
-    # One representative per orbit under quarter turns: down > 0, right >= 0 reaches all but itself.
-    rights = inner + ([0] if size % 2 else [])
-    spots = [(down, side * right) for down in inner for right in rights for side in (1, -1)]
-    wanted = dict.fromkeys(_first_of_four(spot) for spot in spots)
-    return tuple(found + [_centre_orbit(row, column, size) for row, column in wanted])
-
-
-def _first_of_four(spot: tuple[int, int]) -> tuple[int, int]:
-    """The same representative for all four places quarter turns bring a centre to."""
-    row, column = spot
-    around = [(row, column), (column, -row), (-row, -column), (-column, row)]
-    return max(around)
+    found += [_wing_orbit(offset, size) for offset in places.offsets(size)]
+    found += [_centre_orbit(row, column, size) for row, column in places.centre_spots(size)]
+    return tuple(found)
 
 
 Floats = NDArray[np.float64]

@@ -30,6 +30,7 @@ void bind_colour_model(nanobind::module_& module);
 void bind_nxn(nanobind::module_& module);
 void bind_optimal(nanobind::module_& module);
 void bind_pocket(nanobind::module_& module);
+void bind_reduction(nanobind::module_& module);
 void bind_thistlethwaite(nanobind::module_& module);
 
 // NumPy arrays as Python passes them: cubes, tables, costs.

@@ -15,5 +15,6 @@ NB_MODULE(_native, module) {
     cubist::bind_nxn(module);
     cubist::bind_optimal(module);
     cubist::bind_pocket(module);
+    cubist::bind_reduction(module);
     cubist::bind_thistlethwaite(module);
 }

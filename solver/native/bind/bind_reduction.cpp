@@ -1,0 +1,67 @@
+// Python names of reduction/.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+
+#include "bind/bindings.hpp"
+#include "reduction/finish.hpp"
+
+namespace nb = nanobind;
+
+namespace cubist {
+namespace {
+
+// Face, first layer, last layer, clockwise quarters.
+using PlainTurn = std::tuple<int, int, int, int>;
+using PlainTurns = std::vector<PlainTurn>;
+
+PlainTurns plain(const BlockTurns& turns) {
+    PlainTurns result;
+    for (const BlockTurn turn : turns)
+        result.emplace_back(turn.face, turn.first, turn.last, turn.quarters);
+    return result;
+}
+
+Colours colours_of(const TableBytes& stickers) {
+    const auto shown = span_of(stickers);
+    return {shown.begin(), shown.end()};
+}
+
+std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const TableBytes& stickers,
+                                              const Progress& progress) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    Finish found;
+    if (!finish_reduction(geometry, colours, unlocked(progress), found)) return std::nullopt;
+    return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
+}
+
+// Turns the stickers in place.
+void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTurns& turns) {
+    Colours colours(stickers.data(), stickers.data() + stickers.size());
+    for (const auto& [face, first, last, quarters] : turns)
+        geometry.turn(
+            BlockTurn{static_cast<std::uint8_t>(face), static_cast<std::uint8_t>(first),
+                      static_cast<std::uint8_t>(last), static_cast<std::uint8_t>(quarters)},
+            colours);
+    std::copy(colours.begin(), colours.end(), stickers.data());
+}
+
+}  // namespace
+
+void bind_reduction(nb::module_& module) {
+    nb::class_<Geometry>(module, "LayeredGeometry", "Turns of a cube of 4 to 100 layers.")
+        .def(nb::init<int>(), nb::arg("size"))
+        .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
+             "Turn uint8[6 * size**2] in place.")
+        .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
+             "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
+             "centres and edges; None when stopped.");
+}
+
+}  // namespace cubist

@@ -1,0 +1,282 @@
+#include "reduction/finish.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <stdexcept>
+
+#include "reduction/three_cycles.hpp"
+
+namespace cubist {
+namespace {
+
+constexpr int kSlots = 24;
+using Pieces = std::array<std::uint8_t, kSlots>;  // one orbit
+
+constexpr std::array<std::array<int, 3>, kCorners> kCornerFaces{
+    {{U, F, R}, {U, R, B}, {U, B, L}, {U, L, F}, {D, F, L}, {D, L, B}, {D, B, R}, {D, R, F}}};
+
+int wing_number(int first, int second) {
+    const auto& pairs = wing_faces();
+    return static_cast<int>(std::find(pairs.begin(), pairs.end(), std::array{first, second}) -
+                            pairs.begin());
+}
+
+int mate(int wing) { return wing_number(wing_faces()[wing][1], wing_faces()[wing][0]); }
+
+// Whether the first face of a wing slot comes first in the name of its edge: U D, then F B.
+bool is_named_first(int wing) {
+    constexpr std::array<int, 3> kRank{0, 2, 1};  // of the axes U-D, R-L, F-B
+    const auto [first, second] = wing_faces()[wing];
+    return kRank[first % 3] < kRank[second % 3];
+}
+
+bool is_odd(std::span<const std::uint8_t> from, std::span<const std::uint8_t> to) {
+    std::array<std::uint8_t, kSlots> place{};
+    for (std::size_t i = 0; i < to.size(); ++i) place[to[i]] = static_cast<std::uint8_t>(i);
+    bool odd = false;
+    std::array<bool, kSlots> is_done{};
+    for (std::size_t start = 0; start < from.size(); ++start) {
+        int length = 0;
+        for (std::size_t at = start; !is_done[at]; at = place[from[at]], ++length)
+            is_done[at] = true;
+        odd ^= length > 0 && length % 2 == 0;
+    }
+    return odd;
+}
+
+class Finisher {
+public:
+    Finisher(const Geometry& geometry, Colours stickers,
+             const std::function<bool(double)>& progress)
+        : geometry_(geometry),
+          size_(geometry.size()),
+          stickers_(std::move(stickers)),
+          progress_(progress) {}
+
+    bool run(Finish& finish) {
+        rename_by(best_scheme());
+        const Pieces form = edges_wanted();
+        turn_odd_slices(form, finish.parity);
+        return build_centres(finish.centres) && pair_wings(form, finish.edges);
+    }
+
+private:
+    // The colour of each face when the cube is held by the face at U and the one at F.
+    static std::array<int, kFaces> scheme_of(const std::array<int, 2>& held) {
+        const auto [up, front] = held;
+        const Place right = cross(normal_of(up), normal_of(front));
+        std::array<int, kFaces> scheme{};
+        scheme[U] = up, scheme[F] = front;
+        for (int face = 0; face < kFaces; ++face)
+            if (normal_of(face) == right) scheme[R] = face;
+        for (int face = 0; face < 3; ++face) scheme[face + 3] = opposite(scheme[face]);
+        return scheme;
+    }
+
+    // Of the 24 schemes the one with the most centres in place; that of the middles where there
+    // are.
+    std::array<int, kFaces> best_scheme() const {
+        std::array<int, kFaces> best{};
+        int most = -1;
+        for (const auto& held : wing_faces()) {
+            const auto scheme = scheme_of(held);
+            const int count = centres_in_place(scheme);
+            if (count > most) most = count, best = scheme;
+        }
+        return best;
+    }
+
+    int centres_in_place(const std::array<int, kFaces>& scheme) const {
+        int count = 0;
+        for (int face = 0; face < kFaces; ++face)
+            for (int row = 1; row < size_ - 1; ++row)
+                for (int column = 1; column < size_ - 1; ++column) {
+                    const bool is_middle = 2 * row == size_ - 1 && 2 * column == size_ - 1;
+                    if (stickers_[(face * size_ + row) * size_ + column] == scheme[face])
+                        count += is_middle ? geometry_.stickers() : 1;
+                }
+        return count;
+    }
+
+    // From now on colours are named by the faces they belong on.
+    void rename_by(const std::array<int, kFaces>& scheme) {
+        std::array<std::uint8_t, kFaces> face_of{};
+        for (int face = 0; face < kFaces; ++face)
+            face_of[scheme[face]] = static_cast<std::uint8_t>(face);
+        for (std::uint8_t& sticker : stickers_) sticker = face_of[sticker];
+    }
+
+    Pieces wings(int offset) const {
+        const auto firsts = geometry_.wing_slots(offset), seconds = geometry_.wing_seconds(offset);
+        Pieces pieces{};
+        for (int slot = 0; slot < kSlots; ++slot)
+            pieces[slot] = static_cast<std::uint8_t>(
+                wing_number(stickers_[firsts[slot]], stickers_[seconds[slot]]));
+        return pieces;
+    }
+
+    // The edges of the 3x3x3 to come, as wings by slot: the middle ones, or on even cubes those
+    // that most wings of one orbit agree with, changed a little so that the 3x3x3 is legal.
+    Pieces edges_wanted() const {
+        if (size_ % 2 == 1) return wings(0);
+        Pieces form = pairs_of(wings(1));
+        if (flips_of(form) % 2 == 1) std::swap(form[0], form[mate(0)]);
+        if (edges_are_odd(form) != corners_are_odd()) {
+            const int other = wing_number(U, L);
+            std::swap(form[0], form[other]);
+            std::swap(form[mate(0)], form[mate(other)]);
+        }
+        return form;
+    }
+
+    static Pieces pairs_of(const Pieces& wings) {
+        constexpr std::uint8_t kNone = kSlots;
+        Pieces form;
+        form.fill(kNone);
+        std::array<bool, kSlots> is_used{};
+        const auto place = [&](int slot, int wing) {
+            form[slot] = static_cast<std::uint8_t>(wing);
+            form[mate(slot)] = static_cast<std::uint8_t>(mate(wing));
+            is_used[wing] = is_used[mate(wing)] = true;
+        };
+        for (int slot = 0; slot < kSlots; ++slot)
+            if (wings[mate(slot)] == mate(wings[slot])) place(slot, wings[slot]);
+        for (int slot = 0; slot < kSlots; ++slot)
+            if (form[slot] == kNone && !is_used[wings[slot]]) place(slot, wings[slot]);
+        int unused = 0;
+        for (int slot = 0; slot < kSlots; ++slot)
+            if (form[slot] == kNone) {
+                while (is_used[unused]) ++unused;
+                place(slot, unused);
+            }
+        return form;
+    }
+
+    static int flips_of(const Pieces& form) {
+        int flips = 0;
+        for (int slot = 0; slot < kSlots; ++slot)
+            flips += is_named_first(slot) && !is_named_first(form[slot]);
+        return flips;
+    }
+
+    static bool edges_are_odd(const Pieces& form) {
+        std::vector<std::uint8_t> edges, homes;
+        std::array<std::uint8_t, kSlots> number{};
+        for (int slot = 0; slot < kSlots; ++slot)
+            if (is_named_first(slot)) {
+                number[slot] = number[mate(slot)] = static_cast<std::uint8_t>(homes.size());
+                homes.push_back(number[slot]);
+            }
+        for (int slot = 0; slot < kSlots; ++slot)
+            if (is_named_first(slot)) edges.push_back(number[form[slot]]);
+        return is_odd(edges, homes);
+    }
+
+    bool corners_are_odd() const {
+        std::array<std::uint8_t, kCorners> corners{}, homes{};
+        std::array<int, 64> number{};
+        for (int slot = 0; slot < kCorners; ++slot) {
+            int faces = 0;
+            for (const int face : kCornerFaces[slot]) faces |= 1 << face;
+            number[faces] = slot;
+            homes[slot] = static_cast<std::uint8_t>(slot);
+        }
+        for (int slot = 0; slot < kCorners; ++slot) {
+            int colours = 0;
+            Place corner{};
+            for (const int face : kCornerFaces[slot])
+                for (int i = 0; i < 3; ++i) corner[i] += (size_ - 1) * normal_of(face)[i];
+            for (const int face : kCornerFaces[slot]) {
+                Place sticker = corner;
+                for (int i = 0; i < 3; ++i) sticker[i] += normal_of(face)[i];
+                colours |= 1 << stickers_[geometry_.sticker_at(sticker)];
+            }
+            corners[slot] = static_cast<std::uint8_t>(number[colours]);
+        }
+        return is_odd(corners, homes);
+    }
+
+    // A quarter of a slice is an odd exchange of its own wings and of no others.
+    void turn_odd_slices(const Pieces& form, BlockTurns& turns) {
+        for (int offset = size_ - 3; offset > 0; offset -= 2)
+            if (is_odd(wings(offset), form)) {
+                const auto layer = static_cast<std::uint8_t>(geometry_.layer_number(offset));
+                turns.push_back({U, layer, layer, 1});
+            }
+        turns = joined(turns, size_);
+        geometry_.turn(turns, stickers_);
+    }
+
+    bool build_centres(BlockTurns& turns) {
+        Pieces wanted{};
+        for (int slot = 0; slot < kSlots; ++slot)
+            wanted[slot] = static_cast<std::uint8_t>(slot / 4);
+        const int first = size_ % 2 == 0 ? 1 : 0;
+        for (int row = first; row <= size_ - 3; row += 2) {
+            for (int column = first == 0 ? 2 : 1; column <= size_ - 3; column += 2) {
+                Pieces pieces{};
+                const auto slots = geometry_.centre_slots(row, column);
+                for (int slot = 0; slot < kSlots; ++slot) pieces[slot] = stickers_[slots[slot]];
+                const auto kind = row == column ? OrbitKind::kDiagonal
+                                  : row == 0    ? OrbitKind::kMiddle
+                                                : OrbitKind::kOblique;
+                exchange(ThreeCycles::of(kind), pieces, wanted, row, column, turns);
+            }
+            if (!progress_(kShareOfCentres * (row + 2) / size_)) return false;
+        }
+        turns = joined(turns, size_);
+        return true;
+    }
+
+    bool pair_wings(const Pieces& form, BlockTurns& turns) {
+        for (int offset = size_ - 3; offset > 0; offset -= 2) {
+            Pieces pieces = wings(offset);
+            exchange(ThreeCycles::of(OrbitKind::kWing), pieces, form, offset, 0, turns);
+            if (!progress_(1.0 - (1.0 - kShareOfCentres) * offset / size_)) return false;
+        }
+        turns = joined(turns, size_);
+        return true;
+    }
+
+    // Always the exchange that brings most pieces home for its turns, until all are there.
+    void exchange(const ThreeCycles& cycles, Pieces& pieces, const Pieces& wanted, int row,
+                  int column, BlockTurns& turns) const {
+        while (pieces != wanted) {
+            const ThreeCycle* best = nullptr;
+            int best_gain = 0;
+            for (const ThreeCycle& cycle : cycles.all()) {
+                const auto [a, b, c] = cycle.slots;
+                const int before =
+                    (pieces[a] == wanted[a]) + (pieces[b] == wanted[b]) + (pieces[c] == wanted[c]);
+                const int after =
+                    (pieces[a] == wanted[b]) + (pieces[b] == wanted[c]) + (pieces[c] == wanted[a]);
+                const int gain = after - before;
+                if (gain <= 0) continue;
+                if (best == nullptr || gain * best->cost > best_gain * cycle.cost)
+                    best = &cycle, best_gain = gain;
+            }
+            if (best == nullptr) throw std::invalid_argument("stickers of no cube");
+            const auto [a, b, c] = best->slots;
+            const std::uint8_t last = pieces[c];
+            pieces[c] = pieces[b], pieces[b] = pieces[a], pieces[a] = last;
+            cycles.append(turns, *best, geometry_, row, column);
+        }
+    }
+
+    static constexpr double kShareOfCentres = 0.9;
+
+    const Geometry& geometry_;
+    int size_;
+    Colours stickers_;
+    const std::function<bool(double)>& progress_;
+};
+
+}  // namespace
+
+bool finish_reduction(const Geometry& geometry, Colours stickers,
+                      const std::function<bool(double)>& progress, Finish& finish) {
+    return Finisher(geometry, std::move(stickers), progress).run(finish);
+}
+
+}  // namespace cubist

@@ -1,0 +1,117 @@
+// Cubes of any size as stickers, turned a block of layers at a time.
+//
+// A sticker's place is an integer vector as in solver.cube.facelets: N along the normal of its face
+// and odd or even steps of 2 across it. A layer is named by its coordinate along the axis, which is
+// N - 1 at the outside and 0 in the middle of an odd cube.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cube/cubie.hpp"
+
+namespace cubist {
+
+using Place = std::array<int, 3>;
+
+Place normal_of(int face);
+Place cross(const Place& a, const Place& b);
+constexpr int opposite(int face) { return (face + 3) % kFaces; }
+
+// Layers `first`..`last` counted from `face`, 1 outermost, turned clockwise.
+struct BlockTurn {
+    std::uint8_t face = 0, first = 1, last = 1, quarters = 1;
+
+    bool operator==(const BlockTurn&) const = default;
+    int axis() const { return face % 3; }
+    BlockTurn inverse() const {
+        return {face, first, last, static_cast<std::uint8_t>(4 - quarters)};
+    }
+};
+
+using BlockTurns = std::vector<BlockTurn>;
+
+void append_inverse(BlockTurns& turns, std::span<const BlockTurn> undone);
+
+// The same with few block turns: turns on one axis that follow one another are added up layer by
+// layer, and each border between layers that turn differently costs one outer block. Where no layer
+// is left at rest, a rotation of the whole cube follows.
+BlockTurns joined(std::span<const BlockTurn> turns, int size);
+
+// Block turns: 1 for one to N - 1 layers from the outside, 2 for an inner block, 0 for all layers.
+int block_turn_count(std::span<const BlockTurn> turns, int size);
+
+// How a size is put together; shared by all cubes of the size.
+class Geometry {
+public:
+    static constexpr int kLargest = 100;
+
+    explicit Geometry(int size);
+
+    int size() const { return size_; }
+    int stickers() const { return kFaces * size_ * size_; }
+    Place place(int sticker) const;
+    int sticker_at(const Place& place) const;
+    // The coordinate of layer `number`, counted from 1 at the face.
+    int coordinate(int number) const { return size_ + 1 - 2 * number; }
+    int layer_number(int coordinate) const { return (size_ + 1 - coordinate) / 2; }
+
+    template <class Sticker>
+    void turn(BlockTurn turn, std::vector<Sticker>& stickers) const;
+    template <class Sticker>
+    void turn(std::span<const BlockTurn> turns, std::vector<Sticker>& stickers) const {
+        for (const BlockTurn one : turns) turn(one, stickers);
+    }
+
+    // The wing slots `offset` half steps from the middle of their edges, each by the sticker on the
+    // first of its two faces, in the order of wing_faces(); rotations keep first and second apart.
+    std::vector<int> wing_slots(int offset) const;
+    // The same wings by the sticker on the second face.
+    std::vector<int> wing_seconds(int offset) const;
+    // The 24 centre stickers that quarter turns bring to (row, column) half steps off a centre.
+    std::vector<int> centre_slots(int row, int column) const;
+
+private:
+    // Four stickers, each of which goes to the next in a quarter turn about U, R or F.
+    using Cycle = std::array<std::uint16_t, 4>;
+
+    int wing_sticker(int offset, int first, int second) const;
+
+    int size_;
+    std::vector<std::vector<Cycle>> cycles_;  // axis after axis, layers from U, R, F
+};
+
+// The 24 ordered pairs of neighbouring faces.
+const std::array<std::array<int, 2>, 24>& wing_faces();
+
+template <class Sticker>
+void Geometry::turn(BlockTurn turn, std::vector<Sticker>& stickers) const {
+    const bool is_near = turn.face < 3;
+    const int first = is_near ? turn.first - 1 : size_ - turn.last;
+    const int last = is_near ? turn.last - 1 : size_ - turn.first;
+    const int quarters = is_near ? turn.quarters : 4 - turn.quarters;
+    for (int layer = first; layer <= last; ++layer)
+        for (const auto& [a, b, c, d] : cycles_[turn.axis() * size_ + layer]) {
+            const Sticker at_a = stickers[a], at_b = stickers[b];
+            if (quarters == 1) {
+                stickers[a] = stickers[d];
+                stickers[d] = stickers[c];
+                stickers[c] = at_b;
+                stickers[b] = at_a;
+            } else if (quarters == 3) {
+                stickers[a] = at_b;
+                stickers[b] = stickers[c];
+                stickers[c] = stickers[d];
+                stickers[d] = at_a;
+            } else {
+                stickers[a] = stickers[c];
+                stickers[c] = at_a;
+                stickers[b] = stickers[d];
+                stickers[d] = at_b;
+            }
+        }
+}
+
+}  // namespace cubist

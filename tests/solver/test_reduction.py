@@ -1,0 +1,200 @@
+"""Cubes of 4 and more layers, solved in phases and replayed on the independent model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from solver.cube.cube import Cube
+from solver.cube.facelets import FACES
+from solver.cube.notation import length, parse_moves
+from solver.cube.sticker_cube import StickerCube
+from solver.errors import IllegalCube, SearchFailed
+from solver.reduction.search import LARGEST, geometry, reduced_cube
+from solver.search import UnknownAlgorithm, solve_many
+from solver.solution import CancelFlag, Request, Solution
+
+
+def request(**changes) -> Request:
+    asked = {"algorithm": "reduction", "metric": "obtm", "time_limit": 0.05}
+    return Request(**(asked | changes))
+
+
+def random_cube(size: int, rng: np.random.Generator) -> StickerCube:
+    """A cube after ``10 * size**2`` random block turns."""
+    count = 10 * size * size
+    turns = zip(
+        rng.integers(0, 6, count),
+        rng.integers(1, size, count),
+        rng.integers(1, 4, count),
+        strict=True,
+    )
+    stickers = np.repeat(np.arange(6, dtype=np.uint8), size * size)
+    geometry(size).turn(stickers, [(int(f), 1, int(w), int(q)) for f, w, q in turns])
+    return StickerCube.from_facelets("".join(FACES[one] for one in stickers), size)
+
+
+def solved(cube: StickerCube, solves, **changes) -> Solution:
+    """The solution, after everything it says of itself has been checked."""
+    solution = solve_many(cube, request(**changes))[0]
+    text = " ".join(solution.moves)
+    assert solves(cube.facelets(), text, cube.size)
+    assert solution.phases is not None
+    assert tuple(move for phase in solution.phases for move in phase) == solution.moves
+    assert solution.phase_names is not None
+    assert len(solution.phase_names) == len(solution.phases)
+    assert solution.length == length(parse_moves(text), solution.metric, cube.size)
+    assert solution.lower_bound <= solution.length
+    return solution
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_every_cube_is_solved(size, rng, solves):
+    for _ in range(5):
+        solved(random_cube(size, rng), solves)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("size", "count"), [(n, 1000) for n in (4, 5, 6, 7)] + [(n, 100) for n in (8, 9, 10, 11)]
+)
+def test_many_cubes_of_each_size_are_solved(size, count, rng, solves):
+    """The independent model is slow: the kernel, which it tests elsewhere, replays most."""
+    for number in range(count):
+        cube = random_cube(size, rng)
+        if number < 20:
+            solved(cube, solves)
+        else:
+            assert is_solved_by(cube, solve_many(cube, request())[0])
+
+
+def is_solved_by(cube: StickerCube, solution: Solution) -> bool:
+    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
+    geometry(cube.size).turn(stickers, parse_plain(solution.moves, cube.size))
+    faces = stickers.reshape(6, -1)
+    return bool((faces == faces[:, :1]).all())
+
+
+@pytest.mark.parametrize("size", [8, 11, 17])
+def test_large_cubes_are_solved(size, rng, solves):
+    solved(random_cube(size, rng), solves)
+
+
+@pytest.mark.long
+def test_the_largest_cube_is_solved(rng):
+    cube = random_cube(LARGEST, rng)
+    solution = solve_many(cube, request())[0]
+    assert is_solved_by(cube, solution)
+
+
+def parse_plain(moves: tuple[str, ...], size: int) -> list[tuple[int, int, int, int]]:
+    plain = []
+    for text in moves:
+        (move,) = parse_moves(text)
+        first, last = move.layers(size)
+        plain.append((FACES.index(move.face), first, last, move.quarters))
+    return plain
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 8])
+def test_the_kernel_turns_layers_as_the_independent_model_does(size, rng, replay):
+    letters = random_cube(size, rng).letters
+    for face in FACES:
+        for last in range(1, size + 1):
+            first = int(rng.integers(1, last + 1))
+            quarters = int(rng.integers(1, 4))
+            stickers = np.array([FACES.index(letter) for letter in letters], dtype=np.uint8)
+            geometry(size).turn(stickers, [(FACES.index(face), first, last, quarters)])
+            suffix = ("", "", "2", "'")[quarters]
+            text = " ".join(f"{k}{face}{suffix}" for k in range(first, last + 1))
+            assert "".join(FACES[one] for one in stickers) == replay(letters, text, size)
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_a_solved_cube_needs_no_turns_however_it_is_held(size, solves):
+    for held in ("", "x", "y'", "z2 x"):
+        cube = StickerCube.solved(size).apply(held)
+        assert solved(cube, solves).length == 0
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_a_cube_held_otherwise_is_solved(size, rng, solves):
+    cube = random_cube(size, rng).apply("x y")
+    solved(StickerCube.from_facelets(cube.facelets(), size), solves)
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 8, 9])
+def test_pieces_of_one_colour_may_stand_in_any_arrangement(size, rng, solves):
+    """Two wings of every kind exchanged, and any of the centres: turns reach all of that."""
+    letters = np.array(list(StickerCube.solved(size).letters))
+    area = size * size
+    middle = [1, 2 * size - 2]
+    for k in range(1, size - 1):
+        if 2 * k == size - 1:
+            continue
+        up, back = k, area * 5 + size - 1 - k  # U and B stickers of the wings of UB
+        front, down = area * 2 + size * (size - 1) + k, area * 3 + k  # of DF
+        letters[[up, down]] = letters[[down, up]]
+        letters[[back, front]] = letters[[front, back]]
+    inner = size + middle[0]
+    letters[[inner, area + inner]] = letters[[area + inner, inner]]
+    solved(StickerCube.from_facelets("".join(letters), size), solves)
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_single_exchanges_that_a_3x3x3_forbids_are_solved(size, solves):
+    """One edge flipped, and two edges exchanged, on even cubes."""
+    solved_letters = StickerCube.solved(size).letters
+    area = size * size
+    front_top, up_bottom = area * 2, size * (size - 1)
+    flipped = np.array(list(solved_letters))
+    for k in range(1, size - 1):
+        pair = [front_top + k, up_bottom + k]
+        flipped[pair] = flipped[pair[::-1]]
+    solved(StickerCube.from_facelets("".join(flipped), size), solves)
+    swapped = np.array(list(solved_letters))
+    for k in range(1, size - 1):
+        pair = [front_top + k, area * 5 + size - 1 - k]  # F of UF with B of UB
+        swapped[pair] = swapped[pair[::-1]]
+    solved(StickerCube.from_facelets("".join(swapped), size), solves)
+
+
+def test_the_middle_of_a_reduced_cube_is_a_3x3x3(rng):
+    scrambled = Cube.random(rng)
+    small = np.array(list(scrambled.facelets())).reshape(6, 3, 3)
+    rows = np.array([0, 1, 1, 1, 2])
+    big = small[:, rows][:, :, rows]
+    stickers = np.array([FACES.index(letter) for letter in big.ravel()], dtype=np.uint8)
+    assert reduced_cube(stickers, 5) == scrambled
+
+
+def test_a_cancelled_search_finds_nothing(rng):
+    flag = CancelFlag()
+    flag.set()
+    with pytest.raises(SearchFailed, match="stopped"):
+        solve_many(random_cube(6, rng), request(cancel=flag))
+
+
+def test_progress_is_reported(rng):
+    heard = []
+    solve_many(random_cube(9, rng), request(progress=heard.append))
+    shares = [progress.done for progress in heard if not progress.making]
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+    assert all("size 9" in progress.text for progress in heard if not progress.making)
+
+
+def test_metrics_count_what_they_say(rng, solves):
+    cube = random_cube(5, rng)
+    for metric in ("obtm", "htm", "qtm", "axial"):
+        assert solved(cube, solves, metric=metric).metric == metric
+    assert length(parse_moves("Rw 2R 3Rw2 x U M 4Rw'"), "obtm", 5) == 1 + 2 + 1 + 0 + 1 + 2 + 1
+
+
+def test_small_cubes_and_impossible_stickers_are_refused():
+    with pytest.raises(UnknownAlgorithm, match="size 3"):
+        solve_many(Cube.solved(), request())
+    letters = StickerCube.solved(4).letters
+    with pytest.raises(IllegalCube):
+        solve_many(StickerCube("R" + letters[1:], 4), request())
