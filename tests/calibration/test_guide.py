@@ -399,10 +399,11 @@ async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name:
         for screen in every_screen(robot, session):
             if screen.heading in {step.name for step in STEPS}:
                 screen.place_of_step = "step 7 of 7: "
-            app.push_screen(screen)
+            await app.push_screen(screen)
             await settled(pilot)
-            lines = ["".join(part.text for part in line) for line in drawn(app)]
-            assert f"{app.title} — {screen.sub_title}" in lines[0]
+            heading = f"{app.title} — {screen.sub_title}"
+            lines = await drawn_until(pilot, lambda lines, heading=heading: heading in lines[0])
+            assert heading in lines[0]
             keys = [one.binding for one in screen.active_bindings.values() if one.binding.show]
             assert [key.description for key in keys if key.description not in lines[-1]] == []
             assert "^q Quit" in lines[-1]
@@ -411,6 +412,19 @@ async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name:
 
 def drawn(app: CalibrationApp) -> Any:
     return app.screen._compositor.render_strips()
+
+
+async def drawn_until(pilot: Pilot[int], is_there: Callable[[list[str]], bool]) -> list[str]:
+    """The lines of the screen when something is there, or what they are after ten seconds.
+
+    Screens are drawn when the computer has time for it, which is after they are settled.
+    """
+    for _ in range(200):
+        lines = ["".join(part.text for part in line) for line in drawn(pilot.app)]  # type: ignore[arg-type]
+        if is_there(lines):
+            break
+        await pilot.pause(0.05)
+    return lines
 
 
 def items_of(command: str) -> MakeScreen:
