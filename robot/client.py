@@ -9,10 +9,13 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from robot.paths import control_socket
 from solver.errors import CubistError
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping, JsonObject
 
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
@@ -58,11 +61,11 @@ class ControlClient:
         self.path = path if path is not None else control_socket()
         self._timeout_s = timeout_s
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> JsonObject:
         """What the robot is doing (``Status``)."""
         return self.call("GET", "/status")
 
-    def start(self, kind: str = "solve", **more: Any) -> str:
+    def start(self, kind: str = "solve", **more: object) -> str:
         """Start a job; its run number."""
         return str(self.call("POST", "/start", {"kind": kind} | more)["run"])
 
@@ -70,21 +73,21 @@ class ControlClient:
         """Stop the robot; whether there was anything to stop."""
         return bool(self.call("POST", "/stop", {"emergency": emergency})["stopped"])
 
-    def runs(self, count: int = 20) -> list[dict[str, Any]]:
+    def runs(self, count: int = 20) -> list[JsonObject]:
         """Summaries of records, newest first."""
-        found: list[dict[str, Any]] = self.call("GET", f"/runs?count={count}")["runs"]
+        found: list[JsonObject] = self.call("GET", f"/runs?count={count}")["runs"]
         return found
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def run(self, run_id: str) -> JsonObject:
         """One record."""
         return self.call("GET", f"/runs/{run_id}")
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> JsonObject:
         """One request and its answer."""
         connection = self._connected(self._timeout_s)
         try:
             response = self._request(connection, method, path, body)
-            answer: dict[str, Any] = json.loads(response.read())
+            answer: JsonObject = json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise NoDaemon(
                 f"{self.path}: cubistd closed the connection during a request: {error}"
@@ -160,7 +163,7 @@ class ControlClient:
         connection: http.client.HTTPConnection,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None,
+        body: Mapping[str, object] | None,
     ) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body).encode()
         connection.request(method, path, data, {"Content-Type": "application/json"})
@@ -177,7 +180,7 @@ class EventStream:
         self._connection = connection
         self._response = response
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[JsonObject]:
         """Each event; raises :class:`NoDaemon` when the daemon goes away."""
         try:
             for line in self._response:
@@ -206,7 +209,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _refusal(status: int, answer: Mapping[str, Any]) -> RequestRefused:
+def _refusal(status: int, answer: JsonMapping) -> RequestRefused:
     """The error that a reply (``ErrorReply``) tells of."""
     kind = _REFUSALS.get(status, RequestRefused)
     name, reason = answer.get("error", "unknown"), answer.get("reason", "")

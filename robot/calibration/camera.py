@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import cv2
 import numpy as np
@@ -15,7 +14,7 @@ from robot.calibration.home import HOMING
 from robot.calibration.session import Session
 from robot.calibration.step import Measurement, NotPossible, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest
+from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.settings.profile import CameraSettings, View
 from vision.calibrate.advice import advise
 from vision.frame import Frame
@@ -122,7 +121,7 @@ class FaceFrame:
         parts = np.clip(self.corners / self._resolution, 0, 1)
         return [[round(float(x), 5), round(float(y), 5)] for x, y in parts]
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """The corners as calibrated values; empty where they are those there are."""
         is_there = np.allclose(self.quad, self.view.quad, atol=1e-5)
         return {} if is_there else {self.key: self.quad}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from robot.calibration.session import Session
 from robot.calibration.step import Command, Measurement, NotPossible, Question, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest
+from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import NotReadable
 from solver.cube.facelets import FACES
 
@@ -30,7 +30,7 @@ class ColoursSeen(ApiDocument):
     """Colours of the cube in the robot, as calibrated values."""
 
     facelets: str
-    values: dict[str, Any]
+    values: JsonObject
 
 
 def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
@@ -101,10 +101,10 @@ class CubeColours(Measurement):
             yield Row((f"  {face}  ", ", ".join(f"{part:.2f}" for part in light)), colour=light)
 
 
-def _begin(_: Session, said: Mapping[str, Any]) -> CubeColours:
-    if said["solved"] and said["facelets"]:
+def _begin(_: Session, facelets: str | None, solved: bool) -> CubeColours:
+    if solved and facelets:
         raise NotPossible("--solved and --facelets say different things: give one of them")
-    return CubeColours(said["facelets"], solved=said["solved"])
+    return CubeColours(facelets, solved=solved)
 
 
 COLOURS = Step(

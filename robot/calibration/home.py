@@ -63,7 +63,7 @@ HOME = Step(
         Command(
             "home",
             "Bring all actuators to their start positions, once positions and directions are kept.",
-            lambda _, said: Homing(as_profile=said["as_profile"]),
+            lambda _, as_profile: Homing(as_profile=as_profile),
             [
                 Question(
                     "as_profile",

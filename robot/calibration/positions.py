@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pydantic import Field
 
@@ -25,7 +24,7 @@ from robot.calibration.step import (
 )
 from robot.calibration.stepper_motor import stepper_of, steppers_of
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, WholeNumber
+from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import (
     direction_key,
@@ -138,7 +137,7 @@ def positions(session: Session) -> list[Position]:
 
 
 def _positions(
-    original: RobotProfile, calibrated: RobotProfile, kept: Mapping[str, Any]
+    original: RobotProfile, calibrated: RobotProfile, kept: JsonMapping
 ) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
         for position, value in actuator.places.items():
@@ -222,7 +221,7 @@ class Placing(Measurement):
         self.at, self.reach = moved.position, (moved.low, moved.high)
         return self.reach
 
-    def values_at(self, place: int) -> dict[str, Any]:
+    def values_at(self, place: int) -> JsonObject:
         """The position there, as calibrated values; empty where that is kept already."""
         is_kept = self.position.is_confirmed and place == self.position.value
         return {} if is_kept else {self.position.key: place}
@@ -276,14 +275,15 @@ def jaw_position(session: Session, site: str, position: str) -> Position:
     return named_position(session, found.actuator, named, profile.actuators[found.actuator].kind)
 
 
-def _placing(find: Callable[..., Position], *names: str) -> Callable[..., Placing | None]:
-    """What makes a placing of what a person said: the position by these names, if all are given."""
+def _placing(find: Callable[..., Position]) -> Callable[..., Placing | None]:
+    """What makes a placing of what a person said: the position by its names, if all are given."""
 
-    def begin(session: Session, said: Mapping[str, Any]) -> Placing | None:
-        given = [said[name] for name in names]
-        if None in given:
+    def begin(
+        session: Session, target: int | None, begin_at: int | None, **names: str | None
+    ) -> Placing | None:
+        if None in names.values():
             return None
-        return Placing(find(session, *given), said["target"], said["begin_at"])
+        return Placing(find(session, **names), target, begin_at)
 
     return begin
 
@@ -306,9 +306,9 @@ def _questions(*arguments: Question) -> list[Question]:
 PROFILE = Question("profile", str, "--robot", "The daemon's profile, where it is not the usual.")
 
 STEPPER_POSITION = Command(
-    "stepper position",
+    "position",
     "Set the named POSITION of stepper ACTUATOR, in steps from home.",
-    _placing(partial(named_position, kind="stepper"), "actuator", "position"),
+    _placing(partial(named_position, kind="stepper")),
     _questions(Question("actuator", str), Question("position", str)),
 )
 
@@ -342,7 +342,7 @@ POSITIONS = Step(
         Command(
             "servo",
             "Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given.",
-            _placing(partial(named_position, kind="servo"), "actuator", "position"),
+            _placing(partial(named_position, kind="servo")),
             _questions(
                 Question("actuator", str, required=False),
                 Question("position", str, required=False),
@@ -352,7 +352,7 @@ POSITIONS = Step(
         Command(
             "gripper",
             "Set how far the jaws of the gripper at SITE open or close; asks what is not given.",
-            _placing(jaw_position, "site", "position"),
+            _placing(jaw_position),
             _questions(
                 Question("site", tuple(FACES), required=False),
                 Question("position", ("open", "closed"), required=False),

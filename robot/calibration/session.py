@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 from urllib.parse import urlencode
 
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import Asked, Found, Trial
 from robot.client import ControlClient
+from robot.documents import JsonMapping, JsonObject
 from robot.settings import RobotProfile, load_profile
 
 LONGEST_TRIAL_S = 600.0
@@ -29,7 +29,7 @@ class Session:
     ) -> None:
         self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
         self._given = profile
-        self._undo: list[dict[str, Any]] = []
+        self._undo: list[JsonObject] = []
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
@@ -52,7 +52,7 @@ class Session:
         """The profile with what is kept by now."""
         return apply(self.profile, self.calibration)
 
-    def perform(self, trial: Trial[Asked, Found], **asked: Any) -> Found:
+    def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
         """Have the robot do something; what came of it."""
         if trial.method == "GET":
             query = urlencode({key: value for key, value in asked.items() if value is not None})
@@ -61,7 +61,7 @@ class Session:
             answer = self._client.call("POST", trial.path, asked)
         return trial.answer.model_validate(answer)
 
-    def keep(self, values: Mapping[str, Any]) -> bool:
+    def keep(self, values: JsonMapping) -> bool:
         """Keep calibrated values from now on, if there are any; whether there were."""
         if values:
             before = self.calibration.values

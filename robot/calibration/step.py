@@ -10,12 +10,13 @@ values that would be kept. Keeping and undoing them is the session's part, for a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from robot.calibration.session import Session
-from robot.calibration.trial import Trial
+from robot.calibration.trial import AnyTrial
+from robot.documents import JsonMapping, JsonObject
 from robot.settings import RobotProfile
 from solver.errors import CubistError
 
@@ -33,7 +34,7 @@ class Row:
     """
 
     cells: tuple[str, ...]
-    document: Mapping[str, Any] | None = None
+    document: JsonMapping | None = None
     colour: Sequence[float] | None = None
 
 
@@ -49,7 +50,7 @@ Script = Generator[Row | Doubt, bool | None, None]
 nobody is there."""
 
 
-class Measurement:
+class Measurement(ABC):
     """One thing to calibrate on one robot: how it is measured, or set by eye, and what to keep.
 
     ``name`` is its heading, ``guidance`` says what to do on its screen, ``columns`` head its rows.
@@ -70,14 +71,14 @@ class Measurement:
     keeps = True
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self.document: dict[str, Any] = {}
+        self.values: JsonObject = {}
+        self.document: JsonObject = {}
         self.text = ""
         self.is_found = True
 
+    @abstractmethod
     def measure(self, session: Session, choice: str = "") -> Script:
         """Measure, step by step, in a robot under maintenance; raises what the session raises."""
-        raise NotImplementedError
 
     @property
     def needs_screen(self) -> bool:
@@ -89,7 +90,7 @@ class Measurement:
         """What can be set by eye; None: nothing can."""
         return None
 
-    def adjust(self, steps: int) -> None:
+    def adjust(self, steps: int) -> None:  # noqa: B027  # nothing, where there is no value
         """Set it by eye: one or ten steps up or down."""
 
 
@@ -107,7 +108,7 @@ class Question:
     option: str = ""
     help: str = ""
     limits: tuple[float, float] = (0, 0)
-    default: Any = None
+    default: float | str | None = None
     required: bool = True
 
 
@@ -124,15 +125,16 @@ Items = Callable[[Session], Iterable[Item]]
 
 @dataclass(frozen=True)
 class Command:
-    """A command that makes one measurement, as ``begin`` has it ready from what a person said.
+    """A command that makes one measurement.
 
+    ``begin`` has it ready, given the session and an argument of its name for each question.
     Where not enough was said ``begin`` returns None, and the screen shows ``items``. ``saves``:
     whether values are kept when nothing is said about it; None: there is nothing to keep.
     """
 
     name: str
     help: str
-    begin: Callable[[Session, Mapping[str, Any]], Measurement | None]
+    begin: Callable[..., Measurement | None]
     questions: Sequence[Question] = ()
     saves: bool | None = True
     items: Items | None = None
@@ -151,7 +153,7 @@ class Step:
     name: str
     title: str
     guidance: str = ""
-    trials: Sequence[Trial[Any, Any]] = ()
+    trials: Sequence[AnyTrial] = ()
     commands: Sequence[Command] = ()
     group: tuple[str, str] | None = None
     begin: Callable[[], Measurement] | None = None

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from pydantic import Field
 
 from robot.calibration.stepper_motor import Motor, Stillness, motor_on, stepper_of
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, WholeNumber
+from robot.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.faults import InvalidRequest, MotionFault
 from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
 from robot.motion import MotionError, StepperLimits, stepper_limits
@@ -45,7 +44,7 @@ class TurnTried(ApiDocument):
     actuator: str
     steps: int
     inverted: bool
-    values: dict[str, Any]
+    values: JsonObject
 
 
 class StepsRequest(StepperRequest):
@@ -66,7 +65,7 @@ class StepsTried(ApiDocument):
     steps: int
     turn_steps: int
     found_steps: int | None
-    values: dict[str, Any]
+    values: JsonObject
 
 
 class SpeedRequest(StepperRequest):
@@ -101,7 +100,7 @@ class Play(ApiDocument):
     play_steps: int | None
     within_steps: int
     seen_by: str | None
-    values: dict[str, Any]
+    values: JsonObject
 
 
 def tried_turn(bench: Bench, asked: TurnRequest) -> TurnTried:
@@ -288,7 +287,7 @@ def _hold_cube(motor: Motor, profile: RobotProfile) -> None:
             return
 
 
-def changed_values(name: str, field: str, found: int | None, before: int | None) -> dict[str, Any]:
+def changed_values(name: str, field: str, found: int | None, before: int | None) -> JsonObject:
     """What was found of a motor, as calibrated values; empty where it is what it was."""
     return {} if found in (None, before) else {f"actuators.{name}.{field}": found}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from robot.calibration.positions import STEPPER_POSITION, position_items
 from robot.calibration.session import Session
@@ -32,6 +31,7 @@ from robot.calibration.stepper_trials import (
     SpeedTried,
     changed_values,
 )
+from robot.documents import JsonObject
 from robot.machine.first_contact import direction_key
 from robot.motion import stepper_limits
 from robot.settings import RobotProfile
@@ -192,7 +192,7 @@ class Ramp:
         limits = stepper_limits(stepper_of(self.profile, self.motor), self.held)
         return limits.max_speed if self.what == "speed" else limits.acceleration
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> JsonObject:
         """What to ask of the daemon."""
         assert self.wanted is not None
         return {"actuator": self.motor, "held": self.held, FIELDS[self.what]: round(self.wanted)}
@@ -217,7 +217,7 @@ class Ramp:
         """What may be kept; None when nothing was good."""
         return None if self.good is None else round(SAFE * self.good)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """The safe value, as calibrated values."""
         if self.safe is None:
             return {}
@@ -278,7 +278,7 @@ class Limit(MotorMeasurement):
                 lost, judge = not is_good, "you"
             if lost and (judge == "you" or not tried.square):
                 to_do = f"; set {self.motor} and the cube square by hand now"
-            document: dict[str, Any] = {"tried": value, "lost": lost}
+            document: JsonObject = {"tried": value, "lost": lost}
             document |= {"seen_by": tried.seen_by, "square": tried.square}
             yield Row((f"{value:.0f}", "lost steps" if lost else "good", judge or ""), document)
             ramp.note(tried, lost)
@@ -313,7 +313,7 @@ class Backlash(MotorMeasurement):
     def measure(self, session: Session, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         before = self.settings.backlash_steps
-        found: dict[str, Any] = {"play_steps": self._said, "seen_by": "person", "within_steps": 0}
+        found: JsonObject = {"play_steps": self._said, "seen_by": "person", "within_steps": 0}
         if self._said is None:
             found = session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
         play = found["play_steps"]
@@ -384,11 +384,13 @@ ACTUATOR = Question("actuator", str)
 def _limit_command(what: str) -> Command:
     unit, limits = UNITS[what], (50, 10_000_000)
     return Command(
-        f"stepper {what}",
+        what,
         f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
         "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
         " right, set it square by hand.",
-        lambda session, said: Limit(session.calibrated, said["actuator"], what, said["held"], said),
+        lambda session, actuator, held, **said: Limit(
+            session.calibrated, actuator, what, held, said
+        ),
         [
             ACTUATOR,
             Question("held", bool, "--held", "With a layer of the held cube as its load."),
@@ -421,11 +423,11 @@ STEPPERS = Step(
     commands=[
         STEPPER_POSITION,
         Command(
-            "stepper direction",
+            "direction",
             "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
             "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
             "only goes to and fro goes towards higher steps first.",
-            lambda session, said: Direction(session.calibrated, said["actuator"], said["went"]),
+            lambda session, actuator, went: Direction(session.calibrated, actuator, went),
             [
                 ACTUATOR,
                 Question(
@@ -437,11 +439,11 @@ STEPPERS = Step(
             ],
         ),
         Command(
-            "stepper steps",
+            "steps",
             "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
             "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
-            lambda session, said: TurnSteps(
-                session.calibrated, said["actuator"], said["turns"], said["turned"]
+            lambda session, actuator, turns, turned: TurnSteps(
+                session.calibrated, actuator, turns, turned
             ),
             [
                 ACTUATOR,
@@ -454,9 +456,9 @@ STEPPERS = Step(
         _limit_command("speed"),
         _limit_command("acceleration"),
         Command(
-            "stepper backlash",
+            "backlash",
             "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
-            lambda session, said: Backlash(session.calibrated, said["actuator"], said["play"]),
+            lambda session, actuator, play: Backlash(session.calibrated, actuator, play),
             [
                 ACTUATOR,
                 Question("play", int, "--to", "Steps, as you saw them.", (0, PLAY_LIMIT)),

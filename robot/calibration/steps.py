@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from robot.calibration.camera import CAMERA
 from robot.calibration.colours import COLOURS
@@ -13,12 +12,12 @@ from robot.calibration.step import Step
 from robot.calibration.steppers import STEPPERS
 from robot.calibration.timing import TIMING
 from robot.calibration.travel import TRAVEL
-from robot.calibration.trial import Trial
+from robot.calibration.trial import AnyTrial
 from robot.settings import RobotProfile
 
 STEPS: Sequence[Step] = (POSITIONS, STEPPERS, HOME, CAMERA, TRAVEL, COLOURS, TIMING)
 
-TRIALS: Sequence[Trial[Any, Any]] = tuple(trial for step in STEPS for trial in step.trials)
+TRIALS: Sequence[AnyTrial] = tuple(trial for step in STEPS for trial in step.trials)
 """Everything that the robot does for them, by an operation of the control socket each."""
 
 

@@ -8,12 +8,13 @@ replaced atomically, the version before it beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.documents import JsonMapping, JsonObject
 from robot.machine.first_contact import confirmable
 from robot.records.storage import (
     StorageError,
@@ -45,9 +46,9 @@ class Calibration(BaseModel):
 
     format: int = Field(default=FORMAT, ge=1, le=FORMAT)
     robot: str
-    values: dict[str, Any] = Field(default_factory=dict)
+    values: JsonObject = Field(default_factory=dict)
 
-    def changed(self, values: Mapping[str, Any]) -> Calibration:
+    def changed(self, values: JsonMapping) -> Calibration:
         """The same with some values set; None removes one, back to the profile's."""
         merged = self.values | dict(values)
         kept = {key: value for key, value in merged.items() if value is not None}
@@ -138,31 +139,41 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     return calibrated
 
 
-def differences(profile: RobotProfile, calibration: Calibration) -> Iterator[tuple[str, Any, Any]]:
+def differences(
+    profile: RobotProfile, calibration: Calibration
+) -> Iterator[tuple[str, object, object]]:
     """``(key, the profile's value, the calibrated one)`` for every value that is not the same."""
     document = profile.model_dump(mode="json")
     for key, value in sorted(calibration.values.items()):
-        parent, last = _parent(document, key)
-        if parent[last] != value:
-            yield key, parent[last], value
+        before: Any = document
+        for step in _path(document, key):
+            before = before[step]
+        if before != value:
+            yield key, before, value
 
 
-def _place(document: Any, key: str, value: Any) -> None:
-    parent, last = _parent(document, key)
+def _place(document: JsonObject, key: str, value: object) -> None:
+    parent: Any = document
+    *way, last = _path(document, key)
+    for step in way:
+        parent = parent[step]
     parent[last] = value
 
 
-def _parent(document: Any, key: str) -> tuple[Any, str | int]:
-    """What holds a key, and the key or number there; lists are entered by number or by name."""
+def _path(document: JsonObject, key: str) -> list[str | int]:
+    """The way to a key: lists are entered by number or by name."""
     parts = key.split(".")
     if parts[0] not in ROOMS:
         raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
-    for part in parts[:-1]:
-        document = document[_step(document, part, key)]
-    return document, _step(document, parts[-1], key)
+    path: list[str | int] = []
+    value: Any = document
+    for part in parts:
+        path.append(_step(value, part, key))
+        value = value[path[-1]]
+    return path
 
 
-def _step(document: Any, part: str, key: str) -> str | int:
+def _step(document: object, part: str, key: str) -> str | int:
     if isinstance(document, dict) and part in document:
         return part
     if isinstance(document, list):
@@ -172,6 +183,6 @@ def _step(document: Any, part: str, key: str) -> str | int:
     raise BadCalibration(f"{key}: the profile has no {part} there")
 
 
-def _name_of(item: Any) -> str | None:
+def _name_of(item: object) -> str | None:
     """What tells members of a list apart: a camera's name, a view's site."""
     return item.get("name", item.get("site")) if isinstance(item, dict) else None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from robot.calibration.session import Session
 from robot.calibration.step import Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest
-from robot.mechanism.graph import Deed
+from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
+from robot.mechanism.graph import Deed, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
 from robot.planner.plan import make_plan
@@ -43,7 +43,7 @@ class Timings(ApiDocument):
     """Every operation, and calibrated values for actuators that take longer than planned."""
 
     operations: list[TimedOperation]
-    values: dict[str, Any]
+    values: JsonObject
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def rehearsal(mechanism: Mechanism) -> Iterator[Plan]:
                 yield plan
 
 
-def _transitions(mechanism: Mechanism, state: State, composite: int) -> tuple[Any, ...]:
+def _transitions(mechanism: Mechanism, state: State, composite: int) -> tuple[Transition, ...]:
     try:
         return plan_composites(mechanism, state, (composite,)).transitions
     except NoWay:
@@ -105,7 +105,7 @@ def _words(deed: Deed) -> str:
     return " ".join(dict.fromkeys(word for word in (*what, half) if word))
 
 
-def _texts(fields: Mapping[str, Any]) -> list[str]:
+def _texts(fields: JsonMapping) -> list[str]:
     return [value for value in fields.values() if isinstance(value, str)]
 
 
@@ -124,9 +124,9 @@ def _average(name: str, timed: list[_Timed]) -> TimedOperation:
     )
 
 
-def _corrections(profile: RobotProfile, timed: list[_Timed]) -> dict[str, Any]:
+def _corrections(profile: RobotProfile, timed: list[_Timed]) -> JsonObject:
     """Longer travel times for the servos that moved alone and took longer than planned."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for name, servo in profile.actuators_of(Servo).items():
         alone = [one for one in timed if one.actuator == name]
         planned_us = sum(one.planned_us for one in alone)
@@ -136,7 +136,7 @@ def _corrections(profile: RobotProfile, timed: list[_Timed]) -> dict[str, Any]:
     return values
 
 
-def _slower(servo: Servo, factor: float) -> list[dict[str, Any]]:
+def _slower(servo: Servo, factor: float) -> list[JsonObject]:
     """The servo's travel rows with all times longer by a factor."""
     rows = [row.model_dump(mode="json") for row in servo.travel]
     for row in rows:
@@ -181,7 +181,7 @@ TIMING = Step(
         Command(
             "timing",
             "Perform every operation and measure how long it really takes.",
-            lambda *_: OperationTimes(),
+            lambda _: OperationTimes(),
         )
     ],
     unattended=lambda *_: [OperationTimes()],

@@ -7,12 +7,12 @@ the one before it to the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pydantic import Field
 from robot.calibration.session import Session
 from robot.calibration.step import Command, Item, Measurement, Question, Script, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest
+from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import InvalidRequest
 from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
@@ -70,7 +70,7 @@ class Travel(ApiDocument):
     planned_us: int
     measured_us: int | None = None
     within_us: int | None = None
-    values: dict[str, Any] = Field(default_factory=dict)
+    values: JsonObject = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _positions(
     return servo, (servo.positions_us[way[0]], servo.positions_us[way[1]])
 
 
-def travel_values(name: str, servo: Servo, way: tuple[str, str], ms: float) -> dict[str, Any]:
+def travel_values(name: str, servo: Servo, way: tuple[str, str], ms: float) -> JsonObject:
     """The servo's travel rows with a time between two positions, as calibrated values.
 
     Both ways take it, unless a row is for one; times with a layer follow in proportion.
@@ -238,10 +238,6 @@ def _items(session: Session) -> Iterator[Item]:
             yield Item(cells, partial(TravelTime, name, *row.between, servo))
 
 
-def _begin(_: Session, said: Mapping[str, Any]) -> TravelTime:
-    return TravelTime(said["actuator"], said["start"], said["end"])
-
-
 TRAVEL = Step(
     name="travel",
     title="Travel: how long servos really take",
@@ -257,7 +253,7 @@ TRAVEL = Step(
             "travel",
             "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
             "It goes there as fast as it can: keep clear.",
-            _begin,
+            lambda _, actuator, start, end: TravelTime(actuator, start, end),
             [Question("actuator", str), Question("start", str), Question("end", str)],
             saves=False,
         )

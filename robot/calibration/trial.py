@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from robot.documents import ApiDocument, ApiRequest
 from robot.machine.first_contact import FirstContact
@@ -49,3 +49,7 @@ class Trial(Generic[Asked, Found]):
     def path(self) -> str:
         """On the control socket."""
         return f"/maintenance/{self.name}"
+
+
+AnyTrial = Trial[Any, Any]
+"""Whatever it asks and finds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,9 @@ from robot.cli.output import Listing, emit, json_option, note, refuse_two_output
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
 
 MAX_CALIBRATION_BYTES = 2**20
 
@@ -100,7 +103,7 @@ def import_(file: Path, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _tell(found: dict[str, Any], as_json: bool) -> None:
+def _tell(found: JsonMapping, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,9 @@ from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
 from robot.client import ControlClient
 from robot.outcomes import ExitCode, Outcome, exit_code, worst
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping, JsonObject
 
 
 @click.command()
@@ -28,7 +31,7 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     robot failed (a jam or a slip included), 4 when it was stopped, 1 when a cube was not solved.
     """
     client = ControlClient()
-    records: list[dict[str, Any]] = []
+    records: list[JsonObject] = []
     try:
         for number in range(cycles):
             records.append(_cycle(client, f"{number + 1}/{cycles}  "))
@@ -44,18 +47,18 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     return verdict(records)
 
 
-def verdict(records: Sequence[Mapping[str, Any]]) -> ExitCode:
+def verdict(records: Sequence[JsonMapping]) -> ExitCode:
     """The exit code for the runs' outcomes: of the worst; 0 takes that each solved its cube."""
     outcomes = [record["outcome"] for record in records]
     return worst(exit_code(ended, good=ended == Outcome.SOLVED) for ended in outcomes)
 
 
-def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summary(records: Sequence[JsonMapping]) -> JsonObject:
     """Statistics of the runs: how many were solved, and how long things took."""
     solved = [record for record in records if record["outcome"] == Outcome.SOLVED]
     durations = sorted(record["duration_s"] for record in solved)
     turning = [record["executed_us"] / 1e6 for record in solved]
-    figures: dict[str, Any] = {"cycles": len(records), "solved": len(solved)}
+    figures: JsonObject = {"cycles": len(records), "solved": len(solved)}
     if solved:
         figures |= {
             "mean_s": round(statistics.fmean(durations), 3),
@@ -67,19 +70,19 @@ def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return figures
 
 
-def _cycle(client: ControlClient, about: str) -> dict[str, Any]:
+def _cycle(client: ControlClient, about: str) -> JsonObject:
     """One scramble and one solve; the record of whichever ended the cycle."""
     scrambled = _done(client, "scramble", about)
     return scrambled if scrambled["outcome"] != Outcome.DONE else _done(client, "solve", about)
 
 
-def _done(client: ControlClient, kind: str, about: str) -> dict[str, Any]:
+def _done(client: ControlClient, kind: str, about: str) -> JsonObject:
     run_id = client.start(kind)
     watch(client, run_id, about=f"{about}{kind}: ")
     return client.run(run_id)
 
 
-def _tell(number: int, cycles: int, record: Mapping[str, Any], as_json: bool) -> None:
+def _tell(number: int, cycles: int, record: JsonMapping, as_json: bool) -> None:
     if as_json:
         kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
         emit({"cycle": number} | {key: record[key] for key in kept})
@@ -88,7 +91,7 @@ def _tell(number: int, cycles: int, record: Mapping[str, Any], as_json: bool) ->
         click.echo(f"{text}  {record['duration_s']:.1f} s  {record['reason']}".rstrip())
 
 
-def _tell_summary(records: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+def _tell_summary(records: Sequence[JsonMapping], as_json: bool) -> None:
     figures = summary(records)
     if as_json:
         emit(figures)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,9 @@ from robot.machine.checkup import Computer, Finding, check_up, firmware, worst
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
 from robot.settings import DEFAULT_PROFILE, load_profile
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 
@@ -49,7 +52,7 @@ def _examine(profile: str) -> Iterator[Finding]:
         yield Finding("daemon", "warning", "cubistd cannot be reached", str(error))
 
 
-def _daemon(status: Mapping[str, Any]) -> Finding:
+def _daemon(status: JsonMapping) -> Finding:
     """The daemon's own view; it says when the board's firmware is not ours."""
     if status["fault"]:
         fault = status["fault"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -28,7 +28,7 @@ from robot.machine.serial_ports import SerialPort, serial_ports
 from robot.outcomes import ExitCode
 from robot.settings import load_profile
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def board_option(command: Command) -> Command:

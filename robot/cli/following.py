@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -13,6 +13,9 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from robot.cli.output import emit, note
 from robot.client import ControlClient
 from robot.outcomes import exit_code, is_success
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
 
 POLL_S = 0.2
 
@@ -37,7 +40,7 @@ def follow(
     return exit_code(record["outcome"])
 
 
-def tell(record: Mapping[str, Any]) -> None:
+def tell(record: JsonMapping) -> None:
     """Say how a run ended: the outcome, what went wrong on the way, the moves."""
     line = f"{record['outcome']} in {record['duration_s']:.1f} s, run {record['id']}"
     if is_success(record["outcome"]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import click
 
@@ -19,7 +18,7 @@ class Whole(click.IntRange):
     def __init__(self, low: int, high: int) -> None:
         super().__init__(low, high)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number; ``BadParameter`` for anything else."""
         _refuse_long(self, value, param, ctx)
         return int(super().convert(value, param, ctx))
@@ -32,7 +31,7 @@ class Number(click.FloatRange):
         super().__init__(low, high, min_open=above)
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """The number; ``BadParameter`` for anything else, and for ``nan``, which no range ends."""
         _refuse_long(self, value, param, ctx)
@@ -47,7 +46,7 @@ SEED = Whole(0, 2**32 - 1)
 
 
 def _refuse_long(
-    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
+    kind: Whole | Number, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
     """Neither Python nor a person wants to read a number of thousands of digits."""
     if isinstance(value, str) and len(value) > _LONGEST:

@@ -12,9 +12,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 import click
 
@@ -114,7 +114,7 @@ def ending_once() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def run_async(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Awaitable[T]) -> T:
     """``asyncio.run``, ended by an interrupt as by a cancellation: in order, and told once.
 
     Raises ``KeyboardInterrupt`` when ``work`` has come to its end.
@@ -191,7 +191,7 @@ class Listing(click.Group):
             )
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def exit_code_of(error: CubistError) -> ExitCode:
@@ -221,7 +221,7 @@ def refuse_two_outputs(file: Path | None, as_json: bool) -> None:
         raise click.UsageError("- and --json both write to standard output: omit one of them")
 
 
-def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[Any]:
+def printing_beside(file: Path | None) -> contextlib.AbstractContextManager[object]:
     """While a file given as ``-`` takes standard output, print to standard error."""
     if is_standard_output(file):
         return contextlib.redirect_stdout(sys.stderr)
@@ -234,7 +234,7 @@ def require_terminal(otherwise: str) -> None:
         raise click.UsageError(f"there is no terminal to ask at: {otherwise}")
 
 
-def emit(document: Mapping[str, Any]) -> None:
+def emit(document: Mapping[str, object]) -> None:
     """Print one JSON object on a line of standard output, at once."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, separators=(", ", ": ")) + "\n")
     sys.stdout.flush()

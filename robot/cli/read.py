@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -97,7 +97,7 @@ def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCo
     return report.outcome(looks.colours, read_cube, start, looks)
 
 
-def _read_colours(document: Any, size: int | None, report: _Report) -> ExitCode:
+def _read_colours(document: object, size: int | None, report: _Report) -> ExitCode:
     from vision.decide.reader import read_cube
     from vision.measure.sticker_colours import StickerColours
 
@@ -189,6 +189,6 @@ class _Report:
         write_given(self.explain, png(explain(colours, outcome, looks)))
 
 
-def _colour_documents(source: str) -> Iterator[Any]:
+def _colour_documents(source: str) -> Iterator[object]:
     """The JSON documents in a file, one after the other, whatever their lines."""
     return parse_json_values(read_text(source, MAX_COLOUR_BYTES), source)

@@ -8,10 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 from math import isqrt
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypedDict, TypeVar
 
 from solver.cube.cube import Cube, parse_state
 from solver.cube.notation import length, parse_moves
@@ -19,6 +18,9 @@ from solver.cube.pocket import PocketCube
 from solver.errors import IllegalCube
 from solver.search import ALGORITHMS, AnyCube, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
+
+if TYPE_CHECKING:
+    from robot.documents import JsonObject
 
 EVERY_S = 0.1
 BAR = 20
@@ -154,12 +156,11 @@ NO_LIMIT_S = 1e6
 class SearchJob(Protocol):
     """Answers any number of states with documents of the command's contract."""
 
-    def answers(self, text: str) -> list[dict[str, Any]]:
+    def answers(self, text: str) -> list[JsonObject]:
         """Solutions of one state, best first; raises BadNotation, IllegalCube, SearchFailed."""
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(TypedDict):
     """The options of ``cubist solve`` that say what to search for; None: as usual."""
 
     size: int | None
@@ -173,9 +174,8 @@ class Wanted:
     depth: int | None
 
 
-def make_job(profile: str | None, **options: Any) -> SearchJob:
+def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
     """The job for a command's options; raises what the profile or the algorithm is refused for."""
-    wanted = Wanted(**options)
     return RobotSearch(profile, wanted) if profile else MetricSearch(wanted)
 
 
@@ -185,9 +185,9 @@ class MetricSearch:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
 
-    def answers(self, text: str) -> list[dict[str, Any]]:
+    def answers(self, text: str) -> list[JsonObject]:
         """See :meth:`SearchJob.answers`."""
-        cube = parse_state(text, self._wanted.size or size_of(text))
+        cube = parse_state(text, self._wanted["size"] or size_of(text))
         with ProgressLine() as line:
             found = interruptible(
                 lambda flag: solve_many(cube, self._request(cube.size, flag, line.report))
@@ -198,16 +198,16 @@ class MetricSearch:
         self, size: int, flag: CancelFlag, progress: Callable[[Progress], None]
     ) -> Request:
         wanted = self._wanted
-        name = wanted.algorithm or usual_algorithm(size)
+        name = wanted["algorithm"] or usual_algorithm(size)
         return Request(
             algorithm=name,
-            metric=wanted.metric or usual_metric(name),
-            time_limit=wanted.time_limit or usual_limit_s(name, size),
-            threads=wanted.threads,
-            solutions=wanted.solutions,
-            target=wanted.target,
-            tables=wanted.tables,
-            depth=wanted.depth,
+            metric=wanted["metric"] or usual_metric(name),
+            time_limit=wanted["time_limit"] or usual_limit_s(name, size),
+            threads=wanted["threads"],
+            solutions=wanted["solutions"],
+            target=wanted["target"],
+            tables=wanted["tables"],
+            depth=wanted["depth"],
             cancel=flag,
             progress=progress,
         )
@@ -225,21 +225,21 @@ class RobotSearch:
         self._cube_size = settings.cube.size
         self._name = settings.name
         self._mechanism = build_mechanism(settings)
-        self._limit = wanted.time_limit or settings.policy.search_s
+        self._limit = wanted["time_limit"] or settings.policy.search_s
 
-    def answers(self, text: str) -> list[dict[str, Any]]:
+    def answers(self, text: str) -> list[JsonObject]:
         """See :meth:`SearchJob.answers`; one plan."""
         from robot.planner import plan_solve
         from robot.planner.solve import ALGORITHM
 
-        cube = self._fitting(parse_state(text, self._wanted.size or size_of(text)))
+        cube = self._fitting(parse_state(text, self._wanted["size"] or size_of(text)))
         with ProgressLine() as line:
             plan = interruptible(
                 lambda flag: plan_solve(
                     cube,
                     self._mechanism,
                     time_limit=self._limit,
-                    threads=self._wanted.threads,
+                    threads=self._wanted["threads"],
                     cancel=flag,
                     progress=line.report,
                 )
@@ -272,7 +272,7 @@ class RobotSearch:
         )
 
 
-def _document(state: str, solution: Solution) -> dict[str, Any]:
+def _document(state: str, solution: Solution) -> JsonObject:
     """A solution as the command's contract wants it."""
     answer = {
         "state": state,

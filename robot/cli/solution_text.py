@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
+
+
 BAR_WIDTH = 40
 
 
-def print_answer(answer: Mapping[str, Any]) -> None:
+def print_answer(answer: JsonMapping) -> None:
     """Print what ``cubist solve`` found; plain text where standard output is no terminal."""
     console = Console(highlight=False, soft_wrap=True)
     moves = answer["moves"] or "(already solved)"
@@ -31,7 +35,7 @@ def print_answer(answer: Mapping[str, Any]) -> None:
         console.print(timeline(answer["operations"], answer["duration_us"]))
 
 
-def timeline(operations: Sequence[Mapping[str, Any]], duration_us: int) -> Table:
+def timeline(operations: Sequence[JsonMapping], duration_us: int) -> Table:
     """Operations over time, one per row, with bars to scale."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title, side in (
@@ -52,7 +56,7 @@ def timeline(operations: Sequence[Mapping[str, Any]], duration_us: int) -> Table
     return table
 
 
-def describe(operation: Mapping[str, Any]) -> str:
+def describe(operation: JsonMapping) -> str:
     """``turn D by 1 quarter``, ``rotate x by 2 quarters``, ``lid open``."""
     name = operation["op"]
     if name in {"turn", "rotate"}:
@@ -70,7 +74,7 @@ def _bar(start_us: int, duration_us: int, total_us: int) -> Text:
     return Text(" " * before + "━" * max(1, round(duration_us * scale)), style="cyan")
 
 
-def _metric_line(answer: Mapping[str, Any]) -> str:
+def _metric_line(answer: JsonMapping) -> str:
     least = answer["lower_bound"]
     bound = f"; none has fewer than {least}" if least else ""
     proof = "proven shortest" if answer["optimal"] else f"not proven shortest{bound}"
@@ -80,7 +84,7 @@ def _metric_line(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _robot_line(answer: Mapping[str, Any]) -> str:
+def _robot_line(answer: JsonMapping) -> str:
     bound = answer["lower_bound_us"] / 1e6
     proof = "proven fastest" if answer["optimal"] else f"no motion takes less than {bound:.2f} s"
     return (

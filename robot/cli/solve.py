@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -18,11 +18,14 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.cli.search_job import SearchJob, make_job
+from robot.cli.search_job import SearchJob, Wanted, make_job
 from robot.memory import keep_small
 from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 from solver.files import read_lines
+
+if TYPE_CHECKING:
+    from robot.documents import JsonObject
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm", "obtm")
 
@@ -94,7 +97,7 @@ def solve(
     profile: str | None,
     timeline: Path | None,
     as_json: bool,
-    **wanted: Any,
+    **wanted: Unpack[Wanted],
 ) -> int:
     """Solve STATE: facelets (URFDLB), 20 Singmaster words, or - for one state per line.
 
@@ -111,19 +114,19 @@ def solve(
     refuse_two_outputs(timeline, as_json)
     if state == "-":
         keep_small()
-    job = make_job(profile, **wanted)
+    job = make_job(profile, wanted)
     codes = [_solve_one(text, job, timeline, as_json) for text in _texts(state, scramble)]
     return worst(codes)
 
 
-def _check_for_robot(wanted: dict[str, Any]) -> None:
+def _check_for_robot(wanted: Wanted) -> None:
     if wanted["metric"]:
         raise click.UsageError(
             "--metric counts turns and --robot counts time: give only one of them"
         )
     usual = {"algorithm": None, "solutions": 1, "target": None, "tables": "default", "depth": None}
     for name, value in usual.items():
-        if wanted[name] != value:
+        if wanted.get(name) != value:
             raise click.UsageError(f"--robot has its own search: omit --{name}")
 
 
@@ -174,7 +177,7 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
     return ExitCode.DONE
 
 
-def _print(answer: dict[str, Any], as_json: bool) -> None:
+def _print(answer: JsonObject, as_json: bool) -> None:
     if as_json:
         emit(answer)
         return
@@ -183,7 +186,7 @@ def _print(answer: dict[str, Any], as_json: bool) -> None:
     print_answer(answer)
 
 
-def _refuse(text: str, name: str, error: CubistError, as_json: bool, **more: Any) -> ExitCode:
+def _refuse(text: str, name: str, error: CubistError, as_json: bool, **more: object) -> ExitCode:
     if as_json:
         emit(
             {"state": text.removeprefix("--scramble "), "error": name, "reason": str(error)} | more

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from robot.cli.output import emit, json_option, while_read
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
 
 _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 
@@ -42,7 +44,7 @@ def _tell_now(client: ControlClient, as_json: bool) -> int:
     return ExitCode.NO if now["state"] == "fault" else ExitCode.DONE
 
 
-def tell_status(now: Mapping[str, Any]) -> None:
+def tell_status(now: JsonMapping) -> None:
     """Print a status for a person."""
     click.secho(now["state"], fg=_COLOURS.get(now["state"], "cyan"), bold=True, nl=False)
     homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
@@ -62,7 +64,7 @@ def tell_status(now: Mapping[str, Any]) -> None:
         click.echo(f"  last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s")
 
 
-def _how_far(work: Mapping[str, Any]) -> str:
+def _how_far(work: JsonMapping) -> str:
     """``, 42% done, 3 s left`` as far as that is known."""
     done, left = work["progress"], work.get("remaining_s")
     words = [] if done is None else [f"{done:.0%} done"]
@@ -70,7 +72,7 @@ def _how_far(work: Mapping[str, Any]) -> str:
     return "".join(f", {word}" for word in words)
 
 
-def _tell_event(event: Mapping[str, Any], as_json: bool) -> None:
+def _tell_event(event: JsonMapping, as_json: bool) -> None:
     if as_json:
         emit(event)
         return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from robot.calibration.steps import TRIALS
 from robot.calibration.store import Calibration
-from robot.calibration.trial import Trial
+from robot.calibration.trial import AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
@@ -31,6 +31,8 @@ from robot.records.runs import RunRecord
 
 MAX_LISTED = 1000
 
+Body = TypeVar("Body", bound=BaseModel)
+
 
 @dataclass(frozen=True)
 class Call:
@@ -38,9 +40,14 @@ class Call:
 
     controller: JobController
     maintenance: Maintenance
-    body: Any
+    body: BaseModel | None
     path: dict[str, str]
     query: dict[str, str]
+
+    def asked(self, model: type[Body]) -> Body:
+        """The body of an operation whose route says that it is such a ``model``."""
+        assert isinstance(self.body, model)
+        return self.body
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Route:
     errors: tuple[int, ...] = ()
 
 
-def _route(trial: Trial[Any, Any]) -> Route:
+def _route(trial: AnyTrial) -> Route:
     """A trial of calibration as an operation."""
 
     async def handler(call: Call) -> BaseModel:
@@ -96,7 +103,8 @@ async def _calibration(call: Call) -> BaseModel:
 
 
 async def _set_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.save(call.body.values, call.body.format)
+    asked = call.asked(CalibrationRequest)
+    return await call.maintenance.save(asked.values, asked.format)
 
 
 async def _restore_calibration(call: Call) -> BaseModel:
@@ -108,11 +116,12 @@ async def _status(call: Call) -> BaseModel:
 
 
 async def _start(call: Call) -> BaseModel:
-    return Started(run=await call.controller.start(call.body))
+    return Started(run=await call.controller.start(call.asked(StartRequest)))
 
 
 async def _stop(call: Call) -> BaseModel:
-    return StopReply(stopped=await call.controller.stop(emergency=call.body.emergency))
+    emergency = call.asked(StopRequest).emergency
+    return StopReply(stopped=await call.controller.stop(emergency=emergency))
 
 
 async def _home(call: Call) -> BaseModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -95,9 +96,9 @@ class ActuatorSettings(KindSettings):
         """How far plans go beyond its positions on purpose, and come back: springy layers, play."""
         return 0
 
+    @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
         """What contradicts itself in these settings, which stand at ``path``."""
-        raise NotImplementedError
 
 
 class TravelRow(Settings):

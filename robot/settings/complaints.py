@@ -32,16 +32,17 @@ def complaints_of(
     return [complaint for path, complaint in seen.items() if path not in outer]
 
 
-def _real_path(loc: tuple[str | int, ...], data: Any, absent: bool) -> Path:
+def _real_path(loc: tuple[str | int, ...], data: JsonObject, absent: bool) -> Path:
     """``loc`` without the names of union members that pydantic adds; ``absent``: the key is not."""
     path: list[str | int] = []
+    value: Any = data
     for position, step in enumerate(loc):
-        inside = isinstance(data, dict) and step in data
-        inside = inside or (isinstance(data, list) and isinstance(step, int) and step < len(data))
+        inside = isinstance(value, dict) and step in value
+        inside = inside or (isinstance(value, list) and isinstance(step, int) and step < len(value))
         if inside:
-            data = data[step]
+            value = value[step]
             path.append(step)
-        elif absent and position == len(loc) - 1 and isinstance(data, dict):
+        elif absent and position == len(loc) - 1 and isinstance(value, dict):
             path.append(step)
     return tuple(path)
 
@@ -82,14 +83,15 @@ def _allowed(path: Path, owners: list[type[BaseModel]]) -> str:
     return ""
 
 
-def _types_at(path: Path, model: type[BaseModel], data: Any) -> list[type[BaseModel]]:
+def _types_at(path: Path, model: type[BaseModel], data: JsonObject) -> list[type[BaseModel]]:
     """The settings models that the value at ``path`` of ``data`` may be an instance of."""
     types: list[object] = [model]
+    value: Any = data
     for step in path:
         types = [below for owner in types for below in _step_into(owner, step)]
-        data = data[step]
+        value = value[step]
     found = [member for owner in types for member in _models(owner)]
-    kind = data.get("kind") if isinstance(data, dict) else None
+    kind = value.get("kind") if isinstance(value, dict) else None
     return [owner for owner in found if _of_kind(owner, kind)] or found
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import yaml
 
@@ -65,7 +64,7 @@ class ProfileDocument:
     """The parsed ``data`` of a YAML text and the line of each of its values."""
 
     file: str
-    data: Any
+    data: JsonObject
     lines: dict[Path, int]
 
     def line_of(self, path: Path) -> int:
@@ -120,7 +119,7 @@ class _BoundedLoader(yaml.SafeLoader):
         self._count = 0
         self._depth = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """The next node, with what is below it."""
         self._count += 1
         self._depth += 1
@@ -162,15 +161,15 @@ class _Reader:
             line = 1 if node is None else _line_of(node)
             text = "a profile is a mapping of keys to values"
             raise BadProfile([Complaint(self.file, line, "", text)])
-        data = self._value(node, (), _line_of(node))
+        self._note((), _line_of(node))
+        data = self._mapping(node, ())
         if self.complaints:
             raise BadProfile(self.complaints)
         return ProfileDocument(self.file, data, self.lines)
 
-    def _value(self, node: yaml.Node, path: Path, line: int) -> Any:
+    def _value(self, node: yaml.Node, path: Path, line: int) -> object:
         """The value of a node; a mapping's value is at the line of its key."""
-        self._count(1, path, line)
-        self.lines[path] = line
+        self._note(path, line)
         if isinstance(node, yaml.MappingNode) and node.tag == _MAP:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:
@@ -179,6 +178,10 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
+
+    def _note(self, path: Path, line: int) -> None:
+        self._count(1, path, line)
+        self.lines[path] = line
 
     def _count(self, values: int, path: Path, line: int) -> None:
         """Aliases are followed again wherever they stand, so the work has to be counted."""
@@ -228,7 +231,7 @@ class _Reader:
                 self._complain((*path, "<<"), line, "<< takes over a mapping, as in <<: *name")
         return found
 
-    def _scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
+    def _scalar(self, node: yaml.ScalarNode, path: Path) -> object:
         text, line = str(node.value), self.lines[path]
         if node.tag not in _SCALARS:
             return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
@@ -239,8 +242,10 @@ class _Reader:
         except (ValueError, LookupError, OverflowError):
             return self._complain(path, line, f"{shortened(text)!r} is not {_tag_name(node)}")
 
-    def _complain(self, path: Path, line: int, text: str) -> None:
+    def _complain(self, path: Path, line: int, text: str) -> object:
+        """Note what is wrong; what stands for the value, None."""
         self.complaints.append(Complaint(self.file, line, dotted(path), text))
+        return None
 
 
 def _line_of(node: yaml.Node) -> int:
@@ -251,14 +256,14 @@ def _tag_name(node: yaml.Node) -> str:
     return shortened(str(node.tag).replace("tag:yaml.org,2002:", "!!"))
 
 
-def _constructed(tag: str) -> Callable[[str], Any]:
+def _constructed(tag: str) -> Callable[[str], object]:
     """PyYAML's own conversion of a text by its tag."""
     construct = yaml.SafeLoader.yaml_constructors[tag]
     loader = yaml.SafeLoader("")
     return lambda text: construct(loader, yaml.ScalarNode(tag, text))
 
 
-_SCALARS: dict[str, Callable[[str], Any]] = {
+_SCALARS: dict[str, Callable[[str], object]] = {
     _STR: str,
     _NULL: lambda _: None,
     **{tag: _constructed(tag) for tag in (_BOOL, _INT, _FLOAT)},

@@ -9,6 +9,7 @@ its profile is loaded.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -64,7 +65,7 @@ class Kinds(MutableMapping[str, Known]):
         return len(list(iter(self)))
 
 
-class KindSettings(Settings):
+class KindSettings(Settings, ABC):
     """Settings of a part that comes in several kinds, told apart by ``kind``.
 
     Each part has a base class, whose ``kind`` is any text and whose :meth:`registry` holds its
@@ -75,9 +76,9 @@ class KindSettings(Settings):
     kind: str
 
     @classmethod
+    @abstractmethod
     def registry(cls) -> Mapping[str, type[KindSettings]]:
         """The kinds of this part."""
-        raise NotImplementedError
 
     @classmethod
     def kinds(cls) -> tuple[type[KindSettings], ...]:

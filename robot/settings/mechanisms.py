@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Annotated, NamedTuple
 
@@ -63,16 +64,16 @@ class MechanismSettings(KindSettings):
         """``(actuator, position)`` of each arm that can hold the cube above a table."""
         return ()
 
+    @abstractmethod
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""
-        raise NotImplementedError
 
     def rotated_by(self, actuator: str) -> RotatingPart | None:
         """The table or gripper that an actuator rotates."""
         return next((part for part in self.rotating if part.motor == actuator), None)
 
 
-class RotatingPart(Settings):
+class RotatingPart(Settings, ABC):
     """A table or gripper: the angles that its actuator may turn it to, in quarter turns.
 
     A servo names the quarter turns of its positions in ``angles``; a stepper or timed actuator
@@ -84,14 +85,14 @@ class RotatingPart(Settings):
     start: Name | Quarters = 0
 
     @property
+    @abstractmethod
     def motor(self) -> str:
         """The actuator that rotates it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def looks(self) -> int:
         """How many of its angles can be told apart: 1 when every quarter turn looks the same."""
-        raise NotImplementedError
 
     def check(self, path: Path, key: str, actuators: Actuators) -> Iterator[Finding]:
         """The actuator, named at ``key``, exists and rotates it over the angles it was given."""

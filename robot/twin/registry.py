@@ -6,13 +6,15 @@ the simulated robot is a second opinion on what the planner makes of it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from robot.settings import RobotProfile
+from robot.settings.actuators import ActuatorSettings
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
@@ -24,11 +26,13 @@ from robot.twin.violations import Reporter
 Scale = Callable[[float], float]
 """From a motor's own units to quarter turns."""
 
+Own = TypeVar("Own", bound=ActuatorSettings)
+
 EdgeHandler = Callable[[float, bool], None]
 """Called with the time in microseconds and the level when a pin changes."""
 
 
-class SimulatedMotor:
+class SimulatedMotor(ABC):
     """A motor of any kind; ``position`` is in its own units."""
 
     glides: ClassVar[bool] = False
@@ -41,14 +45,14 @@ class SimulatedMotor:
         self.lost_steps = 0
 
     @property
+    @abstractmethod
     def moving(self) -> bool:
         """Whether it is on its way."""
-        raise NotImplementedError
 
-    def reset(self) -> None:
+    def reset(self) -> None:  # noqa: B027  # no pins matter, unless a kind says otherwise
         """The firmware was reset: all its pins are low."""
 
-    def advance(self, start_us: float, end_us: float) -> None:
+    def advance(self, start_us: float, end_us: float) -> None:  # noqa: B027  # as above
         """Let time pass."""
 
     def has_stepped(self) -> bool:
@@ -80,7 +84,7 @@ class WiredMotor:
 
 
 @dataclass(frozen=True)
-class MotorKind:
+class MotorKind(Generic[Own]):
     """A kind of actuator in simulation.
 
     ``wire`` makes the motor from its name, settings, physics and the position where it stands when
@@ -88,11 +92,13 @@ class MotorKind:
     named positions.
     """
 
-    wire: Callable[[str, Any, SimulatedActuator, str | None, Reporter], WiredMotor]
-    scale: Callable[[Any, Mapping[str, int]], Scale]
+    wire: Callable[[str, Own, SimulatedActuator, str | None, Reporter], WiredMotor]
+    scale: Callable[[Own, Mapping[str, int]], Scale]
 
 
-MOTORS: Kinds[MotorKind] = Kinds("simulated actuator", "robot.twin.{kind}", ("servo", "stepper"))
+MOTORS: Kinds[MotorKind[Any]] = Kinds(
+    "simulated actuator", "robot.twin.{kind}", ("servo", "stepper")
+)
 
 
 class SimulatedMechanism(Protocol):

@@ -6,7 +6,6 @@ The commands are those of the steps in :mod:`robot.calibration.steps`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -33,15 +32,13 @@ def calibrate(ctx: click.Context) -> int:
 
 def _add(step: Step) -> None:
     """Add the commands of a step, in a group of its own where it has one."""
+    group: click.Group = calibrate
     if step.group is not None:
         name, text = step.group
-        calibrate.add_command(_group(name, text, step))
+        group = _group(name, text, step)
+        calibrate.add_command(group)
     for command in step.commands:
-        *into, name = command.name.split()
-        group: Any = calibrate
-        for part in into:
-            group = group.commands[part]
-        group.add_command(_command(name, step, command))
+        group.add_command(_command(step, command))
 
 
 def _group(name: str, text: str, step: Step) -> click.Group:
@@ -54,10 +51,12 @@ def _group(name: str, text: str, step: Step) -> click.Group:
     return group
 
 
-def _command(name: str, step: Step, command: Command) -> click.Command:
-    def perform(as_json: bool, save: bool = True, profile: str | None = None, **said: Any) -> int:
+def _command(step: Step, command: Command) -> click.Command:
+    def perform(
+        as_json: bool, save: bool = True, profile: str | None = None, **said: object
+    ) -> int:
         session = _session(profile)
-        measurement = command.begin(session, said)
+        measurement = command.begin(session, **said)
         if measurement is None or measurement.needs_screen:
             return on_screen(
                 session, step, items=command.items, measurement=measurement, as_json=as_json
@@ -73,7 +72,7 @@ def _command(name: str, step: Step, command: Command) -> click.Command:
         perform = click.option("--save/--try", default=command.saves, help=text)(perform)
     for question in reversed(command.questions):
         perform = _parameter(question)(perform)
-    return click.command(name, help=command.help)(perform)
+    return click.command(command.name, help=command.help)(perform)
 
 
 def _session(profile: str | None) -> Session:
@@ -91,11 +90,16 @@ def _parameter(question: Question) -> Callable[[Callable[..., int]], Callable[..
     if kind is bool:
         return click.option(*names, is_flag=True, help=question.help)
     shown = question.default is not None
-    more = {"default": question.default, "show_default": shown, "help": question.help}
-    return click.option(*names, type=_type_of(question), **more)
+    return click.option(
+        *names,
+        type=_type_of(question),
+        default=question.default,
+        show_default=shown,
+        help=question.help,
+    )
 
 
-def _type_of(question: Question) -> click.ParamType[Any]:
+def _type_of(question: Question) -> click.ParamType[str] | Whole | Number:
     low, high = question.limits
     if question.kind is int:
         return Whole(int(low), int(high))

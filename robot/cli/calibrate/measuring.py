@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from robot.calibration.session import Session
 from robot.calibration.step import Items, Measurement, Row, Step
 from robot.cli.output import emit, note, require_terminal, shown_colour
+from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _show(row: Row, measurement: Measurement, as_json: bool) -> None:
     click.echo("  " + ", ".join(f"{column} {cell}".strip() for column, cell in named))
 
 
-def finish(measurement: Measurement, kept: bool, as_json: bool, **more: Any) -> ExitCode:
+def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) -> ExitCode:
     """Report what was found and whether it was kept; the exit code that says the same."""
     if as_json:
         saved = {"saved": kept} if measurement.keeps else {}
@@ -82,7 +83,7 @@ def on_screen(
     return ExitCode.DONE
 
 
-def _tell_changes(before: dict[str, Any], after: dict[str, Any], as_json: bool) -> None:
+def _tell_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> None:
     if before == after and not as_json:
         note("nothing was changed")
     for key in sorted(before.keys() | after.keys()):
@@ -95,5 +96,5 @@ def _tell_changes(before: dict[str, Any], after: dict[str, Any], as_json: bool) 
             note(f"{key}: {_text(old)} -> {_text(new)}")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return "as in the profile" if value is None else str(value)

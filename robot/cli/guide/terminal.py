@@ -6,6 +6,7 @@ import contextlib
 import select
 from typing import Any, TextIO
 
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 
@@ -16,8 +17,15 @@ class TerminalDriver(LinuxDriver):
     waits for it for ever, signals or not.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(
+        self,
+        app: App[int],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = _Forgiving(self._file)
 
     @property
@@ -42,5 +50,5 @@ class _Forgiving:
         with contextlib.suppress(OSError):
             self._stream.flush()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
