@@ -11,9 +11,9 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from solver.errors import CubistError, shortened
 
@@ -74,7 +74,7 @@ def read_lines(stream: TextIO, limit: int) -> Iterator[str]:
             cut = not more.endswith("\n")
 
 
-def parse_json(text: str, source: str) -> Any:
+def parse_json(text: str, source: str) -> object:
     """The one JSON value in ``text``; :class:`BadFile`, naming ``source``, for anything else."""
     documents = parse_json_values(text, source)
     first = next(documents, None)
@@ -83,7 +83,7 @@ def parse_json(text: str, source: str) -> Any:
     return first
 
 
-def parse_json_values(text: str, source: str) -> Iterator[Any]:
+def parse_json_values(text: str, source: str) -> Iterator[object]:
     """The JSON values in ``text``, one after the other, whatever its lines.
 
     Raises :class:`BadFile`, naming ``source``, for what is not JSON, for numbers of more than
@@ -110,7 +110,7 @@ class _BadNumber(ValueError):
     """A number that JSON does not have, or that is absurdly long."""
 
 
-def _number(kind: type[int | float]) -> Any:
+def _number(kind: type[int | float]) -> Callable[[str], int | float]:
     def parse(digits: str) -> int | float:
         if len(digits) > LONGEST_NUMBER:
             raise _BadNumber(f"the number {shortened(digits)} is too long")
@@ -134,7 +134,7 @@ def _skip_blanks(text: str, place: int) -> int:
     return place
 
 
-def _refuse_deep(value: Any, source: str) -> None:
+def _refuse_deep(value: object, source: str) -> None:
     level = [value]
     for _ in range(DEEPEST):
         level = [below for part in level for below in _parts(part)]
@@ -143,7 +143,7 @@ def _refuse_deep(value: Any, source: str) -> None:
     raise _too_deep(source)
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[object]:
     """Lists and objects directly within a value."""
     inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return [part for part in inside if isinstance(part, list | dict)]

@@ -92,7 +92,7 @@ def import_(file: Path, as_json: bool) -> int:
 
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
-    if not isinstance(values, dict):
+    if not isinstance(exported, dict) or not isinstance(values, dict):
         raise BadFile(f"{file}: not an exported calibration: it has no values")
     client = ControlClient()
     with client.maintenance():

@@ -7,13 +7,15 @@ Raspberry Pi OS (``python3-picamera2``, 0.3.13 or newer) and does not exist else
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, FrameGuard, monotonic_us
 from vision.frame import Frame
+
+T = TypeVar("T")
 
 _FORMAT = "BGR888"
 """libcamera names formats from the highest byte down: this one is R, G, B in memory."""
@@ -189,7 +191,7 @@ class Picamera2Camera:
         trouble = CameraTrouble.BUSY if busy else CameraTrouble.ABSENT
         return CameraFault(self.name, trouble, f"Raspberry Pi camera {self._number} did not open")
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
+    def _asked(self, ask: Callable[[], T]) -> T:
         try:
             return ask()
         except (TimeoutError, RuntimeError, OSError) as error:
@@ -236,7 +238,7 @@ def _same_exposure(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     return all(_close(before.get(name), now[name]) for name in names if name in now)
 
 
-def _close(a: Any, b: Any) -> bool:
+def _close(a: ArrayLike | None, b: ArrayLike) -> bool:
     if a is None:
         return False
     return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=_SAME, atol=0.02))
