@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robot.calibration.home import HOMING
-from robot.calibration.session import Session
-from robot.calibration.step import Measurement, NotPossible, Row, Script, Step
+from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.settings.profile import CameraSettings, View
@@ -149,22 +148,24 @@ class CameraView(Measurement):
     name = "camera"
     columns = ("", "")
 
-    def __init__(self, camera: str | None = None, place: str | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, session: Session, camera: str | None = None, place: str | None = None
+    ) -> None:
+        super().__init__(session)
         self._camera, self._place = camera, place
         self.keeps = place is not None
         self.jpeg = b""
         self.image: Image | None = None
 
-    def take(self, session: Session) -> Image:
+    def take(self) -> Image:
         """Have the camera take the picture: uint8[H, W, 3], RGB."""
-        self.jpeg, self.image = take_picture(session, self._camera)
+        self.jpeg, self.image = take_picture(self.session, self._camera)
         return self.image
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        image = self.take(session) if self.image is None else self.image
-        frames = self._frames(session)
+        image = self.take() if self.image is None else self.image
+        frames = self._frames()
         if self._place is not None:
             self._find(frames, image, self._place)
             return
@@ -174,17 +175,17 @@ class CameraView(Measurement):
             for line in lines:
                 yield Row((f"face {site}:", line))
 
-    def drawn(self, session: Session) -> Image:
+    def drawn(self) -> Image:
         """The picture with the frames of all faces."""
-        picture = self.take(session) if self.image is None else self.image
-        for frame in self._frames(session):
+        picture = self.take() if self.image is None else self.image
+        for frame in self._frames():
             picture = frame.drawn(picture)
         return picture
 
-    def _frames(self, session: Session) -> list[FaceFrame]:
+    def _frames(self) -> list[FaceFrame]:
         return next(
             frames
-            for frames in frames_of(session)
+            for frames in frames_of(self.session)
             if self._camera in {None, *(frame.camera for frame in frames)}
         )
 
@@ -204,10 +205,10 @@ class CameraView(Measurement):
 def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraView]:
     for camera in session.profile.cameras:
         session.perform(HOMING)  # out of the picture
-        yield CameraView(camera.name)
+        yield CameraView(session, camera.name)
 
 
-CAMERA = Step(
+STEPS["camera"] = Step(
     name="camera",
     title="Camera: picture, focus, light, where the faces are",
     guidance=(

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robot.calibration.session import Session
-from robot.calibration.step import Command, Measurement, NotPossible, Question, Row, Script, Step
+from robot.calibration.step import (
+    STEPS,
+    Command,
+    Measurement,
+    NotPossible,
+    Question,
+    Row,
+    Script,
+    Session,
+    Step,
+)
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import NotReadable
@@ -85,29 +94,25 @@ class CubeColours(Measurement):
     columns = ("face", "colour")
     choices: Mapping[str, str] = {"s": "Solved cube"}
 
-    def __init__(self, facelets: str | None = None, *, solved: bool = False) -> None:
-        super().__init__()
+    def __init__(self, session: Session, facelets: str | None = None, solved: bool = False) -> None:
+        super().__init__(session)
+        if solved and facelets:
+            raise NotPossible("--solved and --facelets say different things: give one of them")
         self._facelets, self._solved = facelets, solved
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`; ``choice`` s: the cube is solved."""
         facelets = self._facelets
         if self._solved or choice == "s":
-            facelets = "".join(face * session.profile.cube.size**2 for face in FACES)
-        seen = session.perform(LOOKING, facelets=facelets)
+            facelets = "".join(face * self.session.profile.cube.size**2 for face in FACES)
+        seen = self.session.perform(LOOKING, facelets=facelets)
         self.values, self.document = seen.values, seen.model_dump(mode="json")
         self.text = "are these the cube's colours?"
         for face, light in seen.values["colours"]["linear_rgb"].items():
             yield Row((f"  {face}  ", ", ".join(f"{part:.2f}" for part in light)), colour=light)
 
 
-def _begin(_: Session, facelets: str | None, solved: bool) -> CubeColours:
-    if solved and facelets:
-        raise NotPossible("--solved and --facelets say different things: give one of them")
-    return CubeColours(facelets, solved=solved)
-
-
-COLOURS = Step(
+STEPS["colours"] = Step(
     name="colours",
     title="Colours of the cube",
     trials=[LOOKING],
@@ -116,12 +121,10 @@ COLOURS = Step(
         Command(
             "colours",
             "Learn the colours of the cube in the robot, for reading it in any light.",
-            _begin,
             [
                 Question("solved", bool, "--solved", "The cube is solved (else it is read)."),
                 Question("facelets", str, "--facelets", "What cube it is, in URFDLB order."),
             ],
         )
     ],
-    unattended=lambda *_: [CubeColours()],
 )

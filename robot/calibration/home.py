@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from robot.calibration.session import Session
-from robot.calibration.step import Command, Measurement, Question, Script, Step
+from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiRequest, Nothing
 
@@ -42,19 +41,19 @@ class Homing(Measurement):
     )
     keeps = False
 
-    def __init__(self, *, as_profile: bool = False) -> None:
-        super().__init__()
+    def __init__(self, session: Session, as_profile: bool = False) -> None:
+        super().__init__(session)
         self._as_profile = as_profile
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        session.perform(HOMING, as_profile=self._as_profile)
+        self.session.perform(HOMING, as_profile=self._as_profile)
         self.document = {"homed": True}
         self.text = "everything is at its start position"
         yield from ()
 
 
-HOME = Step(
+STEPS["home"] = Step(
     name="home",
     title="Home: does everything reach its start position?",
     trials=[HOMING],
@@ -63,7 +62,6 @@ HOME = Step(
         Command(
             "home",
             "Bring all actuators to their start positions, once positions and directions are kept.",
-            lambda _, as_profile: Homing(as_profile=as_profile),
             [
                 Question(
                     "as_profile",
@@ -75,5 +73,4 @@ HOME = Step(
             saves=None,
         )
     ],
-    unattended=lambda *_: [Homing()],
 )

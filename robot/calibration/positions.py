@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import get_args
 
 from pydantic import Field
 
-from robot.calibration.session import Session
 from robot.calibration.step import (
+    STEPS,
     Command,
     Item,
     Measurement,
     NotPossible,
     Question,
     Script,
+    Session,
     Step,
 )
-from robot.calibration.stepper_motor import stepper_of, steppers_of
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import (
@@ -34,7 +35,7 @@ from robot.machine.first_contact import (
 )
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
-from solver.cube.facelets import FACES
+from robot.settings.base import Site
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
 FARTHEST = (-1_000_000, 1_000_000)
@@ -167,28 +168,29 @@ class Placing(Measurement):
 
     def __init__(
         self,
+        session: Session,
         position: Position,
         target: int | None = None,
         begin_at: int | None = None,
         *,
         gently: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(session)
         self.name = f"{position.actuator} {position.name}"
         self.position, self.target = position, target
         self._begin_at, self._gently = begin_at, gently
         self.at: int | None = None
         self.reach: tuple[int, int] | None = None
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         assert self.target is not None
         if self._gently:
-            self.wake(session, self.middle if self._begin_at is None else self._begin_at)
+            self.wake(self.middle if self._begin_at is None else self._begin_at)
             while self.at != self.target:
-                self.approach(session, self.target)
+                self.approach(self.target)
         else:
-            self._move(session, self.target, self._begin_at)
+            self._move(self.target, self._begin_at)
         self.values = self.values_at(self.target)
         before, key = self.position.value, self.position.key
         self.document = {"key": key, "before": before, "after": self.target}
@@ -206,18 +208,20 @@ class Placing(Measurement):
         """See :attr:`Measurement.needs_screen`."""
         return self.target is None
 
-    def wake(self, session: Session, begin_at: int | None) -> tuple[int, int]:
+    def wake(self, begin_at: int | None) -> tuple[int, int]:
         """Have it hold where it is, or give a servo its first pulse; how far it is confirmed."""
-        return self._move(session, None, begin_at)
+        return self._move(None, begin_at)
 
-    def approach(self, session: Session, target: int) -> None:
+    def approach(self, target: int) -> None:
         """Go nearer to a target: there, or one step beyond what is confirmed."""
         low, high = self.reach or (target, target)
         step = self.position.step
-        self._move(session, max(low - step, min(high + step, target)), None)
+        self._move(max(low - step, min(high + step, target)), None)
 
-    def _move(self, session: Session, to: int | None, begin_at: int | None) -> tuple[int, int]:
-        moved = session.perform(MOVING, actuator=self.position.actuator, to=to, begin_at=begin_at)
+    def _move(self, to: int | None, begin_at: int | None) -> tuple[int, int]:
+        moved = self.session.perform(
+            MOVING, actuator=self.position.actuator, to=to, begin_at=begin_at
+        )
         self.at, self.reach = moved.position, (moved.low, moved.high)
         return self.reach
 
@@ -237,7 +241,7 @@ def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterato
             changed = "" if one.value == one.original else f"{one.original}"
             changed = changed if one.is_confirmed else "not confirmed"
             cells = (one.actuator, one.name, f"{one.value} {one.unit}", changed)
-            yield Item(cells, partial(Placing, one))
+            yield Item(cells, partial(Placing, session, one))
 
 
 def _servo_items(session: Session) -> Iterator[Item]:
@@ -283,7 +287,7 @@ def _placing(find: Callable[..., Position]) -> Callable[..., Placing | None]:
     ) -> Placing | None:
         if None in names.values():
             return None
-        return Placing(find(session, **names), target, begin_at)
+        return Placing(session, find(session, **names), target, begin_at)
 
     return begin
 
@@ -308,8 +312,8 @@ PROFILE = Question("profile", str, "--robot", "The daemon's profile, where it is
 STEPPER_POSITION = Command(
     "position",
     "Set the named POSITION of stepper ACTUATOR, in steps from home.",
-    _placing(partial(named_position, kind="stepper")),
     _questions(Question("actuator", str), Question("position", str)),
+    _placing(partial(named_position, kind="stepper")),
 )
 
 
@@ -325,10 +329,10 @@ def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurem
         if key not in session.calibration.values:
             session.keep({key: stepper_of(session.profile, name).invert_direction})
     for one in positions(session):
-        yield Placing(one, given.get(one.key, one.value), gently=True)
+        yield Placing(session, one, given.get(one.key, one.value), gently=True)
 
 
-POSITIONS = Step(
+STEPS["positions"] = Step(
     name="positions",
     title="Positions of servos, steppers and grippers",
     guidance=(
@@ -342,21 +346,21 @@ POSITIONS = Step(
         Command(
             "servo",
             "Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given.",
-            _placing(partial(named_position, kind="servo")),
             _questions(
                 Question("actuator", str, required=False),
                 Question("position", str, required=False),
             ),
+            _placing(partial(named_position, kind="servo")),
             items=_servo_items,
         ),
         Command(
             "gripper",
             "Set how far the jaws of the gripper at SITE open or close; asks what is not given.",
-            _placing(jaw_position),
             _questions(
-                Question("site", tuple(FACES), required=False),
+                Question("site", get_args(Site), required=False),
                 Question("position", ("open", "closed"), required=False),
             ),
+            _placing(jaw_position),
             items=_gripper_items,
         ),
     ],

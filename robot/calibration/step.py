@@ -5,24 +5,97 @@
 A *step* is a line of the menu and a part of ``cubist calibrate all``. It offers *measurements*, one
 for each thing that can be calibrated on a robot, in lists on the screen and through *commands*. A
 measurement asks the robot for *trials*, each an operation of the control socket, and ends with the
-values that would be kept. Keeping and undoing them is the session's part, for all of them alike.
+values that would be kept. All of that goes through a *session*, which also keeps and undoes values,
+for all of them alike.
+
+A step is a module beside this one. It registers itself in :data:`STEPS` when it is first used.
 """
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
 
-from robot.calibration.session import Session
-from robot.calibration.trial import AnyTrial
+from robot.calibration.store import Calibration, apply
+from robot.calibration.trial import AnyTrial, Asked, Found, Trial
+from robot.client import ControlClient
 from robot.documents import JsonMapping, JsonObject
-from robot.settings import RobotProfile
+from robot.settings import RobotProfile, load_profile
+from robot.settings.kinds import Kinds
 from solver.errors import CubistError
+
+LONGEST_TRIAL_S = 600.0
+"""A scan by a slow robot takes a minute, timing its operations a few."""
 
 
 class NotPossible(CubistError, ValueError):
     """What was asked for does not exist on this robot or has no meaning; the text says what has."""
+
+
+class Session:
+    """The daemon's robot, and what was kept since the start, so that it can be undone.
+
+    ``profile``: where it is not the one of the daemon's robot's name. All methods block; they raise
+    what :class:`ControlClient` raises, and ``BadCalibration``.
+    """
+
+    def __init__(
+        self, client: ControlClient | None = None, profile: RobotProfile | None = None
+    ) -> None:
+        self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
+        self._given = profile
+        self._undo: list[JsonObject] = []
+
+    @contextlib.contextmanager
+    def maintenance(self) -> Iterator[None]:
+        """The robot in maintenance, which ends with this context, or with this process."""
+        with self._client.maintenance():
+            yield
+
+    @cached_property
+    def profile(self) -> RobotProfile:
+        """The robot without its calibration."""
+        return self._given or load_profile(self.calibration.robot)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is kept by now."""
+        return Calibration.model_validate(self._client.call("GET", "/calibration"))
+
+    @property
+    def calibrated(self) -> RobotProfile:
+        """The profile with what is kept by now."""
+        return apply(self.profile, self.calibration)
+
+    def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
+        """Have the robot do something; what came of it."""
+        if trial.method == "GET":
+            query = urlencode({key: value for key, value in asked.items() if value is not None})
+            answer = self._client.call("GET", trial.path + (query and f"?{query}"))
+        else:
+            answer = self._client.call("POST", trial.path, asked)
+        return trial.answer.model_validate(answer)
+
+    def keep(self, values: JsonMapping) -> bool:
+        """Keep calibrated values from now on, if there are any; whether there were."""
+        if values:
+            before = self.calibration.values
+            self._client.call("PUT", "/calibration", {"values": dict(values)})
+            self._undo.append({key: before.get(key) for key in values})
+        return bool(values)
+
+    def undo(self) -> list[str]:
+        """Take the last :meth:`keep` back; the keys that were changed."""
+        if not self._undo:
+            return []
+        values = self._undo[-1]
+        self._client.call("PUT", "/calibration", {"values": values})
+        self._undo.pop()
+        return list(values)
 
 
 @dataclass(frozen=True)
@@ -70,14 +143,15 @@ class Measurement(ABC):
     doubts = False
     keeps = True
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.values: JsonObject = {}
         self.document: JsonObject = {}
         self.text = ""
         self.is_found = True
 
     @abstractmethod
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """Measure, step by step, in a robot under maintenance; raises what the session raises."""
 
     @property
@@ -127,15 +201,16 @@ Items = Callable[[Session], Iterable[Item]]
 class Command:
     """A command that makes one measurement.
 
-    ``begin`` has it ready, given the session and an argument of its name for each question.
-    Where not enough was said ``begin`` returns None, and the screen shows ``items``. ``saves``:
-    whether values are kept when nothing is said about it; None: there is nothing to keep.
+    ``begin`` makes it ready, given the session and an argument of its name for each question; the
+    step's own where it is not given. Where not enough was said it returns None, and the screen
+    shows ``items``. ``saves``: whether values are kept when nothing is said about it; None: there
+    is nothing to keep.
     """
 
     name: str
     help: str
-    begin: Callable[..., Measurement | None]
     questions: Sequence[Question] = ()
+    begin: Callable[..., Measurement | None] | None = None
     saves: bool | None = True
     items: Items | None = None
 
@@ -146,8 +221,9 @@ class Step:
 
     It has one measurement, ``begin``, or several in a list: ``items`` under ``columns``.
     ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
-    before it is kept, given positions by their keys; None: the step needs somebody who watches.
-    ``group`` is the name and the help of a group of its commands.
+    before it is kept, given positions by their keys; without it that one measurement is made, and
+    of a list none, because somebody has to watch. ``group`` is the name and the help of a group of
+    its commands.
     """
 
     name: str
@@ -156,8 +232,27 @@ class Step:
     trials: Sequence[AnyTrial] = ()
     commands: Sequence[Command] = ()
     group: tuple[str, str] | None = None
-    begin: Callable[[], Measurement] | None = None
+    begin: Callable[[Session], Measurement] | None = None
     columns: Sequence[str] = ()
     items: Items | None = None
     unattended: Callable[[Session, Mapping[str, int]], Iterable[Measurement]] | None = None
     is_needed: Callable[[RobotProfile], bool] = lambda _: True
+
+    def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:
+        """What is measured where nobody watches."""
+        if self.unattended is not None:
+            return self.unattended(session, given)
+        return [] if self.begin is None else [self.begin(session)]
+
+
+STEPS: Kinds[Step] = Kinds(
+    "step of calibration",
+    "robot.calibration.{kind}",
+    ("positions", "steppers", "home", "camera", "travel", "colours", "timing"),
+)
+"""All steps in the order in which a new robot needs them."""
+
+
+def steps_of(profile: RobotProfile) -> list[Step]:
+    """The steps that this robot needs: one without steppers, or without servos, needs fewer."""
+    return [step for step in STEPS.values() if step.is_needed(profile)]

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.calibration.trial import Bench
-from robot.faults import InvalidRequest
+from robot.calibration.trial import Bench, stepper_of
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
-from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
-from robot.settings import RobotProfile
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.actuators import Stepper
 
 if TYPE_CHECKING:
@@ -230,17 +228,3 @@ def motor_on(
             machine.motion.home()
     finally:
         machine.motion.reconfigure(profile, {})
-
-
-def stepper_of(profile: RobotProfile, name: str) -> Stepper:
-    """Raises ``InvalidRequest`` for what is none."""
-    steppers = profile.actuators_of(Stepper)
-    if name in steppers:
-        return steppers[name]
-    known = ", ".join(steppers_of(profile)) or "none"
-    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
-
-
-def steppers_of(profile: RobotProfile) -> list[str]:
-    """Names of all steppers."""
-    return list(profile.actuators_of(Stepper))

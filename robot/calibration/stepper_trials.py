@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from robot.calibration.stepper_motor import Motor, Stillness, motor_on, stepper_of
-from robot.calibration.trial import Bench, Trial
+from robot.calibration.stepper_motor import Motor, Stillness, motor_on
+from robot.calibration.trial import Bench, Trial, stepper_of
 from robot.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.faults import InvalidRequest, MotionFault
 from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
-from robot.motion import MotionError, StepperLimits, stepper_limits
+from robot.motion.schedule import MotionError
+from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
 

@@ -1,55 +1,28 @@
-"""The step "steppers": direction, steps of a turn, speed, acceleration and backlash of each motor.
-
-How fast a motor may be is tried faster and faster until it loses steps, then kept with a margin.
-"""
+"""The step "steppers": direction, steps of a turn, speed, acceleration, backlash of each motor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 
 from robot.calibration.positions import STEPPER_POSITION, position_items
-from robot.calibration.session import Session
 from robot.calibration.step import (
+    STEPS,
     Command,
     Doubt,
     Item,
     Measurement,
-    NotPossible,
     Question,
-    Row,
     Script,
+    Session,
     Step,
 )
-from robot.calibration.stepper_motor import stepper_of, steppers_of
-from robot.calibration.stepper_trials import (
-    PLAYING,
-    SPEEDING,
-    STEPPING,
-    TURNING,
-    SpeedTried,
-    changed_values,
-)
+from robot.calibration.stepper_limit import UNITS, Limit, Ramp, limit_command
+from robot.calibration.stepper_trials import PLAYING, SPEEDING, STEPPING, TURNING, changed_values
+from robot.calibration.trial import stepper_of, steppers_of
 from robot.documents import JsonObject
 from robot.machine.first_contact import direction_key
-from robot.motion import stepper_limits
 from robot.settings import RobotProfile
-from robot.settings.actuators import Stepper
-
-FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_s2"}
-"""What is raised -> its name in requests; with ``max_`` in front in profiles."""
-
-UNITS = {"speed": "steps/s", "acceleration": "steps/s^2"}
-
-BEGIN, END, FACTOR = 0.5, 4.0, 1.15
-"""From which part of the present value to how many times it, and by how much each time."""
-
-SAFE = 0.8
-"""Part of the last good value that is kept."""
-
-REACHED = 0.98
-"""Part of the speed tried that has to be reached for the trial to count."""
 
 PLAY_LIMIT = 1000
 
@@ -59,11 +32,11 @@ class MotorMeasurement(Measurement):
 
     what = ""
 
-    def __init__(self, profile: RobotProfile, motor: str) -> None:
-        super().__init__()
-        self.settings: Stepper = stepper_of(profile, motor)
-        self.motor = motor
-        self.name = f"{motor} {self.what}"
+    def __init__(self, session: Session, actuator: str) -> None:
+        super().__init__(session)
+        self.settings = stepper_of(session.calibrated, actuator)
+        self.motor = actuator
+        self.name = f"{actuator} {self.what}"
 
 
 class Direction(MotorMeasurement):
@@ -80,16 +53,16 @@ class Direction(MotorMeasurement):
     )
     doubts = True
 
-    def __init__(self, profile: RobotProfile, motor: str, went: str | None = None) -> None:
-        super().__init__(profile, motor)
+    def __init__(self, session: Session, actuator: str, went: str | None = None) -> None:
+        super().__init__(session, actuator)
         self._inverted = self.settings.invert_direction
         self._went = went
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         answer = self._went
         while True:
-            tried = session.perform(TURNING, actuator=self.motor, inverted=self._inverted)
+            tried = self.session.perform(TURNING, actuator=self.motor, inverted=self._inverted)
             self.values = {direction_key(self.motor): self._inverted}
             way = "clockwise" if tried.steps > 0 else "counterclockwise"
             if answer is None:
@@ -122,15 +95,15 @@ class TurnSteps(MotorMeasurement):
     )
 
     def __init__(
-        self, profile: RobotProfile, motor: str, turns: int = 1, turned: float | None = None
+        self, session: Session, actuator: str, turns: int = 1, turned: float | None = None
     ) -> None:
-        super().__init__(profile, motor)
+        super().__init__(session, actuator)
         self._turn = self.settings.steps_per_turn
         self._turns, self._turned = turns, turned
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        tried = session.perform(
+        tried = self.session.perform(
             STEPPING, actuator=self.motor, turn_steps=self._turn, turns=self._turns
         )
         found, turn = tried.found_steps, tried.turn_steps
@@ -164,137 +137,6 @@ class TurnSteps(MotorMeasurement):
             self._choose(turn)
 
 
-@dataclass
-class Ramp:
-    """One motor's speed or acceleration, raised until steps are lost.
-
-    ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
-    """
-
-    profile: RobotProfile
-    motor: str
-    what: str
-    held: bool = False
-    begin: float | None = None
-    end: float | None = None
-    good: float | None = None
-    ended: str = ""
-    wanted: float | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        present = self.present
-        self.end = self.end or END * present
-        self.wanted = self.begin or BEGIN * present
-
-    @property
-    def present(self) -> float:
-        """The value that counts now."""
-        limits = stepper_limits(stepper_of(self.profile, self.motor), self.held)
-        return limits.max_speed if self.what == "speed" else limits.acceleration
-
-    def body(self) -> JsonObject:
-        """What to ask of the daemon."""
-        assert self.wanted is not None
-        return {"actuator": self.motor, "held": self.held, FIELDS[self.what]: round(self.wanted)}
-
-    def note(self, tried: SpeedTried, lost: bool) -> None:
-        """Go on from what was tried."""
-        assert self.wanted is not None and self.end is not None
-        value, self.wanted = round(self.wanted), None
-        if lost:
-            self.ended = f"steps were lost at {value}"
-            return
-        self.good = value
-        if tried.reached_steps_per_s < REACHED * tried.speed_steps_per_s:
-            self.ended = "its way is too short to be any faster"
-        elif value * FACTOR > self.end:
-            self.ended = "no steps were lost at all"
-        else:
-            self.wanted = value * FACTOR
-
-    @property
-    def safe(self) -> int | None:
-        """What may be kept; None when nothing was good."""
-        return None if self.good is None else round(SAFE * self.good)
-
-    def values(self) -> JsonObject:
-        """The safe value, as calibrated values."""
-        if self.safe is None:
-            return {}
-        name = f"max_{FIELDS[self.what]}"
-        if not self.held:
-            return {f"actuators.{self.motor}.{name}": self.safe}
-        limits = stepper_limits(stepper_of(self.profile, self.motor), held=True)
-        document = {
-            "max_speed_steps_per_s": limits.max_speed,
-            "max_acceleration_steps_per_s2": limits.acceleration,
-        }
-        return {f"actuators.{self.motor}.held": document | {name: self.safe}}
-
-
-class Limit(MotorMeasurement):
-    """How fast a motor may be, or gain speed; ``last_good``: as somebody has found before."""
-
-    guidance = (
-        "Press m: the motor goes half as fast as it may now, comes back gently, and again faster "
-        "and faster until it loses steps. Where neither a sensor nor the camera sees that you are "
-        "asked. Enter keeps four fifths of the last good value; Esc ends it."
-    )
-    doubts = True
-
-    def __init__(
-        self,
-        profile: RobotProfile,
-        motor: str,
-        what: str,
-        held: bool = False,
-        said: Mapping[str, float | None] | None = None,
-    ) -> None:
-        self.what = what + (" under load" if held else "")
-        super().__init__(profile, motor)
-        self.columns = (self.what, "result", "by")
-        self._said = said or {}
-        self._make_ramp = partial(
-            Ramp, profile, motor, what, held, self._said.get("begin"), self._said.get("end")
-        )
-
-    def measure(self, session: Session, choice: str = "") -> Script:
-        """See :meth:`Measurement.measure`."""
-        ramp, to_do = self._make_ramp(), ""
-        last_good = self._said.get("last_good")
-        if last_good is not None:
-            ramp.good, ramp.wanted, ramp.ended = last_good, None, "as you say"
-        while ramp.wanted is not None:
-            tried = session.perform(SPEEDING, **ramp.body())
-            value: float = getattr(tried, FIELDS[ramp.what])
-            lost, judge = tried.lost, tried.seen_by
-            if lost is None:
-                is_good = yield Doubt(f"Is {self.motor} exactly where it was, after {value:.0f}?")
-                if is_good is None:
-                    raise NotPossible(
-                        f"neither a sensor nor the camera sees {self.motor}: try it with --from "
-                        "and --up-to at one value, then say --last-good"
-                    )
-                lost, judge = not is_good, "you"
-            if lost and (judge == "you" or not tried.square):
-                to_do = f"; set {self.motor} and the cube square by hand now"
-            document: JsonObject = {"tried": value, "lost": lost}
-            document |= {"seen_by": tried.seen_by, "square": tried.square}
-            yield Row((f"{value:.0f}", "lost steps" if lost else "good", judge or ""), document)
-            ramp.note(tried, lost)
-        self._conclude(ramp, to_do)
-
-    def _conclude(self, ramp: Ramp, to_do: str) -> None:
-        self.values = ramp.values()
-        self.is_found = ramp.safe is not None
-        self.document = {"actuator": self.motor, "held": ramp.held, "before": ramp.present}
-        self.document |= {"last_good": ramp.good, "after": ramp.safe, "why": ramp.ended}
-        self.text = f"{ramp.ended}{to_do}: nothing was good, begin lower (--from)"
-        if ramp.safe is not None:
-            change = f"{ramp.present:.0f} -> {ramp.safe} {UNITS[ramp.what]}"
-            self.text = f"{ramp.ended}{to_do}; {self.motor}: {change}"
-
-
 class Backlash(MotorMeasurement):
     """How far it goes back before what it drives follows; ``play``: as somebody has seen."""
 
@@ -306,16 +148,16 @@ class Backlash(MotorMeasurement):
         "the play does no harm. Enter keeps it."
     )
 
-    def __init__(self, profile: RobotProfile, motor: str, play: int | None = None) -> None:
-        super().__init__(profile, motor)
+    def __init__(self, session: Session, actuator: str, play: int | None = None) -> None:
+        super().__init__(session, actuator)
         self._play, self._said = self.settings.backlash_steps, play
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         before = self.settings.backlash_steps
         found: JsonObject = {"play_steps": self._said, "seen_by": "person", "within_steps": 0}
         if self._said is None:
-            found = session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
+            found = self.session.perform(PLAYING, actuator=self.motor).model_dump(mode="json")
         play = found["play_steps"]
         self.document = {"actuator": self.motor} | found | {"before": before}
         self.is_found = play is not None
@@ -345,8 +187,8 @@ class Backlash(MotorMeasurement):
 def _items(session: Session) -> Iterator[Item]:
     profile = session.calibrated
     for name in steppers_of(profile):
-        for what, value, begin in _of_motor(profile, name):
-            yield Item((name, what, value), begin)
+        for what, value, measurement in _of_motor(profile, name):
+            yield Item((name, what, value), partial(measurement, session, name))
     for item in position_items(session, lambda one: one.unit == "steps"):
         actuator, position, value, _ = item.cells
         yield Item((actuator, f"position {position}", value), item.begin)
@@ -354,19 +196,19 @@ def _items(session: Session) -> Iterator[Item]:
 
 def _of_motor(
     profile: RobotProfile, name: str
-) -> Iterator[tuple[str, str, Callable[[], MotorMeasurement]]]:
+) -> Iterator[tuple[str, str, Callable[..., Measurement]]]:
     """What there is to calibrate, its value as text, its measurement."""
     motor = stepper_of(profile, name)
     way = "turned round" if motor.invert_direction else "as wired"
-    yield "direction", way, partial(Direction, profile, name)
+    yield "direction", way, Direction
     if motor.steps_per_turn is not None:
-        yield "steps", f"{motor.steps_per_turn} a turn", partial(TurnSteps, profile, name)
+        yield "steps", f"{motor.steps_per_turn} a turn", TurnSteps
     for held in (False, True) if motor.held is not None else (False,):
         for what, unit in UNITS.items():
             present = f"{Ramp(profile, name, what, held).present:.0f} {unit}"
             load = " under load" if held else ""
-            yield what + load, present, partial(Limit, profile, name, what, held)
-    yield "backlash", f"{motor.backlash_steps} steps", partial(Backlash, profile, name)
+            yield what + load, present, partial(Limit, what=what, held=held)
+    yield "backlash", f"{motor.backlash_steps} steps", Backlash
 
 
 def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]:
@@ -374,34 +216,14 @@ def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[Measurement]
     fast a motor may be is found out with somebody there."""
     for name in steppers_of(session.profile):
         if stepper_of(session.profile, name).steps_per_turn is not None:
-            yield TurnSteps(session.calibrated, name)
-        yield Backlash(session.calibrated, name)
+            yield TurnSteps(session, name)
+        yield Backlash(session, name)
 
 
 ACTUATOR = Question("actuator", str)
 
 
-def _limit_command(what: str) -> Command:
-    unit, limits = UNITS[what], (50, 10_000_000)
-    return Command(
-        what,
-        f"Raise ACTUATOR's {what} until it loses steps; keep four fifths of the last that was good."
-        "\n\nIts sensor tells, or the camera; else you are asked. After a loss that nothing can put"
-        " right, set it square by hand.",
-        lambda session, actuator, held, **said: Limit(
-            session.calibrated, actuator, what, held, said
-        ),
-        [
-            ACTUATOR,
-            Question("held", bool, "--held", "With a layer of the held cube as its load."),
-            Question("begin", float, "--from", f"First, in {unit}.", limits),
-            Question("end", float, "--up-to", f"Last, in {unit}.", limits),
-            Question("last_good", float, "--last-good", "What you found: try nothing.", limits),
-        ],
-    )
-
-
-STEPPERS = Step(
+STEPS["steppers"] = Step(
     name="steppers",
     title="Stepper motors: direction, steps, speed, backlash",
     guidance=(
@@ -427,7 +249,6 @@ STEPPERS = Step(
             "Turn ACTUATOR by a quarter and back: clockwise is right, seen from outside the robot."
             "\n\nA table turns as the face below the cube does: clockwise seen from below. What "
             "only goes to and fro goes towards higher steps first.",
-            lambda session, actuator, went: Direction(session.calibrated, actuator, went),
             [
                 ACTUATOR,
                 Question(
@@ -437,14 +258,12 @@ STEPPERS = Step(
                     "Which way you saw it go; `wrong` turns it round.",
                 ),
             ],
+            Direction,
         ),
         Command(
             "steps",
             "Turn ACTUATOR by whole turns and back, and see whether they are whole.\n\nThe camera "
             "finds a turn that is twice as long or short; `--turned` tells it to the degree.",
-            lambda session, actuator, turns, turned: TurnSteps(
-                session.calibrated, actuator, turns, turned
-            ),
             [
                 ACTUATOR,
                 Question("turns", int, "--turns", "How many.", (1, 20), default=1),
@@ -452,17 +271,18 @@ STEPPERS = Step(
                     "turned", float, "--turned", "Degrees it turned, as you saw.", (1, 36_000)
                 ),
             ],
+            TurnSteps,
         ),
-        _limit_command("speed"),
-        _limit_command("acceleration"),
+        limit_command("speed"),
+        limit_command("acceleration"),
         Command(
             "backlash",
             "Measure how far ACTUATOR goes back before what it drives follows, in steps.",
-            lambda session, actuator, play: Backlash(session.calibrated, actuator, play),
             [
                 ACTUATOR,
                 Question("play", int, "--to", "Steps, as you saw them.", (0, PLAY_LIMIT)),
             ],
+            Backlash,
         ),
     ],
     unattended=_unattended,

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robot.calibration.session import Session
-from robot.calibration.step import Command, Measurement, Row, Script, Step
+from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
 from robot.mechanism.graph import Deed, Transition
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 0.01
 """Share by which an actuator may be slower than planned; a ceramic resonator is off by half."""
-
-
-class TimingRequest(ApiRequest):
-    """Nothing to say."""
 
 
 class TimedOperation(ApiDocument):
@@ -56,7 +51,7 @@ class _Timed:
     measured_us: int
 
 
-def measured_timing(bench: Bench, _: TimingRequest) -> Timings:
+def measured_timing(bench: Bench, _: ApiRequest) -> Timings:
     """Home, then turn each layer there and back, one operation at a time; the cube ends as it was.
 
     Raises ``MotionFault``.
@@ -147,7 +142,7 @@ def _slower(servo: Servo, factor: float) -> list[JsonObject]:
 
 
 TIMING_TRIAL = Trial(
-    "timing", "Perform and time every operation", TimingRequest, Timings, measured_timing
+    "timing", "Perform and time every operation", ApiRequest, Timings, measured_timing
 )
 
 
@@ -161,9 +156,9 @@ class OperationTimes(Measurement):
     )
     columns = ("operation", "times", "planned", "took")
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        found = session.perform(TIMING_TRIAL)
+        found = self.session.perform(TIMING_TRIAL)
         self.values, self.document = found.values, found.model_dump(mode="json")
         longer = f"longer than planned: {', '.join(found.values)}"
         self.text = longer if found.values else "everything takes as long as planned"
@@ -172,7 +167,7 @@ class OperationTimes(Measurement):
             yield Row((row.operation, str(row.count), *times))
 
 
-TIMING = Step(
+STEPS["timing"] = Step(
     name="timing",
     title="Timing: how long each operation really takes",
     trials=[TIMING_TRIAL],
@@ -181,8 +176,6 @@ TIMING = Step(
         Command(
             "timing",
             "Perform every operation and measure how long it really takes.",
-            lambda _: OperationTimes(),
         )
     ],
-    unattended=lambda *_: [OperationTimes()],
 )

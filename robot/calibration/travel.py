@@ -18,13 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robot.calibration.session import Session
-from robot.calibration.step import Command, Item, Measurement, Question, Script, Step
+from robot.calibration.step import (
+    STEPS,
+    Command,
+    Item,
+    Measurement,
+    Question,
+    Script,
+    Session,
+    Step,
+)
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import InvalidRequest
-from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 
@@ -196,16 +204,17 @@ class TravelTime(Measurement):
         "enough. Enter keeps them."
     )
 
-    def __init__(self, actuator: str, start: str, end: str, servo: Servo | None = None) -> None:
-        super().__init__()
+    def __init__(self, session: Session, actuator: str, start: str, end: str) -> None:
+        super().__init__(session)
         self.name = f"{actuator}: {start} to {end}"
-        self._actuator, self._way, self._servo = actuator, (start, end), servo
-        planned = servo and servo.transition_us(start, end)
+        self._actuator, self._way = actuator, (start, end)
+        self._servo = session.calibrated.actuators_of(Servo).get(actuator)
+        planned = self._servo and self._servo.listed_us(start, end, held=False)
         self._ms = planned[0] / 1e3 if planned else None
 
-    def measure(self, session: Session, choice: str = "") -> Script:
+    def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        seen = session.perform(WATCHING, actuator=self._actuator, between=list(self._way))
+        seen = self.session.perform(WATCHING, actuator=self._actuator, between=list(self._way))
         self.values, self.document = seen.values, seen.model_dump(mode="json")
         self.is_found = seen.measured_us is not None
         if seen.measured_us is None or seen.within_us is None:
@@ -235,10 +244,10 @@ def _items(session: Session) -> Iterator[Item]:
     for name, servo in session.calibrated.actuators_of(Servo).items():
         for row in servo.travel:
             cells = (name, *row.between, f"{row.ms:g} ms")
-            yield Item(cells, partial(TravelTime, name, *row.between, servo))
+            yield Item(cells, partial(TravelTime, session, name, *row.between))
 
 
-TRAVEL = Step(
+STEPS["travel"] = Step(
     name="travel",
     title="Travel: how long servos really take",
     guidance=(
@@ -253,8 +262,8 @@ TRAVEL = Step(
             "travel",
             "Watch with the camera how long servo ACTUATOR takes from position START to END.\n\n"
             "It goes there as fast as it can: keep clear.",
-            lambda _, actuator, start, end: TravelTime(actuator, start, end),
             [Question("actuator", str), Question("start", str), Question("end", str)],
+            TravelTime,
             saves=False,
         )
     ],

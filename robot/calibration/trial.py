@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from robot.documents import ApiDocument, ApiRequest
+from robot.faults import InvalidRequest
 from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile
+from robot.settings.actuators import Stepper
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
@@ -53,3 +55,17 @@ class Trial(Generic[Asked, Found]):
 
 AnyTrial = Trial[Any, Any]
 """Whatever it asks and finds."""
+
+
+def stepper_of(profile: RobotProfile, name: str) -> Stepper:
+    """Raises ``InvalidRequest`` for what is none."""
+    steppers = profile.actuators_of(Stepper)
+    if name in steppers:
+        return steppers[name]
+    known = ", ".join(steppers_of(profile)) or "none"
+    raise InvalidRequest(f"{profile.name} has no stepper {name}; there is {known}")
+
+
+def steppers_of(profile: RobotProfile) -> list[str]:
+    """Names of all steppers."""
+    return list(profile.actuators_of(Stepper))

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from robot.calibration.steps import TRIALS
+from robot.calibration.step import STEPS
 from robot.calibration.store import Calibration
 from robot.calibration.trial import AnyTrial
 from robot.daemon.job_control import JobController
@@ -150,7 +150,7 @@ ROUTES = (
         Nothing,
         errors=(409,),
     ),
-    *(_route(trial) for trial in TRIALS),
+    *(_route(trial) for step in STEPS.values() for trial in step.trials),
     Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),
     Route(
         "PUT",

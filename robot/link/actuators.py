@@ -20,7 +20,7 @@ from robot.link.protocol import (
     ConfigEnd,
     Message,
 )
-from robot.motion import StepperLimits
+from robot.motion.stepper import StepperLimits
 from robot.settings.board_table import TICKS_PER_S
 
 UNLIMITED_STEPS = 2**31 - 1

@@ -37,8 +37,8 @@ from robot.link.protocol import (
 )
 from robot.link.session import Clock, Draw, LinkSession, SessionStatistics
 from robot.link.transport import Transport
-from robot.motion import stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.stepper import stepper_move
 
 T = TypeVar("T")
 

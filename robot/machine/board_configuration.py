@@ -10,7 +10,7 @@ from robot.link.actuators import UNLIMITED_STEPS
 from robot.mechanism.durations import NotDrivable
 from robot.mechanism.homing import HomingRequest, HomingStep
 from robot.mechanism.registry import MECHANISMS, build_mechanism
-from robot.motion import stepper_limits
+from robot.motion.stepper import stepper_limits
 from robot.settings.actuators import HomingSettings, Servo, Stepper
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import RotatingPart

@@ -38,8 +38,9 @@ from robot.machine.firmware_build import matches
 from robot.machine.first_contact import FirstContact
 from robot.machine.serial_ports import find_board
 from robot.mechanism.homing import HomeActuator, HomingStep
-from robot.motion import servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import stepper_move
 from robot.records.runs import LinkRecord
 from robot.settings.profile import RobotProfile
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from robot.motion import MotionError
 from robot.motion.drive import Drive, drive_of
-from robot.motion.schedule import MotionProfile
+from robot.motion.schedule import MotionError, MotionProfile
 from robot.settings.document import BadProfile, Path
 from robot.settings.profile import RobotProfile
 from solver.errors import CubistError

@@ -14,8 +14,9 @@ from robot.link import Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.framing import WireFrame
 from robot.link.protocol import EmergencyStop, Go, Ping
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 from tests.bench.avr_board import BYTE_CYCLES, AvrBoard, avr_board, build_elf, static_sizes
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]

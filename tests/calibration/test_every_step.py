@@ -11,9 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
-from robot.calibration.session import Session
-from robot.calibration.step import Step
-from robot.calibration.steps import STEPS, TRIALS
+from robot.calibration.step import STEPS, Session, Step
 from robot.cli.guide.app import CalibrationApp, screen_of
 from robot.client import ControlClient
 from robot.daemon.routes import ROUTES
@@ -25,6 +23,8 @@ from vision.measure.colour_space import USUAL
 from vision.measure.sticker_colours import FACES, FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+TRIALS = [trial for step in STEPS.values() for trial in step.trials]
 
 SOLVED = "".join(face * 9 for face in FACES)
 QUAD = "cameras.top.views.U.quad"
@@ -172,7 +172,7 @@ def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_table_has_every_step_and_every_trial() -> None:
-    assert {case.step for case in CASES} == {step.name for step in STEPS}
+    assert {case.step for case in CASES} == set(STEPS)
     assert sorted(case.trial for case in CASES) == sorted(trial.name for trial in TRIALS)
 
 
@@ -215,9 +215,9 @@ def by_socket(client: ControlClient, case: Case) -> None:
 
 async def by_keys(client: ControlClient, case: Case, undo: bool) -> None:
     session = Session(client)
-    step = next(one for one in STEPS if one.name == case.step)
+    step = STEPS[case.step]
     with session.maintenance():
-        app = CalibrationApp(session, [lambda: screen_of(step)])
+        app = CalibrationApp(session, [lambda: screen_of(session, step)])
         async with app.run_test(size=(80, 24)) as pilot:
             await settled(pilot)
             if case.row:

@@ -12,11 +12,12 @@ import pytest
 
 from robot.calibration.colours import ColoursRequest, measured_colours
 from robot.calibration.positions import jaw_position
-from robot.calibration.session import Session
+from robot.calibration.step import Session
 from robot.calibration.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
-from robot.calibration.timing import TimingRequest, Timings, measured_timing
+from robot.calibration.timing import Timings, measured_timing
 from robot.calibration.trial import Bench
+from robot.documents import ApiRequest
 from robot.faults import MotionFault, NotReadable
 from robot.machine.scanner import FaceImage, Scanner, as_values, stored_colours
 from robot.motion.schedule import Schedule
@@ -34,7 +35,7 @@ SOLVED = "".join(face * 9 for face in FACES)
 
 
 def timed(fake: Any, profile: RobotProfile) -> Timings:
-    return measured_timing(Bench(fake.machine(), profile), TimingRequest())
+    return measured_timing(Bench(fake.machine(), profile), ApiRequest())
 
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:

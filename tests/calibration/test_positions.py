@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.positions import Placing, named_position
-from robot.calibration.session import Session
-from robot.calibration.step import NotPossible
+from robot.calibration.step import NotPossible, Session
 from robot.cli.calibrate.measuring import conduct, finish
 from robot.settings import load_profile
 
@@ -53,7 +52,7 @@ def test_it_walks_there_in_steps(target: int, steps: list[int]) -> None:
     daemon = Daemon()
     session = session_of(daemon)
     position = named_position(session, "lid", "open", "servo")
-    conduct(Placing(position, target, 1510, gently=True), session, as_json=False)
+    conduct(Placing(session, position, target, 1510, gently=True), as_json=False)
     assert daemon.asked == [(None, 1510), *((step, None) for step in steps)]
 
 
@@ -94,7 +93,7 @@ def test_what_was_done_is_told(
     daemon = Daemon()
     daemon.values[KEY] = before
     session = session_of(daemon)
-    placing = Placing(named_position(session, "lid", "open", "servo"), after)
-    conduct(placing, session, as_json=False)
+    placing = Placing(session, named_position(session, "lid", "open", "servo"), after)
+    conduct(placing, as_json=False)
     finish(placing, saved, as_json=False)
     assert capsys.readouterr().err == f"{told}\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from robot.calibration.stepper_limit import Ramp
 from robot.calibration.stepper_trials import SpeedTried
-from robot.calibration.steppers import Ramp
 from robot.cli.main import run
 from robot.settings import load_profile
 
@@ -69,7 +69,7 @@ class Daemon:
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     fake = Daemon()
-    monkeypatch.setattr("robot.calibration.session.ControlClient", lambda **_: fake)
+    monkeypatch.setattr("robot.calibration.step.ControlClient", lambda **_: fake)
     return fake
 
 

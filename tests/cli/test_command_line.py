@@ -22,9 +22,10 @@ def test_every_command_has_help_and_speaks_json(name: str) -> None:
     command = cubist.get_command(context, name)
     assert command is not None
     assert command.help
-    commands = (
-        [command, *command.commands.values()] if isinstance(command, click.Group) else [command]
-    )
+    commands = [command]
+    if isinstance(command, click.Group):
+        below = (command.get_command(context, each) for each in command.list_commands(context))
+        commands += [each for each in below if each is not None]
     with_json = [c for c in commands if any(p.name == "as_json" for p in c.params)]
     assert with_json, f"{name} has no --json"
     for each in commands:
@@ -46,6 +47,14 @@ def test_help_and_status_import_nothing_heavy() -> None:
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
         assert not set(HEAVY) & set(done.stdout.split()), module
+
+
+def test_a_step_of_calibration_is_imported_when_it_is_used() -> None:
+    script = "import sys; from robot.cli.main import run; run(sys.argv[1:]); print(*sys.modules)"
+    command = [sys.executable, "-c", script, "calibrate", "servo", "--help"]
+    imported = set(subprocess.run(command, stdout=-1, text=True, check=True).stdout.split())
+    assert "robot.calibration.positions" in imported
+    assert not {"robot.calibration.timing", "cv2", "numpy", "textual"} & imported
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -40,7 +40,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     while pending:
         name, command = pending.pop(0)
         if isinstance(command, click.Group):
-            pending += [(f"{name} {key}", below) for key, below in command.commands.items()]
+            keys = command.list_commands(context)
+            pending += [(f"{name} {key}", command.get_command(context, key)) for key in keys]
         if command is not None and name.split()[0] not in LEFT_OUT:
             yield name, command
 

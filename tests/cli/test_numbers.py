@@ -24,7 +24,8 @@ def every_command() -> Iterator[tuple[str, click.Command]]:
             continue
         yield name, command
         if isinstance(command, click.Group):
-            pending += [(f"{name} {key}", below) for key, below in command.commands.items()]
+            keys = command.list_commands(context)
+            pending += [(f"{name} {key}", command.get_command(context, key)) for key in keys]
 
 
 @pytest.mark.parametrize(("name", "command"), list(every_command()))

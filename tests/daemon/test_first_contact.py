@@ -29,8 +29,8 @@ from robot.link.framing import FrameReader
 from robot.link.protocol import Go, Home
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
-from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.panel.button import Press
 from robot.panel.panel import PanelPins
 from robot.records.runs import RunStore

@@ -19,7 +19,7 @@ import pytest
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.machine.firmware_build import Built, address, build
-from robot.motion import StepperLimits
+from robot.motion.stepper import StepperLimits
 from robot.simulate.processes import executable
 from robot.twin.pins import Kind
 from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort

@@ -12,8 +12,9 @@ from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, StepperSetup
 from robot.link.framing import WireFrame
 from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 from tests import virtual
 
 Rig = Any

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

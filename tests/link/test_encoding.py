@@ -10,8 +10,9 @@ from robot.faults import Fault, RobotFault
 from robot.link.encoding import encode_schedule
 from robot.link.limits import Capabilities, check_plan, peak_rate
 from robot.link.protocol import MAX_PAYLOAD, Board, ResetCause, Timing, TurnBit, Turns
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 NAMES = ("a", "b", "c")

@@ -12,8 +12,8 @@ from robot.link import Link
 from robot.link.framing import WireFrame
 from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
 from robot.link.window import SendWindow
-from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.stepper import StepperLimits, stepper_move
 from tests import virtual
 
 Rig = Any

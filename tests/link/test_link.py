@@ -14,8 +14,9 @@ from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.framing import WireFrame
 from robot.link.protocol import TICKS_PER_US, BoardState, Clear, Go, PlanBegin, Turns
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

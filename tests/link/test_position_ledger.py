@@ -13,8 +13,9 @@ from robot.link.encoding import WirePlan
 from robot.link.link import single
 from robot.link.position_ledger import LastKnown, broken_off
 from robot.link.protocol import BoardState, Home
-from robot.motion import StepperLimits, servo_slew, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 from tests import virtual
 
 Rig = Any

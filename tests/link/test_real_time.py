@@ -18,8 +18,8 @@ import pytest
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Execution, Link, LinkThread, SerialTransport, StepperSetup
 from robot.link.protocol import BoardState
-from robot.motion import StepperLimits, stepper_move
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.stepper import StepperLimits, stepper_move
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 PUSHER = StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS)

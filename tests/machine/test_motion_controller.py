@@ -18,8 +18,8 @@ from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import MotionController, jog_profile
 from robot.machine.serial_ports import find_board
-from robot.motion import servo_slew
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
 

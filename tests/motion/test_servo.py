@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.motion import MotionError, servo_path, servo_slew
-from robot.motion.schedule import ServoSegment
+from robot.motion.schedule import MotionError, ServoSegment
+from robot.motion.servo import servo_path, servo_slew
 
 PULSES = st.integers(500, 2500)
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robot.motion import MotionError, StepperLimits, stepper_move
-from robot.motion.schedule import MotionProfile, StepSegment
-from robot.motion.stepper import on_whole_ticks, step_times
+from robot.motion.schedule import MotionError, MotionProfile, StepSegment
+from robot.motion.stepper import StepperLimits, on_whole_ticks, step_times, stepper_move
 
 TICKS_PER_S = 2_000_000
 

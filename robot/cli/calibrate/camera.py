@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.calibration.session import Session
+from robot.calibration.step import STEPS, Session
 from robot.cli.calibrate.measuring import conduct, finish, on_screen
 from robot.cli.numbers import Whole
 from robot.cli.output import json_option, printing_beside, refuse_two_outputs
@@ -38,21 +38,21 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
-    from robot.calibration.camera import CAMERA, CameraView
+    from robot.calibration.camera import CameraView
     from robot.records.storage import write_given
 
     refuse_two_outputs(save_to, as_json)
     session = Session()
     if live:
-        return on_screen(session, CAMERA, as_json=as_json)
-    view = CameraView(camera, place)
+        return on_screen(session, STEPS["camera"], as_json=as_json)
+    view = CameraView(session, camera, place)
     with session.maintenance(), printing_beside(save_to):
-        view.take(session)
+        view.take()
         if save_to:
             write_given(save_to, view.jpeg)
         if not (as_json or place):
-            click.echo(half_blocks(view.drawn(session), width))
-        conduct(view, session, as_json)
+            click.echo(half_blocks(view.drawn(), width))
+        conduct(view, as_json)
         kept = save and session.keep(view.values)
     with printing_beside(save_to):
         return finish(view, kept, as_json)

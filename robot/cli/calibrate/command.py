@@ -1,17 +1,16 @@
 """``cubist calibrate``: adjust a robot while its daemon runs; every change is tried, then kept.
 
-The commands are those of the steps in :mod:`robot.calibration.steps`.
+The commands are those of the steps of :mod:`robot.calibration`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import click
 
-from robot.calibration.session import Session
-from robot.calibration.step import Command, Question, Step
-from robot.calibration.steps import STEPS
+from robot.calibration.step import STEPS, Command, Question, Session, Step
 from robot.cli.calibrate.camera import camera
 from robot.cli.calibrate.everything import everything
 from robot.cli.calibrate.measuring import conduct, finish, on_screen
@@ -20,7 +19,28 @@ from robot.cli.output import Listing, json_option
 from robot.outcomes import ExitCode
 
 
-@click.group(cls=Listing, invoke_without_command=True)
+class StepCommands(Listing):
+    """The steps' commands; a step is imported when one of its commands may be asked for."""
+
+    @cached_property
+    def _steps(self) -> list[str]:
+        return [*STEPS][::-1]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        while self._steps:
+            _add(self, STEPS[self._steps.pop()])
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, most likely of the step of the same name."""
+        self._steps.sort(key=lambda step: step == cmd_name)
+        while cmd_name not in self.commands and self._steps:
+            _add(self, STEPS[self._steps.pop()])
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=StepCommands, invoke_without_command=True)
 @click.pass_context
 def calibrate(ctx: click.Context) -> int:
     """Adjust the robot: the daemon enters maintenance and leaves it with this command.
@@ -30,13 +50,12 @@ def calibrate(ctx: click.Context) -> int:
     return ExitCode.DONE if ctx.invoked_subcommand else on_screen(Session())
 
 
-def _add(step: Step) -> None:
+def _add(group: click.Group, step: Step) -> None:
     """Add the commands of a step, in a group of its own where it has one."""
-    group: click.Group = calibrate
     if step.group is not None:
         name, text = step.group
-        group = _group(name, text, step)
-        calibrate.add_command(group)
+        parent, group = group, _group(name, text, step)
+        parent.add_command(group)
     for command in step.commands:
         group.add_command(_command(step, command))
 
@@ -52,17 +71,20 @@ def _group(name: str, text: str, step: Step) -> click.Group:
 
 
 def _command(step: Step, command: Command) -> click.Command:
+    begin = command.begin or step.begin
+    assert begin is not None
+
     def perform(
         as_json: bool, save: bool = True, profile: str | None = None, **said: object
     ) -> int:
         session = _session(profile)
-        measurement = command.begin(session, **said)
+        measurement = begin(session, **said)
         if measurement is None or measurement.needs_screen:
             return on_screen(
                 session, step, items=command.items, measurement=measurement, as_json=as_json
             )
         with session.maintenance():
-            conduct(measurement, session, as_json)
+            conduct(measurement, as_json)
             kept = save and session.keep(measurement.values)
         return finish(measurement, kept, as_json)
 
@@ -108,7 +130,5 @@ def _type_of(question: Question) -> click.ParamType[str] | Whole | Number:
     return click.STRING if isinstance(question.kind, type) else click.Choice(question.kind)
 
 
-for _step in STEPS:
-    _add(_step)
 calibrate.add_command(camera)
 calibrate.add_command(everything)

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from robot.calibration.positions import position_keys
-from robot.calibration.session import Session
-from robot.calibration.step import Step
-from robot.calibration.steps import STEPS, steps_of
+from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.cli.calibrate.measuring import conduct, finish, on_screen
 from robot.cli.output import json_option, note, require_terminal
 from robot.client import ControlClient, NoDaemon
@@ -31,7 +28,7 @@ from robot.settings import RobotProfile, load_profile
 @click.option(
     "--skip",
     multiple=True,
-    type=click.Choice([step.name for step in STEPS]),
+    type=click.Choice(list(STEPS)),
     help="Leave this step out.",
 )
 @click.option(
@@ -66,12 +63,12 @@ def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
 ) -> None:
     """All that nobody has to watch."""
-    unasked = [(step, step.unattended) for step in steps if step.unattended is not None]
-    for number, (step, unattended) in enumerate(unasked):
+    unasked = [step for step in steps if step.unattended or step.begin]
+    for number, step in enumerate(unasked):
         note(f"step {number + 1} of {len(unasked)}: {step.name}")
         with session.maintenance():
-            for measurement in unattended(session, given):
-                conduct(measurement, session, as_json)
+            for measurement in step.unasked(session, given):
+                conduct(measurement, as_json)
                 kept = session.keep(measurement.values)
                 finish(measurement, kept, as_json, step=step.name, **measurement.label)
 
@@ -106,6 +103,8 @@ def _daemon_runs() -> bool:
 
 def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """``--set`` as calibration keys and values."""
+    from robot.calibration.positions import position_keys
+
     known = position_keys(robot)
     for setting in settings:
         name, _, value = setting.partition("=")

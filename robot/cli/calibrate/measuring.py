@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.calibration.session import Session
-from robot.calibration.step import Items, Measurement, Row, Step
+from robot.calibration.step import Items, Measurement, Row, Session, Step
 from robot.cli.output import emit, note, require_terminal, shown_colour
 from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from robot.cli.guide.screens import StepScreen
 
 
-def conduct(measurement: Measurement, session: Session, as_json: bool) -> None:
+def conduct(measurement: Measurement, as_json: bool) -> None:
     """Have the robot measure; show what comes of it, and ask who sits at the terminal."""
-    script = measurement.measure(session)
+    script = measurement.measure()
     answer: bool | None = None
     with suppress(StopIteration):
         while True:
@@ -71,7 +70,9 @@ def on_screen(
     require_terminal("say all of it on the command line, see `cubist calibrate --help`")
     from robot.cli.guide.app import CalibrationApp, screen_for, screen_of
 
-    screens: list[Callable[[], StepScreen]] = [partial(screen_of, step, items) for step in steps]
+    screens: list[Callable[[], StepScreen]] = [
+        partial(screen_of, session, step, items) for step in steps
+    ]
     if measurement is not None:
         screens = [partial(screen_for, measurement)]
     before = session.calibration.values

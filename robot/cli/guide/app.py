@@ -12,11 +12,8 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
 from textual.widgets.option_list import Option
 
-from robot.calibration.camera import CAMERA
 from robot.calibration.positions import Placing
-from robot.calibration.session import Session
-from robot.calibration.step import Item, Items, Measurement, Step
-from robot.calibration.steps import steps_of
+from robot.calibration.step import STEPS, Item, Items, Measurement, Session, Step, steps_of
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen, StepScreen
@@ -81,7 +78,7 @@ class CalibrationApp(App[int]):
         """Go to the step chosen."""
         name = str(event.option_id)
         chosen = self._steps.values() if name == ALL else [self._steps[name]]
-        self._go_through([partial(screen_of, step) for step in chosen])
+        self._go_through([partial(screen_of, self.session, step) for step in chosen])
 
     def action_leave(self) -> None:
         """Leave; what was kept stays kept."""
@@ -140,18 +137,20 @@ class ListScreen(StepScreen):
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Go to the screen of this line."""
-        measurement = self._items[event.cursor_row].begin()
+        self.attempt("", self._items[event.cursor_row].begin, self._open)
+
+    def _open(self, measurement: Measurement) -> None:
         self.app.push_screen(screen_for(measurement), lambda _: self.kept())
 
 
-def screen_of(step: Step, items: Items | None = None) -> StepScreen:
+def screen_of(session: Session, step: Step, items: Items | None = None) -> StepScreen:
     """The screen of a step, with other ``items`` in its list where they are given."""
-    if step is CAMERA:
+    if step is STEPS["camera"]:
         return CameraScreen(step.name, step.guidance)
     if step.items is not None:
         return ListScreen(step, items or step.items)
     assert step.begin is not None
-    return screen_for(step.begin())
+    return screen_for(step.begin(session))
 
 
 def screen_for(measurement: Measurement) -> StepScreen:

@@ -72,15 +72,15 @@ class JogScreen(StepScreen):
 
     def _woken(self, begin_at: int | None) -> bool:
         """Go as near to it as is confirmed; False: the first pulse has to be asked for."""
-        placing, session = self._placing, self.session
+        placing = self._placing
         try:
-            low, high = placing.wake(session, begin_at)
+            low, high = placing.wake(begin_at)
         except RequestRefused:
             if self._position.unit == "us" and begin_at is None:
                 return False
             raise
         first = self._position.value if begin_at is None else begin_at
-        placing.approach(session, max(low, min(high, first)))
+        placing.approach(max(low, min(high, first)))
         return True
 
     def _begun(self, is_awake: bool) -> None:
@@ -129,7 +129,7 @@ class JogScreen(StepScreen):
         if self.busy or not self._is_awake:
             return
         if self._placing.at != self.target:
-            work = partial(self._placing.approach, self.session, self.target)
+            work = partial(self._placing.approach, self.target)
             self.attempt("moving", work, self._arrived)
         elif self._keeping is not None:
             self._leave(self._placing.values_at(self.target) if self._keeping else {})

@@ -13,8 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Digits, Footer, Header, Static
 
-from robot.calibration.session import Session
-from robot.calibration.step import Doubt, Measurement, Row, Script
+from robot.calibration.step import Doubt, Measurement, Row, Script, Session
 from robot.cli.output import shown_colour
 from solver.errors import CubistError
 
@@ -163,7 +162,7 @@ class MeasureScreen(StepScreen):
             return
         for table in self.query(DataTable):
             table.clear()
-        self._script = self.measurement.measure(self.session, choice)
+        self._script = self.measurement.measure(choice)
         self._go_on(None)
 
     def action_answer(self, answer: bool) -> None:
