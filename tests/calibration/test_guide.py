@@ -395,27 +395,19 @@ async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name:
                 screen.place_of_step = "step 7 of 7: "
             await app.push_screen(screen)
             await settled(pilot)
-<<<<<<< HEAD
             heading = f"{app.title} — {screen.sub_title}"
             lines = await drawn_until(pilot, lambda lines, heading=heading: heading in lines[0])
             assert heading in lines[0]
-=======
-            while "^q Quit" not in (lines := drawn(app))[-1]:
-                await pilot.pause()
-            assert f"{app.title} — {screen.sub_title}" in lines[0]
->>>>>>> 9e1c67b (calibration: a step registers itself and is imported when it is used; a measurement knows its session; how fast a stepper may be has a file of its own)
             keys = [one.binding for one in screen.active_bindings.values() if one.binding.show]
             assert [key.description for key in keys if key.description not in lines[-1]] == []
+            assert "^q Quit" in lines[-1]
             await app.pop_screen()
 
 
-def drawn(app: CalibrationApp) -> list[str]:
-    """The lines on the screen."""
-    strips = app.screen._compositor.render_strips()
-    return ["".join(part.text for part in line) for line in strips]
+def drawn(app: CalibrationApp) -> Any:
+    return app.screen._compositor.render_strips()
 
 
-<<<<<<< HEAD
 async def drawn_until(pilot: Pilot[int], is_there: Callable[[list[str]], bool]) -> list[str]:
     """The lines of the screen when something is there, or what they are after ten seconds.
 
@@ -429,10 +421,7 @@ async def drawn_until(pilot: Pilot[int], is_there: Callable[[list[str]], bool]) 
     return lines
 
 
-def items_of(command: str) -> MakeScreen:
-=======
 def items_of(session: Session, command: str) -> MakeScreen:
->>>>>>> 9e1c67b (calibration: a step registers itself and is imported when it is used; a measurement knows its session; how fast a stepper may be has a file of its own)
     """The screen of a command that was told nothing."""
     if command == "stepper":
         return partial(screen_of, session, STEPS["steppers"])
