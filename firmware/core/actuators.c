@@ -179,7 +179,7 @@ static bool run_is_possible(const struct step_segment *run, uint16_t fastest)
     if (run->count == 0 || run->count == INT16_MIN) {
         return false;
     }
-    int16_t count = run->count < 0 ? -run->count : run->count;
+    int16_t count = (int16_t)(run->count < 0 ? -run->count : run->count);
     int32_t last = run->interval + (int32_t)run->add * (count - 1);
     return run->interval >= fastest && last >= fastest && run->interval <= PROTOCOL_MAX_INTERVAL &&
            last <= PROTOCOL_MAX_INTERVAL;

@@ -4,6 +4,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -61,6 +62,14 @@ static int fail(const char *what)
     return 3;
 }
 
+static bool to_descriptor(const char *text, int *descriptor)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    *descriptor = (int)value;
+    return end != text && !*end && value >= 0 && value <= INT_MAX;
+}
+
 static bool take_option(int letter, const char *value)
 {
     switch (letter) {
@@ -68,13 +77,12 @@ static bool take_option(int letter, const char *value)
         process_options.pty_link = value;
         return true;
     case 'f':
-        process_options.serial_fd = atoi(value);
-        return true;
+        return to_descriptor(value, &process_options.serial_fd);
     case 'p':
         process_options.pins = value;
         return true;
     case 's':
-        process_options.speed = atof(value);
+        process_options.speed = strtod(value, 0);
         return process_options.speed > 0;
     case 'g':
         process_options.granted = true;
@@ -104,18 +112,14 @@ static bool parse(int argc, char **argv)
     return optind == argc && port && (process_options.pins || !process_options.granted);
 }
 
-static bool is_number(const char *text)
-{
-    return *text && strspn(text, "0123456789") == strlen(text);
-}
-
 static bool open_pins(const char *pins)
 {
     if (!pins) {
         return true;
     }
-    if (is_number(pins)) {
-        pins_open(atoi(pins));
+    int descriptor;
+    if (to_descriptor(pins, &descriptor)) {
+        pins_open(descriptor);
         return true;
     }
     return pins_connect(pins);

@@ -246,6 +246,7 @@ Composites Direction::back(const Composites& solution) const {
 
 std::vector<Direction> make_directions(int count) {
     std::vector<Direction> directions;
+    directions.reserve(count);
     for (int k = 0; k < count; ++k) directions.push_back({k % 3, k >= 3});
     return directions;
 }

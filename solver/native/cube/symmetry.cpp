@@ -58,12 +58,14 @@ std::array<Seen, kSymmetries> seen_through_all(int flip_slice) {
 // slice, each seen by itself, added bit by bit.
 std::vector<std::array<Seen, kSymmetries>> seen_flips() {
     std::vector<std::array<Seen, kSymmetries>> all;
+    all.reserve(kFlips);
     for (int flip = 0; flip < kFlips; ++flip) all.push_back(seen_through_all(flip));
     return all;
 }
 
 std::vector<std::array<Seen, kSymmetries>> seen_slices() {
     std::vector<std::array<Seen, kSymmetries>> all;
+    all.reserve(kSlices);
     for (int slice = 0; slice < kSlices; ++slice) all.push_back(seen_through_all(slice * kFlips));
     return all;
 }

@@ -151,6 +151,7 @@ Matrix3 ColourEstimator::expected(const Channels& mean, double floor) const {
 void ColourEstimator::evidence(const ColourScan& scan, const ColourModel& model, bool strict,
                                std::span<double> cost, std::span<double> inlier) const {
     std::vector<Density> densities;
+    densities.reserve(kColours);
     for (int c = 0; c < kColours; ++c)
         densities.emplace_back(model.mean[c], model.covariance[c], scan.floor, priors_.glare);
     const double tail = 0.5 * (1 - 1 / (priors_.wider * priors_.wider));

@@ -53,6 +53,7 @@ void Iteration::run(int depth, int threads) {
     std::vector<OptimalStart> starts;
     split(nodes_.root(cube_), depth, kSplitLevels, starts);
     std::vector<std::jthread> workers;
+    workers.reserve(threads);
     for (int t = 0; t < threads; ++t)
         workers.emplace_back([&] {
             if (nodes_.table().inverse())

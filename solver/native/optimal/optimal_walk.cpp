@@ -244,11 +244,12 @@ void OptimalWalk<kIsCutOff>::drop_by_inverse(int depth)
 {
     Level& level = levels_[depth];
     const int left = turns_left(depth);
+    const auto& inverse = nodes_.table().inverse();
     // Then only views that all agree would tell more, which is seldom.
-    if (left >= nodes_.table().shape().far) return;
+    if (left >= nodes_.table().shape().far || !inverse) return;
     inverse_count_ = level.size;
     for (int k = 0; k < level.size; ++k) {
-        inverses_[k] = {nodes_.table().inverse()->positions(level.positions[k].cube), {}, k};
+        inverses_[k] = {inverse->positions(level.positions[k].cube), {}, k};
         for (const OptimalPosition& position : inverses_[k].positions)
             nodes_.table().prefetch_view(position);
     }

@@ -55,6 +55,7 @@ std::vector<std::uint8_t> slots_after(const Geometry& geometry, const BlockTurns
                                       const std::vector<int>& slots) {
     const auto origins = origins_after(geometry, turns);
     std::vector<std::uint8_t> from;
+    from.reserve(slots.size());
     for (const int slot : slots)
         from.push_back(static_cast<std::uint8_t>(
             std::find(slots.begin(), slots.end(), origins[slot]) - slots.begin()));
@@ -87,9 +88,10 @@ std::optional<std::array<std::uint8_t, 3>> exchanged(const Geometry& geometry,
 BlockTurns single_turns(int size) {
     BlockTurns turns;
     for (std::uint8_t axis = 0; axis < 3; ++axis)
-        for (std::uint8_t layer = 1; layer <= size; ++layer)
+        for (int layer = 1; layer <= size; ++layer)
             for (std::uint8_t quarters = 1; quarters < 4; ++quarters)
-                turns.push_back({axis, layer, layer, quarters});
+                turns.push_back({axis, static_cast<std::uint8_t>(layer),
+                                 static_cast<std::uint8_t>(layer), quarters});
     return turns;
 }
 

@@ -90,7 +90,7 @@ int TurnTimes::limit_of(std::uint32_t microseconds) const {
 }
 
 void TurnTimes::fill_forward(const TurnCosts& costs) {
-    finals_.assign(std::size_t(3 * size_), kNever);
+    finals_.assign(3 * std::size_t(size_), kNever);
     for (int axis = 0; axis < 3; ++axis) {
         const int model_axis = axis_of(names_[axis * kCompositesPerAxis]);
         for (int s = 0; s < states_; ++s)
@@ -205,7 +205,8 @@ void TurnTimes::fill_start(const Time* opening, const TimeBounds& after, TimeBou
                 *start.through(phase1, 0, c, units) =
                     units == 0 && !phase1
                         ? *start.end(0, c)
-                        : least_sum(first, after.rest(phase1, axis_of(c), units), size_);
+                        : static_cast<Time>(
+                              least_sum(first, after.rest(phase1, axis_of(c), units), size_));
             for (int units = 1; units <= kMaxUnits; ++units) {
                 const int left = std::max(0, units - metric_.cost[c]);
                 Time* const rest = start.rest(phase1, 0, units);
@@ -273,7 +274,8 @@ void TimeModel::fill_forward(const CostModel& model) {
         Time* const to = first_turns_.data() + c * size();
         for (int s = 0; s < turns_.states_; ++s)
             to[s] = turns_.units_of(model.first(turns_.names_[c])[s]);
-        *at_start_.end(0, c) = least_sum(to, turns_.finals_.data() + axis_of(c) * size(), size());
+        *at_start_.end(0, c) =
+            static_cast<Time>(least_sum(to, turns_.finals_.data() + axis_of(c) * size(), size()));
     }
     opening_ = first_turns_.data();
     after_turns_ = &turns_.bounds_;

@@ -117,7 +117,7 @@ struct PermClasses {
     std::vector<int> example;
 };
 
-Coordinate of_classes(std::shared_ptr<const PermClasses> classes, int values) {
+Coordinate of_classes(const std::shared_ptr<const PermClasses>& classes, int values) {
     return {
         values, [classes](const CubieCube& cube) { return classes->value[corner_perm_of(cube)]; },
         [classes](CubieCube& cube, int value) { set_corner_perm(cube, classes->example[value]); }};
@@ -179,7 +179,7 @@ Coordinate corner_orbits() {
         for (int member : closure(perm, renamed)) classes->value[member] = number;
         classes->example.push_back(perm);
     }
-    return of_classes(std::move(classes), kOrbits);
+    return of_classes(classes, kOrbits);
 }
 
 Coordinate edge_slices() {
@@ -202,7 +202,7 @@ Coordinate half_turn_corners() {
     classes->example = closure(0, turned);
     for (std::size_t number = 0; number < classes->example.size(); ++number)
         classes->value[classes->example[number]] = static_cast<int>(number);
-    return of_classes(std::move(classes), kHalfTurnCorners);
+    return of_classes(classes, kHalfTurnCorners);
 }
 
 Coordinate half_turn_edges() {

@@ -309,7 +309,7 @@ void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
 }  // namespace
 
 TwoPhaseTables::TwoPhaseTables(const Metric& metric, Phase1Tables phase1, Phase2Tables phase2)
-    : metric(metric), phase1(std::move(phase1)), phase2(std::move(phase2)) {
+    : metric(metric), phase1(std::move(phase1)), phase2(phase2) {
     const auto seen = conjugate_generators(metric.phase1.generators);
     for (int state = 0; state < kStates; ++state)
         for (int symmetry = 0; symmetry < kSymmetries; ++symmetry)
