@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
-from robot.mechanism.graph import Deed, Transition
+from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites
 from robot.planner.plan import make_plan
@@ -89,14 +89,20 @@ def _transitions(mechanism: Mechanism, state: State, composite: int) -> tuple[Tr
 def _perform(motion: MotionController, plan: Plan) -> _Timed:
     schedule = plan.schedule()
     measured_us = motion.perform(schedule, lambda _: None)
-    name = " + ".join(_words(deed) for step in plan.transitions for deed in step.deeds)
+    name = " + ".join(
+        _words(operation) for step in plan.transitions for operation in step.operations
+    )
     return _Timed(name, _only_actuator(schedule), schedule.duration_us, measured_us)
 
 
-def _words(deed: Deed) -> str:
+def _words(operation: Operation) -> str:
     """What a person calls it: ``turn D``, ``rotate x``, ``lid close``."""
-    what = [deed.op, deed.site, deed.axis, *_texts(deed.fields)]
-    half = "half" if deed.quarters is not None and abs(deed.quarters) == 2 else None
+    what = [operation.op, operation.site, operation.axis, *_texts(operation.fields)]
+    half = (
+        "half"
+        if operation.quarter_turns is not None and abs(operation.quarter_turns) == 2
+        else None
+    )
     return " ".join(dict.fromkeys(word for word in (*what, half) if word))
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
 from robot.mechanism.durations import NotDrivable
-from robot.mechanism.homing import HomingRequest, HomingStep
-from robot.mechanism.registry import MECHANISMS, build_mechanism
+from robot.mechanism.registry import MECHANISMS, HomingRequest, HomingStep, build_mechanism
 from robot.motion.stepper import stepper_limits
 from robot.settings.actuators import HomingSettings, Servo, Stepper
 from robot.settings.kinds import Kinds

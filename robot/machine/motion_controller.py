@@ -37,7 +37,7 @@ from robot.machine.board_configuration import actuator_setups, homing_order, hom
 from robot.machine.firmware_build import matches
 from robot.machine.first_contact import FirstContact
 from robot.machine.serial_ports import find_board
-from robot.mechanism.homing import HomeActuator, HomingStep
+from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move

@@ -9,9 +9,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.documents import JsonMapping
+from robot.documents import JsonMapping, JsonObject
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing the robot does, at a time, as costed, planned and shown to people.
+
+    ``op`` is ``turn`` (``site``, ``quarter_turns``), ``rotate`` (``axis``, ``quarter_turns``),
+    ``look`` (``site``) or a mechanism's own (``lid``, ``grip``, ``release``, ``home``, ...) with
+    its ``fields``. ``quarter_turns`` is 1, 2 or -1, clockwise seen from outside the site, or as the
+    R (x), U (y), F (z) turn for an axis. Times in microseconds from the
+    start of the plan, or of the transition that the operation belongs to.
+    """
+
+    op: str
+    duration_us: int
+    site: str | None = None
+    axis: str | None = None
+    quarter_turns: int | None = None
+    fields: JsonMapping = field(default_factory=dict)
+    start_us: int = 0
+
+    @property
+    def end_us(self) -> int:
+        """When the operation is over."""
+        return self.start_us + self.duration_us
+
+    def as_dict(self) -> JsonObject:
+        """The operation as in the JSON of ``cubist solve --robot``."""
+        named = {"op": self.op, "site": self.site, "axis": self.axis}
+        out: JsonObject = {key: value for key, value in named.items() if value is not None}
+        if self.quarter_turns is not None:
+            out["quarter_turns"] = self.quarter_turns
+        return (
+            out | dict(self.fields) | {"start_us": self.start_us, "duration_us": self.duration_us}
+        )
+
 
 CALM = 4096
 """Weights order ways by time, then by how few actuators move: microseconds times this and those."""
@@ -51,19 +87,6 @@ class ActuatorMotion:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """An operation of a transition as people see it; ``offset_us`` from the transition's start."""
-
-    op: str
-    duration_us: int
-    site: str | None = None
-    axis: str | None = None
-    quarters: int | None = None
-    fields: JsonMapping = field(default_factory=dict)
-    offset_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Transition:
     """From configuration ``start`` to ``end`` (indexes) in ``duration_us``.
 
@@ -76,7 +99,7 @@ class Transition:
     end: int
     duration_us: int
     motions: tuple[ActuatorMotion, ...]
-    deeds: tuple[Deed, ...]
+    operations: tuple[Operation, ...]
     turns: tuple[tuple[str, int], ...] = ()
     rotation: tuple[str, int] | None = None
 

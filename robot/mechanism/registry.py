@@ -6,17 +6,53 @@ registers the rest here, and ``robot/twin`` has its simulation under the same na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from robot.documents import JsonMapping
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
 from robot.mechanism.graph import Mechanism
-from robot.mechanism.homing import HomingRequest, HomingStep, home_in_order
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS, MechanismSettings
 from robot.settings.profile import RobotProfile
+
+
+@dataclass(frozen=True, slots=True)
+class HomeActuator:
+    """Home an actuator, which ends at its start."""
+
+    actuator: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveActuator:
+    """Move a homed actuator to a position in steps or microseconds of pulse."""
+
+    actuator: str
+    position: int
+
+
+HomingStep = HomeActuator | MoveActuator
+
+
+@dataclass(frozen=True)
+class HomingRequest:
+    """What is known before homing: the usual ``order``, the ``places`` of actuators that are known
+    to rest somewhere, and which of these are ``away`` from their start."""
+
+    order: Sequence[str]
+    places: Mapping[str, int]
+    away: Collection[str]
+
+
+def home_in_order(
+    profile: RobotProfile, mechanism: MechanismSettings, request: HomingRequest
+) -> list[HomingStep]:
+    """All actuators one after the other: right wherever no part can be in the way of another."""
+    del profile, mechanism
+    return [HomeActuator(name) for name in request.order]
+
 
 Own = TypeVar("Own", bound=MechanismSettings)
 

@@ -3,10 +3,9 @@
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
 from robot.planner.improve import split_at, turned, where_to_cut_us
-from robot.planner.looks import CannotSee, FaceView
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
-from robot.planner.scan import ScanPlan, ScanStep, plan_scan
+from robot.planner.scan import CannotSee, FaceView, ScanPlan, ScanStep, plan_scan
 from robot.planner.solve import cost_model, plan_composites, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
 

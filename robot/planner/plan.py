@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from robot.mechanism.compile.closure import rotated, whole_rotation
 from robot.mechanism.durations import rotation_profile, travel_profile
-from robot.mechanism.graph import ActuatorMotion, Deed, Mechanism, State, Transition
-from robot.mechanism.operations import Operation
+from robot.mechanism.graph import ActuatorMotion, Mechanism, Operation, State, Transition
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from solver.cube.orientation import Orientation
 
@@ -52,7 +51,9 @@ class Plan:
     def operations(self) -> tuple[Operation, ...]:
         """What the robot does, ordered by start."""
         found = [
-            operation for start, step in self.timed() for operation in _operations(start, step)
+            replace(operation, start_us=start_us + operation.start_us)
+            for start_us, step in self.timed()
+            for operation in step.operations
         ]
         return tuple(sorted(found, key=lambda operation: operation.start_us))
 
@@ -91,23 +92,6 @@ def after(mechanism: Mechanism, state: State, step: Transition) -> State:
     """
     rotation = whole_rotation(step, mechanism.size)
     return State(step.end, Orientation(rotated(state.orientation.index, rotation)))
-
-
-def _operations(start_us: int, step: Transition) -> Iterator[Operation]:
-    for deed in step.deeds:
-        yield _operation(start_us, deed)
-
-
-def _operation(start_us: int, deed: Deed) -> Operation:
-    return Operation(
-        op=deed.op,
-        start_us=start_us + deed.offset_us,
-        duration_us=deed.duration_us,
-        site=deed.site,
-        axis=deed.axis,
-        quarter_turns=deed.quarters,
-        fields=deed.fields,
-    )
 
 
 def schedule_of(

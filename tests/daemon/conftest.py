@@ -25,7 +25,7 @@ from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import Hear, SplitPlan
-from robot.mechanism.operations import Operation
+from robot.mechanism.graph import Operation
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
@@ -46,7 +46,7 @@ LIMIT_S = 240.0
 MOTION = Schedule((), (), 1000)
 SCRAMBLED, SOLVED = "scrambled", "solved"
 CUBES = {SCRAMBLED: Cube.solved().apply("R U F2"), SOLVED: Cube.solved()}
-TURN = Operation("turn", 0, 1000, site="D", quarter_turns=1)
+TURN = Operation("turn", 1000, site="D", quarter_turns=1)
 GRID = FaceGrid.of_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
 

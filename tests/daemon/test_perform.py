@@ -14,7 +14,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
 from robot.faults import MotionFault
 from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
-from robot.mechanism.operations import Operation
+from robot.mechanism.graph import Operation
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
 from robot.records.runs import RunRecord
@@ -23,7 +23,7 @@ from robot.settings.profile import PolicySettings
 from solver.cost import composite_index, merged_moves
 from solver.cube.cube import Cube
 
-TURN = Operation("turn", 0, 10, site="D", quarter_turns=1)
+TURN = Operation("turn", 10, site="D", quarter_turns=1)
 
 
 @dataclass

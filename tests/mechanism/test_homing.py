@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
-from robot.mechanism.homing import HomeActuator, MoveActuator
+from robot.mechanism.registry import HomeActuator, MoveActuator
 from robot.settings import load_profile
 
 OPEN, CLOSED = 1600, 1250

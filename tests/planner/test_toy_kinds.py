@@ -11,14 +11,13 @@ from robot.mechanism.durations import ImpossibleRobot, rotation_us
 from robot.mechanism.graph import (
     ActuatorMotion,
     Configuration,
-    Deed,
     Mechanism,
+    Operation,
     State,
     Transition,
     signed,
 )
-from robot.mechanism.homing import HomeActuator
-from robot.mechanism.registry import MECHANISMS, MechanismKind, build_mechanism
+from robot.mechanism.registry import MECHANISMS, HomeActuator, MechanismKind, build_mechanism
 from robot.planner import plan_scan, plan_solve
 from robot.settings import BadProfile, parse_profile, profile_path
 from robot.settings.base import Name
@@ -99,19 +98,19 @@ def build_gimbal(profile: RobotProfile, gimbal: GimbalSettings) -> Mechanism:
 
 def _turn(profile: RobotProfile, name: str, quarters: int) -> Transition:
     time_us = rotation_us(profile, name, quarters, held=True)
-    deeds = (
-        Deed("turn", time_us, site="D", quarters=signed(quarters)),
-        Deed("clamp", time_us, fields={"rings": "both"}),
+    operations = (
+        Operation("turn", time_us, site="D", quarter_turns=signed(quarters)),
+        Operation("clamp", time_us, fields={"rings": "both"}),
     )
     motions = (ActuatorMotion(name, time_us, quarters=quarters, held=True),)
-    return Transition(0, 0, time_us, motions, deeds, turns=(("D", quarters % 4),))
+    return Transition(0, 0, time_us, motions, operations, turns=(("D", quarters % 4),))
 
 
 def _rotation(profile: RobotProfile, name: str, axis: str, quarters: int) -> Transition:
     time_us = rotation_us(profile, name, quarters, held=False)
-    deeds = (Deed("rotate", time_us, axis=axis, quarters=signed(quarters)),)
+    operations = (Operation("rotate", time_us, axis=axis, quarter_turns=signed(quarters)),)
     motions = (ActuatorMotion(name, time_us, quarters=quarters),)
-    return Transition(0, 0, time_us, motions, deeds, rotation=(axis, quarters % 4))
+    return Transition(0, 0, time_us, motions, operations, rotation=(axis, quarters % 4))
 
 
 class Gimbal:

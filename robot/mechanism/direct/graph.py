@@ -15,8 +15,8 @@ from robot.mechanism.durations import angle_left_us, rotation_us
 from robot.mechanism.graph import (
     ActuatorMotion,
     Configuration,
-    Deed,
     Mechanism,
+    Operation,
     State,
     Transition,
     signed,
@@ -39,7 +39,7 @@ class Spin:
 
     axis: str
     motions: tuple[ActuatorMotion, ...]
-    deeds: tuple[Deed, ...]
+    operations: tuple[Operation, ...]
     turns: tuple[tuple[str, int], ...]
     free_us: int
     rest_us: int
@@ -108,8 +108,8 @@ def _spin(
     return Spin(
         axis=axis,
         motions=motions,
-        deeds=tuple(
-            Deed("turn", motion.duration_us, site=site, quarters=signed(quarters))
+        operations=tuple(
+            Operation("turn", motion.duration_us, site=site, quarter_turns=signed(quarters))
             for motion, (site, quarters) in zip(motions, turned, strict=True)
         ),
         turns=tuple((site, quarters % 4) for site, quarters in turned),
@@ -128,7 +128,7 @@ def _transition(spin: Spin, ends: tuple[int, int], begin: int, duration: int) ->
         *ends,
         duration_us=duration,
         motions=tuple(replace(motion, offset_us=begin) for motion in spin.motions),
-        deeds=tuple(replace(deed, offset_us=begin) for deed in spin.deeds),
+        operations=tuple(replace(operation, start_us=begin) for operation in spin.operations),
         turns=spin.turns,
     )
 

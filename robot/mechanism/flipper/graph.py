@@ -10,8 +10,8 @@ from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettin
 from robot.mechanism.graph import (
     ActuatorMotion,
     Configuration,
-    Deed,
     Mechanism,
+    Operation,
     State,
     Transition,
     signed,
@@ -87,12 +87,12 @@ def _arm_move(
 ) -> Transition:
     role = arm.positions[end]
     motion = ActuatorMotion(arm.actuator, duration, start=start, end=end)
-    moved = Deed("lid", duration, fields={"arm": arm.actuator, "to": end})
+    moved = Operation("lid", duration, fields={"arm": arm.actuator, "to": end})
     if not isinstance(role, Roll):
         return Transition(*ends, duration, (motion,), (moved,))
     axis, quarters = role.rolls[0], {"": 1, "2": 2, "'": 3}[role.rolls[1:]]
-    rolled = Deed(
-        "rotate", duration, axis=axis, quarters=signed(quarters), fields=dict(moved.fields)
+    rolled = Operation(
+        "rotate", duration, axis=axis, quarter_turns=signed(quarters), fields=dict(moved.fields)
     )
     return Transition(*ends, duration, (motion,), (rolled,), rotation=(axis, quarters))
 
@@ -114,19 +114,19 @@ def _table_moves(
 
 
 def _turn(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
-    deed = Deed("turn", motion.duration_us, site="D", quarters=signed(motion.quarters))
+    turned = Operation("turn", motion.duration_us, site="D", quarter_turns=signed(motion.quarters))
     turns = (("D", motion.quarters % 4),)
-    return Transition(*ends, motion.duration_us, (motion,), (deed,), turns=turns)
+    return Transition(*ends, motion.duration_us, (motion,), (turned,), turns=turns)
 
 
 def _spin(ends: tuple[int, int], motion: ActuatorMotion) -> Transition:
     """The table's sense is that of a D turn, against that of ``y``."""
     table = {"table": motion.actuator}
-    deed = Deed(
-        "rotate", motion.duration_us, axis="y", quarters=signed(-motion.quarters), fields=table
+    operation = Operation(
+        "rotate", motion.duration_us, axis="y", quarter_turns=signed(-motion.quarters), fields=table
     )
     rotation = ("y", -motion.quarters % 4)
-    return Transition(*ends, motion.duration_us, (motion,), (deed,), rotation=rotation)
+    return Transition(*ends, motion.duration_us, (motion,), (operation,), rotation=rotation)
 
 
 def _configuration(table: Rotary, flipper: FlipperSettings, pose: Pose) -> Configuration:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.mechanism.durations import ImpossibleRobot, travel_us
-from robot.mechanism.graph import ActuatorMotion, Deed, signed
+from robot.mechanism.graph import ActuatorMotion, Operation, signed
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.mechanism.rotary import Rotary
 from robot.settings.base import AXIS_OF, Site
@@ -22,14 +22,14 @@ class Act:
     """Something one gripper does in a transition, with the time until it is over."""
 
     motions: tuple[ActuatorMotion, ...]
-    deeds: tuple[Deed, ...]
+    operations: tuple[Operation, ...]
     end_us: int
 
     def later(self, offset_us: int) -> Act:
         """The same, started later."""
         return Act(
             tuple(replace(m, offset_us=m.offset_us + offset_us) for m in self.motions),
-            tuple(replace(d, offset_us=d.offset_us + offset_us) for d in self.deeds),
+            tuple(replace(each, start_us=each.start_us + offset_us) for each in self.operations),
             self.end_us + offset_us,
         )
 
@@ -89,11 +89,13 @@ class Hand:
         motion = self.rotary.motion(angle, other, quarters, held=True)
         if motion is None:
             return None
-        deed = Deed("turn", motion.duration_us, site=self.site, quarters=signed(quarters))
-        return Act((motion,), (deed,), motion.duration_us)
+        operation = Operation(
+            "turn", motion.duration_us, site=self.site, quarter_turns=signed(quarters)
+        )
+        return Act((motion,), (operation,), motion.duration_us)
 
     def carry(self, angle: int, other: int, quarters: int) -> ActuatorMotion | None:
-        """Rotate with the whole cube in the jaws; the deed is told of the cube, not of the hand."""
+        """Rotate with the whole cube in the jaws; the operation names the cube, not the gripper."""
         return self.rotary.motion(angle, other, quarters, held=True)
 
     def release(self) -> Act:
@@ -106,7 +108,7 @@ class Hand:
 
     def _jaw_act(self, op: str, start: str, end: str, duration: int) -> Act:
         motion = ActuatorMotion(self.jaw, duration, start=start, end=end)
-        return Act((motion,), (Deed(op, duration, fields={"gripper": self.site}),), duration)
+        return Act((motion,), (Operation(op, duration, fields={"gripper": self.site}),), duration)
 
     def swivel(self, angle: int, other: int, quarters: int) -> Act | None:
         """Rotate with open jaws."""
@@ -117,7 +119,7 @@ class Hand:
             return None
         fields = {"gripper": self.site, "to": self.rotary.position(other)}
         return Act(
-            (motion,), (Deed("home", motion.duration_us, fields=fields),), motion.duration_us
+            (motion,), (Operation("home", motion.duration_us, fields=fields),), motion.duration_us
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from robot.mechanism.graph import SITE_AXIS, Deed, Transition, signed
+from robot.mechanism.graph import SITE_AXIS, Operation, Transition, signed
 from robot.mechanism.grippers.jaws import Act, Hand
 from robot.settings.base import Site
 
@@ -91,8 +91,8 @@ def carry_act(axis: str, quarters: int, carrying: list[GripperMove]) -> Act | No
         return None
     end_us = max(motion.duration_us for motion in motions)
     by = {"grippers": [move.hand.site for move in carrying]}
-    deed = Deed("rotate", end_us, axis=axis, quarters=signed(quarters), fields=by)
-    return Act(tuple(motions), (deed,), end_us)
+    operation = Operation("rotate", end_us, axis=axis, quarter_turns=signed(quarters), fields=by)
+    return Act(tuple(motions), (operation,), end_us)
 
 
 def transition_of(
@@ -106,7 +106,7 @@ def transition_of(
         *ends,
         duration_us=max(act.end_us for act in acts),
         motions=tuple(motion for act in acts for motion in act.motions),
-        deeds=tuple(deed for act in acts for deed in act.deeds),
+        operations=tuple(operation for act in acts for operation in act.operations),
         turns=turns,
         rotation=rotation,
     )
