@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.following import watch
+from robot.cli.control import watch
 from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, note
 from robot.client import ControlClient

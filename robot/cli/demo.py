@@ -14,7 +14,7 @@ from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
 from robot.simulate.display import display_for, print_outcome
-from robot.simulate.fault_injection import DEEDS, parse_mischief
+from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.progress import STAGES, Display, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoOutcome
 from robot.twin.cube import CubeBody, scrambled
@@ -56,7 +56,7 @@ from solver.cube.cube import parse_state
     "faults",
     multiple=True,
     metavar="NAME[:ACTUATOR][@STAGE]",
-    help=f"Inject a fault: {', '.join(DEEDS)}. Stages: "
+    help=f"Inject a fault: {', '.join(INJECTIONS)}. Stages: "
     f"{', '.join(title for _, title in STAGES)} (default: turn; home for what is in view).",
 )
 @json_option
@@ -92,7 +92,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         seed=seed,
         photographs=load_photographs(faces) if faces else {},
         firmware=firmware,
-        mischief=[parse_mischief(fault, profile.actuators) for fault in faults],
+        faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
     )
     outcome = _run(options, SilentDisplay() if as_json else display_for(sys.stderr))
     if as_json:

@@ -16,7 +16,7 @@ from solver.errors import CubistError
 
 COMMANDS = {
     "calibrate": (
-        "robot.cli.calibrate.command:calibrate",
+        "robot.cli.calibrate:calibrate",
         "Adjust the robot while its daemon runs.",
     ),
     "calibration": (

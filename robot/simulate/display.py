@@ -8,14 +8,160 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from robot.daemon.models import RobotState
+from robot.documents import JsonMapping
+from robot.mechanism.registry import words_of
 from robot.outcomes import OUTCOMES, is_success
 from robot.records.runs import RunRecord
-from robot.simulate.picture import WIDTH, picture
-from robot.simulate.progress import DemoProgress, Display
+from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
+
+FACE_COLOURS = {
+    "U": "#f4f4ee",
+    "R": "#c8202c",
+    "F": "#14a44c",
+    "D": "#f4dc28",
+    "L": "#f4801c",
+    "B": "#2858d0",
+}
+WIDTH = 88
+_NET_ROWS = (" U", "LFRB", " D")
+_BAR_WIDTH = 34
+
+
+def net_of(facelets: str) -> Text:
+    """The unfolded cube as coloured cells: U above, L F R B in a row, D below."""
+    size = round((len(facelets) / 6) ** 0.5)
+    text = Text()
+    for faces in _NET_ROWS:
+        for row in range(size):
+            for face in faces:
+                _append_row(text, facelets, face, row, size)
+            text.append("\n")
+    text.rstrip()
+    return text
+
+
+def picture(progress: DemoProgress) -> RenderableType:
+    """All of it, in a frame."""
+    columns = Table.grid(padding=(0, 4))
+    columns.add_column()
+    columns.add_column()
+    net = net_of(progress.facelets) if progress.facelets else Text("no cube yet", style="dim")
+    columns.add_row(net, Group(_stages(progress), Text(), _now(progress)))
+    parts: list[RenderableType] = [columns]
+    if progress.moves:
+        parts += [Text(), _plan(progress)]
+    parts += [Text(), _foot(progress)]
+    return Panel(
+        Group(*parts),
+        title=f"[bold]{progress.title}[/]",
+        title_align="left",
+        border_style="blue",
+        padding=(1, 2),
+        width=WIDTH,
+    )
+
+
+def operation_text(operation: JsonMapping) -> str:
+    """An operation in a person's words."""
+    quarters = {1: "a quarter", 2: "a half", -1: "a quarter back"}
+    if operation["op"] == "turn":
+        return f"layer {operation['site']}: {quarters[operation['quarter_turns']]}"
+    if operation["op"] == "rotate":
+        return f"whole cube about {operation['axis']}: {quarters[operation['quarter_turns']]}"
+    return words_of(operation)
+
+
+def _append_row(text: Text, facelets: str, face: str, row: int, size: int) -> None:
+    if face == " ":
+        text.append(" " * (3 * size + 1))
+        return
+    begin = "URFDLB".index(face) * size * size + row * size
+    for letter in facelets[begin : begin + size]:
+        text.append("██", style=FACE_COLOURS[letter])
+        text.append(" ")
+    text.append(" ")
+
+
+def _stages(progress: DemoProgress) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for stage in progress.stages:
+        mark, style = _mark(stage, progress)
+        spent = progress.spent_s(stage)
+        time = f"{spent:7.2f} s" if spent else ""
+        table.add_row(Text(f"{mark} {stage.title}", style=style), Text(time, style="dim"))
+    return table
+
+
+def _mark(stage: Stage, progress: DemoProgress) -> tuple[str, str]:
+    if stage.state is progress.state:
+        return "●", "bold yellow"
+    return ("✓", "green") if stage.took_s is not None else ("○", "dim")
+
+
+def _now(progress: DemoProgress) -> RenderableType:
+    """What the robot does at this moment, and how far it is."""
+    lines: list[RenderableType] = [Text(progress.step, style="bold")]
+    plan_us = progress.plan_us
+    if plan_us is not None:
+        lines.append(Text(_under_way(progress, plan_us), style="cyan"))
+    if progress.fraction is not None:
+        bar = ProgressBar(total=1.0, completed=progress.fraction, width=_BAR_WIDTH)
+        row = Table.grid(padding=(0, 1))
+        row.add_row(bar, Text(f"{100 * progress.fraction:.0f} %{_left(progress)}", style="dim"))
+        lines.append(row)
+    return Group(*lines)
+
+
+def _left(progress: DemoProgress) -> str:
+    """How much longer it takes, in real time, where that is known."""
+    return "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
+
+
+def _under_way(progress: DemoProgress, plan_us: float) -> str:
+    """The operations that are being performed."""
+    found = [
+        operation_text(operation)
+        for operation in progress.operations
+        if 0 <= plan_us - operation["start_us"] < operation["duration_us"]
+    ]
+    return " · ".join(found)
+
+
+def _plan(progress: DemoProgress) -> Text:
+    """The moves; those done are dim, the next one stands out."""
+    moves = progress.moves.split()
+    done = _moves_done(progress, len(moves))
+    text = Text("plan  ", style="dim")
+    for number, move in enumerate(moves):
+        style = "dim strike" if number < done else "bold yellow" if number == done else ""
+        text.append(move, style=style or "default")
+        text.append(" ")
+    return text
+
+
+def _moves_done(progress: DemoProgress, count: int) -> int:
+    """How many of ``count`` moves are done, judged by the turns of layers performed."""
+    if progress.state is RobotState.CHECKING:
+        return count
+    turns = [operation for operation in progress.operations if operation["op"] == "turn"]
+    plan_us = progress.plan_us
+    if plan_us is None or not turns:
+        return 0 if progress.state in {RobotState.SOLVING, RobotState.TURNING} else count
+    over = sum(turn["start_us"] + turn["duration_us"] <= plan_us for turn in turns)
+    return int(over) * count // len(turns)
+
+
+def _foot(progress: DemoProgress) -> Text:
+    clean = progress.violations == 0
+    found = "no violations" if clean else f"{progress.violations} violations"
+    counters = f"robot's clock {progress.clock_s:,.1f} s   pin edges {progress.edges:,}   "
+    return Text.assemble((counters, "dim"), (found, "green" if clean else "bold red"))
 
 
 class LiveDisplay:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from robot.daemon.models import RobotState
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
-from robot.twin.foreign_objects import OddScene
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio
+from robot.twin.studio import OddScene, Studio
 from solver.errors import CubistError
 
 UNPLUGGED_S = 2.5
@@ -23,13 +22,13 @@ NOISE = 0.01
 LOST_STEPS = 200
 
 
-class BadMischief(CubistError, ValueError):
-    """A fault nobody knows how to make."""
+class BadInjection(CubistError, ValueError):
+    """A fault that the demo cannot inject; the text says what it can."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What mischief can get at."""
+    """What an injected fault can get at."""
 
     robot: SimulatedRobot
     studio: Studio
@@ -37,47 +36,47 @@ class Scene:
     cable: Cable | None
 
 
-Deed = Callable[[Scene, str], Awaitable[None]]
+Injection = Callable[[Scene, str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Mischief:
+class InjectedFault:
     """A fault by name, its subject (an actuator), and the stage in which it happens."""
 
     name: str
     subject: str
     stage: RobotState
 
-    async def happen(self, scene: Scene) -> None:
+    async def inject(self, scene: Scene) -> None:
         """Do it."""
-        await DEEDS[self.name](scene, self.subject)
+        await INJECTIONS[self.name](scene, self.subject)
 
 
-def parse_mischief(text: str, actuators: Collection[str]) -> Mischief:
-    """``NAME[:ACTUATOR][@STAGE]`` on a robot with ``actuators``; raises :class:`BadMischief`."""
+def parse_injected_fault(text: str, actuators: Collection[str]) -> InjectedFault:
+    """``NAME[:ACTUATOR][@STAGE]`` on a robot with ``actuators``; raises :class:`BadInjection`."""
     what, _, stage = text.partition("@")
     name, _, subject = what.partition(":")
     stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
-    if name not in DEEDS:
-        raise BadMischief(f"there is no fault named {name}; choose from {', '.join(DEEDS)}")
+    if name not in INJECTIONS:
+        raise BadInjection(f"there is no fault named {name}; choose from {', '.join(INJECTIONS)}")
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
-        raise BadMischief(f"there is no stage named {stage}; choose from {names}")
-    if name in ACTUATOR_DEEDS and subject not in actuators:
+        raise BadInjection(f"there is no stage named {stage}; choose from {names}")
+    if name in ACTUATOR_FAULTS and subject not in actuators:
         example = f"{name}:{next(iter(actuators))}"
-        raise BadMischief(
+        raise BadInjection(
             f"{name} needs an actuator, as in {example}; choose from {', '.join(actuators)}"
         )
-    if subject and name not in ACTUATOR_DEEDS:
-        raise BadMischief(f"{name} takes no actuator: omit :{subject}")
-    usual = RobotState.HOMING if name in STANDING_DEEDS else RobotState.TURNING
-    return Mischief(name, subject, stages[stage] if stage else usual)
+    if subject and name not in ACTUATOR_FAULTS:
+        raise BadInjection(f"{name} takes no actuator: omit :{subject}")
+    usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
+    return InjectedFault(name, subject, stages[stage] if stage else usual)
 
 
-class Mischiefs:
+class FaultInjection:
     """Waits for the stages of a demo and lets each fault happen once."""
 
-    def __init__(self, planned: Sequence[Mischief], scene: Scene, delay_s: float) -> None:
+    def __init__(self, planned: Sequence[InjectedFault], scene: Scene, delay_s: float) -> None:
         self._planned = list(planned)
         self._scene = scene
         self._delay_s = delay_s
@@ -85,10 +84,10 @@ class Mischiefs:
 
     def enter(self, state: RobotState) -> None:
         """The daemon has entered a state."""
-        due = [mischief for mischief in self._planned if mischief.stage is state]
-        self._planned = [mischief for mischief in self._planned if mischief not in due]
-        for mischief in due:
-            task = asyncio.create_task(self._later(mischief))
+        due = [fault for fault in self._planned if fault.stage is state]
+        self._planned = [fault for fault in self._planned if fault not in due]
+        for fault in due:
+            task = asyncio.create_task(self._later(fault))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -103,15 +102,14 @@ class Mischiefs:
             task.cancel()
         self._tasks.clear()
 
-    async def _later(self, mischief: Mischief) -> None:
-        if mischief.name not in STANDING_DEEDS:
+    async def _later(self, fault: InjectedFault) -> None:
+        if fault.name not in STANDING_FAULTS:
             await asyncio.sleep(self._delay_s)
-        await mischief.happen(self._scene)
+        await fault.inject(self._scene)
 
 
-async def _slip(scene: Scene, subject: str) -> None:
+async def _slip(scene: Scene, _subject: str) -> None:
     """The cube slips the next time it should be moved."""
-    del subject
     scene.robot.slip_cube()
 
 
@@ -130,52 +128,45 @@ async def _end_stop(scene: Scene, subject: str) -> None:
     scene.robot.stick_end_stop(subject, active=False)
 
 
-async def _glare(scene: Scene, subject: str) -> None:
+async def _glare(scene: Scene, _subject: str) -> None:
     """A lamp is reflected in the stickers."""
-    del subject
     scene.studio.glare(0.8)
 
 
-async def _cast(scene: Scene, subject: str) -> None:
+async def _cast(scene: Scene, _subject: str) -> None:
     """The light turns to that of an old bulb."""
-    del subject
     scene.studio.colour_cast((1.0, 0.72, 0.38))
 
 
-async def _wrong_sticker(scene: Scene, subject: str) -> None:
+async def _wrong_sticker(scene: Scene, _subject: str) -> None:
     """Somebody has put a sticker of another colour on the cube."""
-    del subject
     facelets = scene.robot.body.letters
     centre = str(facelets[len(facelets) // 12])
     scene.studio.disturbances.repainted[0] = "R" if str(facelets[0]) != "R" else centre
 
 
-async def _reset(scene: Scene, subject: str) -> None:
+async def _reset(scene: Scene, _subject: str) -> None:
     """The microcontroller starts anew, as after a dip of its supply."""
-    del subject
     os.kill(scene.firmware, signal.SIGUSR1)
 
 
-async def _unplug(scene: Scene, subject: str) -> None:
+async def _unplug(scene: Scene, _subject: str) -> None:
     """The cable is pulled and, after a while, put back."""
-    del subject
     cable = _cable(scene)
     cable.cut()
     await asyncio.sleep(UNPLUGGED_S)
     cable.mend()
 
 
-async def _noise(scene: Scene, subject: str) -> None:
+async def _noise(scene: Scene, _subject: str) -> None:
     """From now on the cable changes a byte in a hundred."""
-    del subject
     _cable(scene).noise = NOISE
 
 
-def _odd_view(odd: OddScene) -> Deed:
+def _odd_view(odd: OddScene) -> Injection:
     """Something else is in view, from now on."""
 
-    async def happen(scene: Scene, subject: str) -> None:
-        del subject
+    async def happen(scene: Scene, _subject: str) -> None:
         scene.studio.disturbances.odd = odd
 
     return happen
@@ -183,11 +174,11 @@ def _odd_view(odd: OddScene) -> Deed:
 
 def _cable(scene: Scene) -> Cable:
     if scene.cable is None:
-        raise BadMischief("this demo has no serial cable")
+        raise BadInjection("this demo has no serial cable")
     return scene.cable
 
 
-DEEDS: dict[str, Deed] = {
+INJECTIONS: dict[str, Injection] = {
     "slip": _slip,
     "jam": _jam,
     "lost-steps": _lose_steps,
@@ -202,11 +193,11 @@ DEEDS: dict[str, Deed] = {
 }
 """Faults by the names people use."""
 
-STANDING_DEEDS = frozenset(map(str, OddScene))
+STANDING_FAULTS = frozenset(map(str, OddScene))
 """Those that are there from the start rather than happen; unless told, before the first look."""
 
-ACTUATOR_DEEDS = frozenset({"jam", "lost-steps", "end-stop"})
+ACTUATOR_FAULTS = frozenset({"jam", "lost-steps", "end-stop"})
 """Those that happen to an actuator."""
 
-CABLE_DEEDS = frozenset({"unplug", "noise"})
+CABLE_FAULTS = frozenset({"unplug", "noise"})
 """Those for which there has to be a cable between firmware and daemon."""

@@ -1,17 +1,21 @@
-"""Processes the demo starts; none of them outlives it."""
+"""What a demo runs, and where: its processes and its own folder; neither outlives it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import ctypes
+import fcntl
 import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
+from robot.machine import firmware_build
+from robot.settings import RobotProfile
 from solver.errors import CubistError
 
 LOG_LINES_SHOWN = 12
@@ -107,3 +111,92 @@ def _end_with_parent() -> Callable[[], None]:
 
 def _how(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+
+
+SIMULATING = ("libsimavr-dev", "libelf-dev")
+"""Debian packages with which the build makes the simulation of the AVR."""
+MAIN_LOOP = "firmware_poll"
+"""What the main loop of the firmware calls; it hangs there when told to."""
+
+
+def firmware_command(kind: str, profile: RobotProfile) -> list[str]:
+    """The program and its own options for ``kind`` ``host`` or ``avr``.
+
+    Raises :class:`DemoFault` that says what to install, and whatever
+    :func:`robot.machine.firmware_build.build` raises.
+    """
+    if kind == "avr":
+        _require_simulation()
+    program = executable(f"cubist-firmware-{kind}")
+    if kind == "host":
+        return [program]
+    board = firmware_build.board_for(profile)
+    elf = firmware_build.build(board).elf
+    hang = ["--hang-at", f"{firmware_build.address(elf, MAIN_LOOP):#x}"]
+    return [program, "--board", board, "--elf", str(elf), *hang]
+
+
+def _require_simulation() -> None:
+    """All that is missing at once: what builds the AVR's program and what simulates it."""
+    built = find_executable("cubist-firmware-avr") is not None
+    packages = [*firmware_build.missing(firmware_build.BUILDING), *(() if built else SIMULATING)]
+    if not packages:
+        return
+    again = "" if built else " && make build"
+    raise DemoFault(
+        "the AVR's program cannot be simulated: packages are missing. In the checkout, "
+        f"run:\n  sudo apt install {' '.join(packages)}{again}"
+    )
+
+
+PREFIX = "cubist-demo-"
+LOCK_NAME = "in-use"
+LONGEST_PARENT = 60
+"""A Unix socket's path has at most 107 characters; ours needs 40 of them below the parent."""
+
+
+@contextlib.contextmanager
+def workspace(parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder, locked while in use and removed at the end.
+
+    Folders of demos that were killed are recognised by their free lock and removed first.
+    """
+    parent = parent or _short_parent()
+    remove_abandoned(parent)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    lock = os.open(folder / LOCK_NAME, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _short_parent() -> Path:
+    """The system's folder for temporary files, or /tmp when sockets would not fit there."""
+    usual = Path(tempfile.gettempdir())
+    return usual if len(str(usual)) <= LONGEST_PARENT else Path("/tmp")
+
+
+def remove_abandoned(parent: Path) -> list[Path]:
+    """Remove our folders that no living demo uses; returns them."""
+    return [folder for folder in sorted(parent.glob(f"{PREFIX}*")) if _remove_if_free(folder)]
+
+
+def _remove_if_free(folder: Path) -> bool:
+    """A folder without a lock file is one that a demo is just making: left alone."""
+    try:
+        if folder.stat().st_uid != os.getuid():
+            return False
+        lock = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True

@@ -18,13 +18,11 @@ from robot.documents import JsonObject
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
-from robot.simulate.boards import firmware_command
 from robot.simulate.cable import Cable
-from robot.simulate.fault_injection import CABLE_DEEDS, Mischief, Mischiefs, Scene
+from robot.simulate.fault_injection import CABLE_FAULTS, FaultInjection, InjectedFault, Scene
 from robot.simulate.follow import DaemonView
-from robot.simulate.processes import Child, DemoFault, running
+from robot.simulate.processes import Child, DemoFault, firmware_command, running, workspace
 from robot.simulate.progress import DemoProgress, Display
-from robot.simulate.workspace import workspace
 from robot.twin.cube import CubeBody
 from robot.twin.panel import SimulatedPanel
 from robot.twin.render import Image
@@ -84,7 +82,7 @@ PRESS_S = 0.15
 PRESS_LIMIT_S = 10.0
 PRESSES = 6
 NOTICE_S = 60.0
-MISCHIEF_DELAY_S = 3.0
+FAULT_DELAY_S = 3.0
 """Simulated seconds from the beginning of a stage to the fault asked for in it."""
 
 T = TypeVar("T")
@@ -102,7 +100,7 @@ class DemoOptions:
     seed: int = 0
     photographs: Mapping[str, Image] = field(default_factory=dict)
     firmware: str = "host"
-    mischief: Sequence[Mischief] = ()
+    faults: Sequence[InjectedFault] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class _DemoStage:
 
     children: Sequence[Child]
     daemon: DaemonView
-    mischiefs: Mischiefs
+    injection: FaultInjection
 
 
 class Demo:
@@ -135,7 +133,7 @@ class Demo:
                     return await unless_ended(self._solve(stage), stage.children)
                 finally:
                     refresh.cancel()
-                    stage.mischiefs.cancel()
+                    stage.injection.cancel()
                     self._display.close()
 
     @contextlib.asynccontextmanager
@@ -166,14 +164,14 @@ class Demo:
             cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
             daemon = await stack.enter_async_context(DaemonView(folder / "run" / "control.sock"))
             scene = Scene(self._robot, studio, firmware.process.pid, cable)
-            delay_s = MISCHIEF_DELAY_S / options.speed
-            mischiefs = Mischiefs(options.mischief, scene, delay_s)
-            yield _DemoStage([firmware, cubistd], daemon, mischiefs)
+            delay_s = FAULT_DELAY_S / options.speed
+            injection = FaultInjection(options.faults, scene, delay_s)
+            yield _DemoStage([firmware, cubistd], daemon, injection)
 
     @property
     def _cable_wanted(self) -> bool:
         """Carrying bytes takes time that a simulation at full speed does not have to spare."""
-        return any(mischief.name in CABLE_DEEDS for mischief in self._options.mischief)
+        return any(fault.name in CABLE_FAULTS for fault in self._options.faults)
 
     def _firmware_command(self, link: Path, pins: Path) -> list[str]:
         program = firmware_command(self._options.firmware, self._options.profile)
@@ -205,7 +203,7 @@ class Demo:
             raise DemoFault(f"the daemon is not ready: {text}")
         await self._prepared(daemon)
         async with daemon.events() as events:
-            listener = asyncio.create_task(self._listen(events, daemon, stage.mischiefs))
+            listener = asyncio.create_task(self._listen(events, daemon, stage.injection))
             try:
                 await self._press_start(daemon)
                 return self._verdict(await self._finished_run(daemon))
@@ -235,10 +233,10 @@ class Demo:
         raise DemoFault("the start button was pressed, but nothing happened")
 
     async def _listen(
-        self, events: AsyncIterator[Event], daemon: DaemonView, mischiefs: Mischiefs
+        self, events: AsyncIterator[Event], daemon: DaemonView, injection: FaultInjection
     ) -> None:
         async for event in events:
-            mischiefs.enter(event.state)
+            injection.enter(event.state)
             self._progress.clock_s = self._robot.time_us / 1e6
             self._progress.enter(event.state)
             if event.event == "progress":  # as often as it is drawn, it is asked for

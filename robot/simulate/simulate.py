@@ -9,10 +9,9 @@ import threading
 from collections.abc import Iterator
 
 from robot.settings import RobotProfile
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
-from robot.simulate.workspace import workspace
 from robot.twin.cube import scrambled
 
 SPEED = 20.0

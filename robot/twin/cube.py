@@ -1,12 +1,15 @@
 """The cube as a physical body: stickers with a place and a direction, moved by rotation matrices.
 
 The body is built from vectors alone so that its verdict is independent of the move tables the
-program solves with. Lengths are in half cubies: a cube of size N spans -N..N on each axis.
+program solves with. Lengths are in half cubies: a cube of size N spans -N..N on each axis. A
+:class:`Pose` says where its stickers are right now, mid-motion included: what a camera draws.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +39,7 @@ _RIGHT_AND_DOWN: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
 }
 
 IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 
 
 def face_axes(site: str) -> tuple[IntArray, IntArray, IntArray]:
@@ -178,3 +182,38 @@ def scrambled(size: int, seed: int) -> CubeBody:
     for face, quarters in generator.integers((0, 1), (6, 4), size=(200, 2)):
         body.turn(SITES[face], int(quarters))
     return CubeBody(body.facelets())
+
+
+def turned(axis: tuple[int, int, int], quarters: float) -> FloatArray:
+    """float64[3, 3]: clockwise by any number of quarters as seen from the tip of ``axis``."""
+    angle = -quarters * math.pi / 2
+    x, y, z = axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=float)
+    rotation = np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+    return np.asarray(rotation)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """How far the cube is from resting squarely in the robot.
+
+    ``whole`` turns the entire cube; ``layers`` are quarters by which the layer of a site has been
+    turned beyond where the body's stickers are booked (-0.5..0.5). ``covers`` are flat pieces of
+    the robot in front of the cube, float64[4, 3] each (the cube's faces are at +-1).
+    """
+
+    whole: FloatArray = field(default_factory=lambda: np.eye(3))
+    layers: tuple[tuple[str, float], ...] = ()
+    covers: tuple[FloatArray, ...] = ()
+
+    @property
+    def layers_open(self) -> bool:
+        """Whether some layer is so far from square that the cube shows it."""
+        return any(abs(quarters) > 0.15 for _, quarters in self.layers)
+
+    def sticker_rotations(self, body: CubeBody) -> FloatArray:
+        """float64[6 N^2, 3, 3]: how each sticker of ``body`` is turned from its booked place."""
+        rotations = np.tile(self.whole, (len(body.letters), 1, 1))
+        for site, quarters in self.layers:
+            rotations[body.layer(site)] = self.whole @ turned(NORMALS[site], quarters)
+        return rotations

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from robot.settings import RobotProfile
-from robot.twin.cube import CubeBody
-from robot.twin.pose import Pose
+from robot.twin.cube import CubeBody, Pose
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
 from robot.twin.twisting import Slipping, TwistingCube
 

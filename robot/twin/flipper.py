@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from robot.settings import RobotProfile
-from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
-from robot.twin.pose import Pose, turned
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, turned
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot.settings import RobotProfile
-from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, FloatArray, Pose, turned
 from robot.twin.flipper import ArmPlace, SimulatedArm
-from robot.twin.pose import FloatArray, Pose, turned
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,

@@ -18,8 +18,7 @@ from robot.settings.actuators import ActuatorSettings
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
-from robot.twin.cube import CubeBody
-from robot.twin.pose import Pose
+from robot.twin.cube import CubeBody, Pose
 from robot.twin.twisting import Slipping
 from robot.twin.violations import Reporter
 

@@ -24,8 +24,7 @@ from pathlib import Path
 
 from robot.documents import JsonObject
 from robot.twin.panel import SimulatedPanel
-from robot.twin.pins import PinStream, input_record
-from robot.twin.simulated import SimulatedRobot
+from robot.twin.simulated import PinStream, SimulatedRobot, input_record
 from robot.twin.studio import Studio
 
 RECEIVE_BYTES = 1 << 18

@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
 
 from robot.settings import RobotProfile
-from robot.twin.assembly import assemble
-from robot.twin.cube import CubeBody
-from robot.twin.pose import Pose
-from robot.twin.violations import Incidents, Violation
+from robot.settings.board_table import TICKS_PER_US
+from robot.settings.profile import SimulatedActuator
+from robot.twin.cube import CubeBody, Pose
+from robot.twin.registry import (
+    MOTORS,
+    EdgeHandler,
+    EndStop,
+    Scale,
+    SimulatedMechanism,
+    SimulatedMotor,
+    parts_of,
+    scale_of,
+)
+from robot.twin.violations import Incidents, Reporter, Violation
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Motors by name, what each pin does, end stops by pin, and the mechanism they move."""
+
+    motors: Mapping[str, SimulatedMotor]
+    edges: Mapping[int, tuple[EdgeHandler, ...]]
+    end_stops: Mapping[int, tuple[EndStop, SimulatedMotor]]
+    scales: Mapping[str, Scale]
+    mechanism: SimulatedMechanism
+
+
+def assemble(profile: RobotProfile, body: CubeBody, report: Reporter) -> Assembly:
+    """The robot of ``profile`` holding ``body``, at rest where it is switched on."""
+    motors: dict[str, SimulatedMotor] = {}
+    edges: dict[int, tuple[EdgeHandler, ...]] = {}
+    end_stops: dict[int, tuple[EndStop, SimulatedMotor]] = {}
+    parts = parts_of(profile)
+    for name, settings in profile.actuators.items():
+        if not settings.drivable:
+            continue
+        physics = profile.simulation.actuators.get(name, SimulatedActuator())
+        start = parts.start_places.get(name)
+        wired = MOTORS[settings.kind].wire(name, settings, physics, start, report)
+        motors[name] = wired.motor
+        for pin, handler in wired.edges.items():
+            edges[pin] = (*edges.get(pin, ()), handler)
+        for pin, end_stop in wired.end_stops.items():
+            end_stops[pin] = (end_stop, wired.motor)
+    scales = {name: scale_of(profile, name, angles) for name, angles in parts.rotations.items()}
+    return Assembly(motors, edges, end_stops, scales, parts.around(body, report))
+
 
 STRIDE_US = 4_000.0
 """Longest stretch of time simulated at once while something moves."""
@@ -164,3 +212,66 @@ class SimulatedRobot:
                 self._inputs[pin] = level
                 if self.on_input is not None:
                     self.on_input(pin, level)
+
+
+RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
+"""A change of a pin: half microseconds since the firmware's boot, pin, level, kind."""
+
+
+class Kind(IntEnum):
+    """What a record says. Time records keep the robot going while nothing changes."""
+
+    LEVEL = 0
+    """The firmware changed an output; or, to the firmware: an input has changed."""
+    TIME = 1
+    """Nothing else happened until this time."""
+    RESET = 2
+    """The firmware has booted: its clock is at zero and its outputs are low. To a firmware that
+    runs as granted: the reset button is pressed."""
+    READ = 3
+    """The firmware asks for the level of an input and waits for the same record back."""
+    GRANT = 5
+    """To a firmware that runs as granted: so many ticks may pass; from it: they have passed."""
+    HANG = 6
+    """To a firmware that runs as granted: its main loop hangs from now on."""
+
+
+class PinStream:
+    """Cuts the stream into records and plays them; ``answer`` sends bytes to the firmware."""
+
+    def __init__(self, robot: SimulatedRobot, answer: Callable[[bytes], None]) -> None:
+        self._robot = robot
+        self._answer = answer
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Play what has arrived; an incomplete record waits for its rest."""
+        data = self._rest + data
+        whole = len(data) - len(data) % RECORD.itemsize
+        self._rest = data[whole:]
+        records = np.frombuffer(data[:whole], dtype=RECORD)
+        columns = (records[name].tolist() for name in ("ticks", "pin", "level", "kind"))
+        for ticks, pin, level, kind in zip(*columns, strict=True):
+            self._play(ticks, pin, bool(level), kind)
+
+    def restart(self) -> None:
+        """A new connection: half a record of the old one is of no use."""
+        self._rest = b""
+
+    def _play(self, ticks: int, pin: int, level: bool, kind: int) -> None:
+        time_us = ticks / TICKS_PER_US
+        if kind == Kind.LEVEL:
+            self._robot.pin_changed(time_us, pin, level)
+        elif kind == Kind.TIME:
+            self._robot.advance(time_us)
+        elif kind == Kind.RESET:
+            self._robot.reset()
+        elif kind == Kind.READ:
+            self._robot.advance(time_us)
+            level = self._robot.inputs.get(pin, True)
+            self._answer(struct.pack("<QHBB", ticks, pin, level, Kind.READ))
+
+
+def input_record(pin: int, level: bool) -> bytes:
+    """What tells the firmware that an input has changed."""
+    return struct.pack("<QHBB", 0, pin, level, Kind.LEVEL)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot.twin.cube import NORMALS, SITES, CubeBody, IntArray
-from robot.twin.pose import FloatArray, Pose, turned
+from robot.twin.cube import NORMALS, SITES, CubeBody, FloatArray, IntArray, Pose, turned
 from robot.twin.violations import Reporter
 
 

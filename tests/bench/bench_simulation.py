@@ -14,8 +14,7 @@ import numpy as np
 
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from robot.twin.pins import RECORD, Kind, PinStream
-from robot.twin.simulated import SimulatedRobot
+from robot.twin.simulated import RECORD, Kind, PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 
 Emit = Callable[[str, float, str, int, Mapping[str, Any]], None]

@@ -18,8 +18,7 @@ from robot.machine import firmware_build
 from robot.machine.firmware_build import FirmwareTrouble, board_for
 from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.settings import load_profile
-from robot.simulate.boards import firmware_command
-from robot.simulate.processes import DemoFault
+from robot.simulate.processes import DemoFault, firmware_command
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -122,7 +121,7 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
     with pytest.raises(DemoFault) as caught:
         firmware_command("avr", load_profile("cubotino"))
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"

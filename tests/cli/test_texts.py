@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from robot.cli.following import tell
+from robot.cli.control import tell
 from robot.cli.solution_text import BAR_WIDTH, describe, print_answer, timeline
 
 ANSWER: dict[str, Any] = {

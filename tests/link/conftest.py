@@ -21,7 +21,7 @@ from robot.link.actuators import ActuatorSetup
 from robot.machine.firmware_build import Built, address, build
 from robot.motion.stepper import StepperLimits
 from robot.simulate.processes import executable
-from robot.twin.pins import Kind
+from robot.twin.simulated import Kind
 from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")

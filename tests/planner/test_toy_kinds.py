@@ -30,9 +30,8 @@ from robot.settings.mechanisms import (
     missing,
 )
 from robot.settings.profile import RobotProfile
-from robot.simulate.picture import operation_text
-from robot.twin.cube import CubeBody, scrambled
-from robot.twin.pose import Pose
+from robot.simulate.display import operation_text
+from robot.twin.cube import CubeBody, Pose, scrambled
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts
 from robot.twin.studio import Studio
 from robot.twin.twisting import Slipping, TwistingCube

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robot.twin.cube import scrambled
-from robot.twin.foreign_objects import OddScene
+from robot.twin.studio import OddScene
 
 Bench = Any
 MakeBench = Any

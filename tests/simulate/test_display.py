@@ -14,8 +14,14 @@ from robot.cli.demo import exit_code
 from robot.daemon.models import RobotState
 from robot.outcomes import ExitCode, Outcome
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
-from robot.simulate.display import LiveDisplay, PlainDisplay, display_for, print_outcome
-from robot.simulate.picture import net_of, operation_text
+from robot.simulate.display import (
+    LiveDisplay,
+    PlainDisplay,
+    display_for,
+    net_of,
+    operation_text,
+    print_outcome,
+)
 from robot.simulate.progress import DemoProgress
 from robot.simulate.session import DemoOutcome
 from robot.twin.violations import Violation

@@ -10,13 +10,13 @@ import pytest
 from robot.daemon.models import RobotState
 from robot.settings import load_profile
 from robot.simulate.fault_injection import (
-    ACTUATOR_DEEDS,
-    DEEDS,
-    STANDING_DEEDS,
-    BadMischief,
-    Mischiefs,
+    ACTUATOR_FAULTS,
+    INJECTIONS,
+    STANDING_FAULTS,
+    BadInjection,
+    FaultInjection,
     Scene,
-    parse_mischief,
+    parse_injected_fault,
 )
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -35,36 +35,36 @@ def scene() -> Scene:
 ACTUATORS = ("table", "arm")
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", INJECTIONS)
 def test_names_are_understood(name: str) -> None:
-    subject = "arm" if name in ACTUATOR_DEEDS else ""
+    subject = "arm" if name in ACTUATOR_FAULTS else ""
     asked = f"{name}:{subject}".removesuffix(":")
-    usual = RobotState.HOMING if name in STANDING_DEEDS else RobotState.TURNING
-    assert parse_mischief(asked, ACTUATORS).stage is usual
-    mischief = parse_mischief(f"{asked}@look", ACTUATORS)
-    assert (mischief.name, mischief.subject, mischief.stage) == (name, subject, RobotState.SCANNING)
+    usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
+    assert parse_injected_fault(asked, ACTUATORS).stage is usual
+    fault = parse_injected_fault(f"{asked}@look", ACTUATORS)
+    assert (fault.name, fault.subject, fault.stage) == (name, subject, RobotState.SCANNING)
 
 
 @pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
 def test_what_nobody_knows_is_refused(text: str) -> None:
-    with pytest.raises(BadMischief, match="choose from"):
-        parse_mischief(text, ACTUATORS)
+    with pytest.raises(BadInjection, match="choose from"):
+        parse_injected_fault(text, ACTUATORS)
 
 
 def test_only_some_faults_happen_to_an_actuator() -> None:
-    with pytest.raises(BadMischief, match="omit :arm"):
-        parse_mischief("slip:arm", ACTUATORS)
+    with pytest.raises(BadInjection, match="omit :arm"):
+        parse_injected_fault("slip:arm", ACTUATORS)
 
 
 async def test_noise_needs_a_cable(scene: Scene) -> None:
-    with pytest.raises(BadMischief, match="cable"):
-        await parse_mischief("noise", ACTUATORS).happen(scene)
+    with pytest.raises(BadInjection, match="cable"):
+        await parse_injected_fault("noise", ACTUATORS).inject(scene)
 
 
 async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
-    await parse_mischief("glare", ACTUATORS).happen(scene)
-    await parse_mischief("wrong-sticker", ACTUATORS).happen(scene)
-    await parse_mischief("slip", ACTUATORS).happen(scene)
+    await parse_injected_fault("glare", ACTUATORS).inject(scene)
+    await parse_injected_fault("wrong-sticker", ACTUATORS).inject(scene)
+    await parse_injected_fault("slip", ACTUATORS).inject(scene)
     assert scene.studio.disturbances.light.glare > 0
     before = scene.robot.body.facelets()
     painted = scene.robot.body.repainted(scene.studio.disturbances.repainted).facelets()
@@ -72,14 +72,14 @@ async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
 
 
 async def test_each_happens_once_in_its_stage(scene: Scene) -> None:
-    mischiefs = Mischiefs([parse_mischief("glare@think", ACTUATORS)], scene, delay_s=0.0)
-    mischiefs.enter(RobotState.SCANNING)
-    assert not mischiefs.pending
-    mischiefs.enter(RobotState.SOLVING)
-    assert mischiefs.pending
-    mischiefs.cancel()
-    mischiefs.enter(RobotState.SOLVING)
-    assert not mischiefs.pending
+    injection = FaultInjection([parse_injected_fault("glare@think", ACTUATORS)], scene, delay_s=0.0)
+    injection.enter(RobotState.SCANNING)
+    assert not injection.pending
+    injection.enter(RobotState.SOLVING)
+    assert injection.pending
+    injection.cancel()
+    injection.enter(RobotState.SOLVING)
+    assert not injection.pending
 
 
 @pytest.mark.parametrize(

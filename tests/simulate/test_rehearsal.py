@@ -264,7 +264,7 @@ def open_files() -> list[str]:
 
 
 def test_a_program_that_is_not_built_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
     before = open_files()
     # What is left is held by the error until it is forgotten.
     with pytest.raises(DemoFault, match="make build") as caught:

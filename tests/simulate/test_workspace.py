@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.simulate.workspace import LOCK_NAME, PREFIX, remove_abandoned, workspace
+from robot.simulate.processes import LOCK_NAME, PREFIX, remove_abandoned, workspace
 
 
 def test_folder_is_removed_whatever_happens(tmp_path: Path) -> None:

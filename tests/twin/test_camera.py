@@ -10,8 +10,7 @@ import pytest
 
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
-from robot.twin.optics import place_camera, site_corners
-from robot.twin.render import COLOURS, Image
+from robot.twin.render import COLOURS, Image, place_camera, site_corners
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio, load_photographs
 

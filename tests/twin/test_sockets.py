@@ -18,10 +18,9 @@ from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.panel import BOUNCES, LevelListener, SimulatedPanel
-from robot.twin.pins import Kind
 from robot.twin.render import Image, Painter
 from robot.twin.server import TwinServer
-from robot.twin.simulated import SimulatedRobot
+from robot.twin.simulated import Kind, SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraFault
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from robot.twin.pins import RECORD, Kind
+from robot.twin.simulated import RECORD, Kind
 
 GRANT = struct.Struct("<QHBB")
 NO_PIN = 0xFFFF
@@ -26,7 +26,7 @@ class BoardDied(RuntimeError):
 
 
 class PinListener(Protocol):
-    """What the pins are connected to, as :class:`robot.twin.pins.PinStream`."""
+    """What the pins are connected to, as :class:`robot.twin.simulated.PinStream`."""
 
     def feed(self, data: bytes) -> None:
         """Records from the board, perhaps with half a one at the end."""

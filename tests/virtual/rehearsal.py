@@ -35,10 +35,9 @@ from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
-from robot.simulate.boards import firmware_command
+from robot.simulate.processes import firmware_command
 from robot.twin.cube import SITES, CubeBody
-from robot.twin.pins import PinStream
-from robot.twin.simulated import SimulatedRobot
+from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
 from solver.cube.cube import Cube

@@ -1,13 +1,16 @@
-"""The calibration's screens, one by one or all in order."""
+"""The calibration's screens, one by one or all in order, in a terminal that may go away."""
 
 from __future__ import annotations
 
+import contextlib
+import select
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar, TextIO
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.drivers.linux_driver import LinuxDriver
 from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
 from textual.widgets.option_list import Option
@@ -17,7 +20,51 @@ from robot.calibration.step import STEPS, Item, Items, Measurement, Session, Ste
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen, StepScreen
-from robot.cli.guide.terminal import TerminalDriver
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, whose output to a terminal that is gone goes nowhere.
+
+    Textual writes on a thread of its own. If that thread dies of an error, everything that draws
+    waits for it for ever, signals or not.
+    """
+
+    def __init__(
+        self,
+        app: App[int],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._file: Any = _Forgiving(self._file)
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether nobody can press a key any more."""
+        poll = select.poll()
+        poll.register(self.fileno, 0)  # errors and hang-ups are always reported
+        return bool(poll.poll(0))
+
+
+class _Forgiving:
+    """A stream whose reader may leave."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
 
 ALL = "all"
 

@@ -1,1 +1,0 @@
-"""`cubist calibrate` by command."""
