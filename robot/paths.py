@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from solver.home import user_directory
+from solver.files import user_directory
 
 SYSTEM_RUNTIME = Path("/run/cubist")
 SYSTEM_STATE = Path("/var/lib/cubist")

@@ -7,11 +7,13 @@ gets bounds of its own, as a short text can hold numbers of thousands of digits.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pwd
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -173,3 +175,30 @@ def _refuse_other_than_files(path: Path, mode: int) -> None:
 
 def _size(limit: int) -> str:
     return f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} kB"
+
+
+class NoHomeDirectory(CubistError, ValueError):
+    """The account has no home directory, and nothing says what to use instead."""
+
+
+def user_directory(
+    variable: str, below_home: str, instead: str, environ: Mapping[str, str] = os.environ
+) -> Path:
+    """What the XDG ``variable`` says, else ``below_home`` in the user's home directory.
+
+    As that standard demands, a path that is not absolute counts as absent: it would mean another
+    folder wherever a command is run. NoHomeDirectory asks to set the variable ``instead``.
+    """
+    named = environ.get(variable, "")
+    return Path(named) if Path(named).is_absolute() else _home(instead, environ) / below_home
+
+
+def _home(instead: str, environ: Mapping[str, str]) -> Path:
+    """``HOME`` where it is absolute, else what the system's accounts say."""
+    candidates = [environ.get("HOME", "")]
+    with contextlib.suppress(KeyError):
+        candidates.append(pwd.getpwuid(os.getuid()).pw_dir)
+    found = next((Path(home) for home in candidates if Path(home).is_absolute()), None)
+    if found is None:
+        raise NoHomeDirectory(f"this account has no home directory: set {instead} to a directory")
+    return found

@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from solver import _native, tables, two_phase
 from solver.cube.cube import Cube
-from solver.cube.notation import Move, length, parse_moves
-from solver.cube.turns import moves_of
+from solver.cube.notation import Move, length, moves_of, parse_moves
 from solver.errors import BadNotation, SearchFailed
 from solver.solution import Progress, Request, Solution, Stopwatch, answer
 

@@ -59,20 +59,20 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each reported separately"
         ),
         "exact": Algorithm(
-            "solver.pocket.search:search_exact",
+            "solver.pocket:search_exact",
             (2,),
             ("htm", "qtm"),
             "2x2x2 by complete tables: shortest, or fastest on a robot",
             cost=True,
         ),
         "ida-star": Algorithm(
-            "solver.pocket.search:search_ida_star",
+            "solver.pocket:search_ida_star",
             (2,),
             ("htm", "qtm"),
             "2x2x2 by IDA* with tables of corner permutation and orientation",
         ),
         "bfs-pruned": Algorithm(
-            "solver.pocket.search:search_bfs_pruned",
+            "solver.pocket:search_bfs_pruned",
             (2,),
             ("htm", "qtm"),
             "2x2x2 breadth-first, pruned by the same tables",
@@ -89,9 +89,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             ("htm", "qtm"),
             "any size, shallow scrambles: breadth-first database and IDA*",
         ),
-        "bfs": Algorithm(
-            "solver.pocket.search:search_bfs", (2,), ("htm", "qtm"), "2x2x2 breadth-first"
-        ),
+        "bfs": Algorithm("solver.pocket:search_bfs", (2,), ("htm", "qtm"), "2x2x2 breadth-first"),
     }
 )
 
@@ -131,7 +129,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
 def make_ready(size: int, request: Request) -> None:
     """Load or make the tables that searches for ``request.cost`` need; raises as solve does."""
     if size == 2:
-        from solver.pocket.robot import ready_kernel
+        from solver.pocket import ready_kernel
 
         ready_kernel(request)
     else:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from solver import _native
 from solver.errors import SearchFailed
-from solver.home import NoHomeDirectory, user_directory
+from solver.files import NoHomeDirectory, user_directory
 from solver.solution import Progress, Request
 
 T = TypeVar("T")

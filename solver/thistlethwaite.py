@@ -7,7 +7,7 @@ from itertools import chain
 
 from solver import _native, tables
 from solver.cube.cube import Cube
-from solver.cube.turns import moves_of
+from solver.cube.notation import moves_of
 from solver.solution import Request, Solution, Stopwatch, answer
 
 TABLES = "the four tables of thistlethwaite"

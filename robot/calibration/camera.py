@@ -15,8 +15,8 @@ from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script,
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.settings.profile import CameraSettings, View
-from vision.calibrate.advice import advise
 from vision.frame import Frame
+from vision.locate.advice import advise
 from vision.locate.face import FaceGrid
 from vision.locate.view_check import OddView, face_in_view
 

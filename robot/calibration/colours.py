@@ -49,7 +49,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
     and ``CalibrationFailed``.
     """
     from robot.machine.scanner import as_values
-    from vision.calibrate.places import references_of
+    from vision.measure.colour_space import references_of
     from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
 
     machine = bench.machine

@@ -10,10 +10,9 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import WORKING, Event, RobotState, StartRequest
 from robot.faults import FAULTS, MotionFault, described
 from robot.outcomes import Outcome
-from robot.panel.button import Press
+from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelFault
 from robot.panel.inspection import Inspection
-from robot.panel.pads import Hands
 from robot.panel.panel import Listener, Panel, PanelPins
 from solver.errors import CubistError
 

@@ -18,7 +18,7 @@ from robot.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.settings import DEFAULT_PROFILE
 from solver.errors import CubistError
-from solver.home import NoHomeDirectory
+from solver.files import NoHomeDirectory
 
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -16,7 +16,6 @@ from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
 from robot.planner import FaceView
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
-from vision.calibrate.places import references_from_json, references_to_json
 from vision.cameras.base import CameraFault
 from vision.decide.consistency import repeated_face
 from vision.decide.reader import CubeReading, Unreadable, read_cube
@@ -26,9 +25,9 @@ from vision.frame import Camera, Frame
 from vision.locate.face import FaceGrid, NoFace, at_working_size, locate_face
 from vision.locate.six_faces import CubeLooks
 from vision.locate.view_check import OddView, face_in_view
-from vision.measure.colour_space import ColourReferences
-from vision.measure.hdr import measure
+from vision.measure.colour_space import ColourReferences, references_from_json, references_to_json
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_looks
+from vision.measure.stickers import measure
 
 COLOURS_KEY = "colours"
 """Where a profile, and so a calibration, keeps them."""

@@ -13,10 +13,10 @@ from robot.mechanism.graph import Mechanism
 from robot.planner import CannotSee, build_mechanism, plan_scan, plan_solve
 from robot.planner.solve import compiled
 from robot.settings.profile import RobotProfile
+from solver import pocket as pocket_robot
 from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
-from solver.pocket import robot as pocket_robot
 from solver.solution import Progress
 
 

@@ -24,9 +24,8 @@ from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, firmware_command, running, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
-from robot.twin.panel import SimulatedPanel
 from robot.twin.render import Image
-from robot.twin.server import TwinServer
+from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation

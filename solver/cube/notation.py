@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from solver.cube.facelets import OPPOSITE, face_towards, rotation, vector
+from solver.cube.facelets import FACES, OPPOSITE, face_towards, rotation, vector
 from solver.errors import BadNotation, shortened
 
 MOST_MOVES = 20_000
@@ -239,3 +239,23 @@ def _longest_turn(group: list[Move]) -> int:
         block = (move.face, move.first, move.last)
         totals[block] = totals.get(block, 0) + move.quarter_turns
     return max(totals.values())
+
+
+FACE_TURNS = tuple(Move(face, quarters) for face in FACES for quarters in (1, 2, 3))
+"""Moves by number; the first nine are those of the 2x2x2 with its corner DLB at rest."""
+
+
+def moves_of(turns: Iterable[int]) -> tuple[Move, ...]:
+    """The moves with those numbers, equal quarter turns in a row joined to half turns."""
+    return joined(FACE_TURNS[turn] for turn in turns)
+
+
+def joined(moves: Iterable[Move]) -> tuple[Move, ...]:
+    """The moves with equal quarter turns in a row as half turns."""
+    done: list[Move] = []
+    for move in moves:
+        if done and done[-1] == move and move.quarters != 2:
+            done[-1] = replace(move, quarters=2)
+        else:
+            done.append(move)
+    return tuple(done)

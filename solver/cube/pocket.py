@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import ClassVar
 
@@ -115,3 +115,26 @@ def _checked(states: NDArray[np.integer]) -> States:
     legality.check_twist(result)
     result.setflags(write=False)
     return result
+
+
+PLACES = tuple(map(CORNERS.index, ("UBL", "URB", "ULF", "UFR", "DFL", "DRF", "DBR")))
+"""Our slot of each of the seven places."""
+
+
+def from_seven(cp: Sequence[int], co: Sequence[int]) -> PocketCube:
+    """The cube with those seven corners; BadNotation or IllegalCube if there is none."""
+    if len(cp) != len(PLACES) or len(co) != len(PLACES):
+        raise BadNotation(f"There are 7 corners and 7 orientations, not {len(cp)} and {len(co)}.")
+    if sorted(cp) != list(range(7)) or not set(co) <= {0, 1, 2}:
+        raise BadNotation("The corners are the numbers 0 to 6, each once; orientations 0, 1 or 2.")
+    states = np.zeros((8, 2), dtype=np.uint8)
+    states[REFERENCE, 0] = REFERENCE
+    for place, corner, turns in zip(PLACES, cp, co, strict=True):
+        states[place] = PLACES[corner], -turns % 3
+    return PocketCube(states)
+
+
+def to_seven(cube: PocketCube) -> tuple[list[int], list[int]]:
+    """``cp`` and ``co`` of the cube, colours named so that the corner DLB is at home."""
+    rows = cube.relative.states[list(PLACES)].tolist()
+    return [PLACES.index(cubie) for cubie, _ in rows], [-turns % 3 for _, turns in rows]

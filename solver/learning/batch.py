@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from solver import _native
 from solver.cube.cube import Cube
-from solver.cube.notation import Move
-from solver.cube.turns import FACE_TURNS
+from solver.cube.notation import FACE_TURNS, Move
 from solver.errors import BadNotation
 
 ACTIONS = ("U", "u", "D", "d", "F", "f", "B", "b", "L", "l", "R", "r")

@@ -16,7 +16,7 @@ from solver import _native, tables
 from solver.cube.facelets import slot_facelets, turn
 from solver.cube.notation import Move
 from solver.errors import BadNotation, SearchFailed
-from solver.home import NoHomeDirectory
+from solver.files import NoHomeDirectory
 from solver.nxn.turns import counted_moves
 from solver.solution import Request
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from solver.cube.facelets import FACES
+from solver.cube.notation import joined
 from solver.cube.pieces import PieceCube
 from solver.cube.sticker_cube import StickerCube
-from solver.cube.turns import joined
 from solver.errors import IllegalCube, SearchFailed
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from solver import _native, optimal, thistlethwaite
+from solver import pocket as pocket_search
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.learning import batch as learning
-from solver.pocket import search as pocket_search
 from solver.search import solve, solve_many
 from solver.solution import Request, Solution
 

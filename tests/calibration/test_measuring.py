@@ -23,11 +23,10 @@ from robot.machine.scanner import FaceImage, Scanner, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, load_profile
-from vision.calibrate.places import CalibrationFailed
 from vision.decide.reader import Unreadable
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
-from vision.measure.colour_space import USUAL, ColourReferences
+from vision.measure.colour_space import USUAL, CalibrationFailed, ColourReferences
 from vision.measure.sticker_colours import FACES, FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

@@ -13,10 +13,9 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
 from robot.faults import Refused
-from robot.panel.button import Press
+from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, Pull
 from robot.panel.inspection import Inspection
-from robot.panel.pads import Hands
 from robot.panel.panel import Input, Output, PanelPins
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))

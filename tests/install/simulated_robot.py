@@ -14,8 +14,7 @@ from pathlib import Path
 from robot.settings import load_profile
 from robot.simulate.processes import executable, running
 from robot.twin.cube import scrambled
-from robot.twin.panel import SimulatedPanel
-from robot.twin.server import TwinServer
+from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 

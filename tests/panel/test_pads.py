@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot.panel.pads import Hands, Pads
+from robot.panel.button import Hands, Pads
 
 Samples = list[tuple[int, tuple[bool, bool]]]
 OFF, ONE, BOTH = (False, False), (True, False), (True, True)

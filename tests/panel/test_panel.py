@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from robot.panel.button import Press
+from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, RpiGpio
-from robot.panel.pads import Hands
-from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
-from robot.panel.patterns import LIGHTS, SOUNDS, Pattern
+from robot.panel.panel import LIGHTS, SOUNDS, Input, Listener, Output, Panel, PanelPins, Pattern
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 STOP = Input(ESTOP, active=True, pull="up")

@@ -15,7 +15,7 @@ from solver.cost import IMPOSSIBLE, composite_index
 from solver.cube import facelets
 from solver.cube.notation import Move
 from solver.cube.pocket import PocketCube
-from solver.pocket.robot import BySearch, ByTable, kernel
+from solver.pocket import BySearch, ByTable, kernel
 
 UNIT_US = 100_000
 PAIRS = ("RL", "FB")
@@ -162,7 +162,7 @@ def test_table_and_search_agree():
 
 def test_a_table_made_for_other_times_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("CUBIST_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("solver.pocket.robot.steps_bytes", lambda cost: 1000)
+    monkeypatch.setattr("solver.pocket.steps_bytes", lambda cost: 1000)
     monkeypatch.setattr("solver._native.make_pocket_steps", lambda *_: True)
     turns = model_of("soltvvo").turns
     slower = replace(turns, next=np.where(turns.next == IMPOSSIBLE, turns.next, turns.next * 2))

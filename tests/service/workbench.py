@@ -21,8 +21,7 @@ from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, executable, running
 from robot.twin.cube import scrambled
-from robot.twin.panel import SimulatedPanel
-from robot.twin.server import TwinServer
+from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 

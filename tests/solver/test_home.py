@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot import paths
-from solver.home import user_directory
+from solver.files import user_directory
 from solver.tables import cache_directory
 
 ACCOUNT = Path(pwd.getpwuid(os.getuid()).pw_dir)

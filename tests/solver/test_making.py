@@ -14,13 +14,13 @@ import pytest
 from robot.planner import build_mechanism, cost_model
 from robot.settings import load_profile
 from solver import optimal, tables, thistlethwaite, two_phase
+from solver import pocket as pocket_robot
+from solver import pocket as pocket_search
 from solver.cost import CostModel
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
 from solver.errors import SearchFailed
 from solver.nxn.database import load as load_database
-from solver.pocket import robot as pocket_robot
-from solver.pocket import search as pocket_search
 from solver.search import make_ready, solve_many
 from solver.solution import CancelFlag, Progress, Request
 from solver.tables import Bytes, Making

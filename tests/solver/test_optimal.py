@@ -10,7 +10,7 @@ import pytest
 
 from solver import _native, optimal, tables
 from solver.cube.cube import Cube, face_turn
-from solver.cube.turns import moves_of
+from solver.cube.notation import moves_of
 from solver.errors import BadNotation, SearchFailed
 from solver.search import solve, solve_many
 from solver.solution import CancelFlag, Request

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solver import pocket as pocket_search
 from solver.cube.notation import length, parse_moves
-from solver.cube.pocket import PocketCube
-from solver.cube.pocket_numbering import from_seven, to_seven
+from solver.cube.pocket import PocketCube, from_seven, to_seven
 from solver.errors import BadNotation
-from solver.pocket import search as pocket_search
 from solver.search import UnknownAlgorithm, solve
 
 COUNTS = {

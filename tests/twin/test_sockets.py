@@ -17,9 +17,8 @@ from robot.panel.gpio import PanelFault
 from robot.settings import RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
-from robot.twin.panel import BOUNCES, LevelListener, SimulatedPanel
 from robot.twin.render import Image, Painter
-from robot.twin.server import TwinServer
+from robot.twin.server import BOUNCES, LevelListener, SimulatedPanel, TwinServer
 from robot.twin.simulated import Kind, SimulatedRobot
 from robot.twin.studio import Studio
 from vision.cameras.base import CameraFault

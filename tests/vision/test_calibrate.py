@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from rendered_cubes import render_cube
 
-from vision.calibrate.advice import Matter, advise, edge_width, falloff
-from vision.calibrate.places import (
+from vision.decide.reader import read_cube
+from vision.frame import Frame
+from vision.locate.advice import Matter, advise, edge_width, falloff
+from vision.locate.face import FaceGrid
+from vision.locate.six_faces import look_at_frames
+from vision.measure.colour_space import (
     CalibrationFailed,
     references_from_json,
     references_of,
     references_to_json,
 )
-from vision.decide.reader import read_cube
-from vision.frame import Frame
-from vision.locate.face import FaceGrid
-from vision.locate.six_faces import look_at_frames
 
 
 def plain_face(level: float = 0.6, size: int = 3, side: int = 300) -> tuple[np.ndarray, FaceGrid]:

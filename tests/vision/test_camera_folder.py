@@ -10,7 +10,7 @@ import pytest
 from fake_cameras import scene
 
 from vision.cameras.base import CameraFault, CameraTrouble
-from vision.cameras.folder import FolderCamera
+from vision.cameras.photographs import FolderCamera
 from vision.cameras.picamera2 import Picamera2Camera
 from vision.cameras.registry import open_camera
 from vision.cameras.usb import UsbCamera

@@ -7,7 +7,7 @@ from fake_cameras import FakeClock, FakePicamera2
 
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.cameras.picamera2 import Picamera2Camera
-from vision.measure.hdr import BracketingCamera, measure
+from vision.measure.stickers import BracketingCamera, measure
 
 
 @pytest.fixture

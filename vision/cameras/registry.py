@@ -35,7 +35,7 @@ class CameraKind:
 _KINDS: dict[str, CameraKind] = {
     "picamera2": CameraKind("vision.cameras.picamera2"),
     "usb": CameraKind("vision.cameras.usb"),
-    "folder": CameraKind("vision.cameras.folder", plugged_in=False),
+    "folder": CameraKind("vision.cameras.photographs", plugged_in=False),
 }
 
 

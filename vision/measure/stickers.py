@@ -1,14 +1,19 @@
-"""Measuring stickers: one robust colour in linear light for each quadrilateral of a picture."""
+"""Measuring stickers: one robust colour in linear light for each quadrilateral of a picture.
+
+Stickers too bright for one exposure are looked at again with less light, and merged.
+"""
 
 from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
 
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import CubistError
-from vision.frame import Frame
-from vision.measure.sticker_colours import SATURATED, FaceColours, srgb_to_linear
+from vision.frame import Camera, Frame
+from vision.measure.sticker_colours import SATURATED, FaceColours, merge_looks, srgb_to_linear
 
 Floats = NDArray[np.float32]
 
@@ -152,3 +157,32 @@ def _positions(image: NDArray[np.uint8], places: Floats) -> Floats:
     centre = np.array([width - 1, height - 1], dtype=np.float32) / 2
     half_diagonal = np.float32(np.hypot(width, height) / 2)
     return np.asarray((places.mean(axis=1) - centre) / half_diagonal, dtype=np.float32)
+
+
+DARKER = (0.4, 0.16)
+"""Exposures tried one after the other, as parts of the locked one, while stickers clip."""
+
+
+@runtime_checkable
+class BracketingCamera(Camera, Protocol):
+    """A camera whose exposure can be changed for one picture."""
+
+    def capture_at(self, factor: float) -> Frame:
+        """A picture with ``factor`` times the locked exposure."""
+
+
+def measure(
+    camera: Camera, frame: Frame, quads: ArrayLike, size: int | None = None, *, fit: float = 1.0
+) -> FaceColours:
+    """The colours in a picture just taken, with darker ones merged in while stickers clip.
+
+    ``quads``, ``size`` and ``fit`` as for :func:`vision.measure.stickers.measure_face`; the view
+    must not have moved since ``frame``. Raises :class:`CameraFault`.
+    """
+    looks = [measure_face(frame, quads, size, fit=fit)]
+    if isinstance(camera, BracketingCamera):
+        for factor in DARKER:
+            if not (looks[-1].saturated & looks[-1].valid).any():
+                break
+            looks.append(measure_face(camera.capture_at(factor), quads, size, fit=fit))
+    return merge_looks(looks)

@@ -1,1 +1,0 @@
-"""Searches for the 2x2x2."""

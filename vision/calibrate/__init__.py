@@ -1,1 +1,0 @@
-"""Where the stickers lie and what their colours are, learnt from pictures."""
