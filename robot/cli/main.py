@@ -28,7 +28,7 @@ COMMANDS = {
     "doctor": ("robot.cli.doctor:doctor", "Check whether this machine is ready to run a robot."),
     "firmware": ("robot.cli.firmware:firmware", "Build, flash and inspect the firmware."),
     "home": ("robot.cli.control:home", "Bring the robot to its start position."),
-    "logs": ("robot.cli.logs:logs", "Show the daemon's journal."),
+    "logs": ("robot.cli.status:logs", "Show the daemon's journal."),
     "read": ("robot.cli.read:read", "Read a cube from photographs or measured colours."),
     "robot": ("robot.cli.robot:robot", "Show what a robot profile can do and what it costs."),
     "runs": ("robot.cli.runs:runs", "List the robot's runs, newest first."),

@@ -1,19 +1,24 @@
-"""``cubist status``: what the robot is doing."""
+"""``cubist status`` and ``cubist logs``: what the robot does and what its daemon has logged."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from robot.cli.numbers import Whole
 from robot.cli.output import emit, json_option, while_read
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
+from solver.errors import CubistError
 
 if TYPE_CHECKING:
     from robot.documents import JsonMapping
+
 
 _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 
@@ -81,3 +86,30 @@ def _tell_event(event: JsonMapping, as_json: bool) -> None:
     if event["event"] == "finished":
         text = f"run {event['run']} ended: {event['outcome']}" + (f", {text}" if text else "")
     click.echo(f"{local:%H:%M:%S}  {event['state']:8}  {text}")
+
+
+class NoJournal(CubistError, RuntimeError):
+    """This machine has no systemd journal."""
+
+
+@click.command()
+@click.option("--follow", "-f", is_flag=True, help="Keep showing new lines until Ctrl-C.")
+@click.option(
+    "--lines", "-n", type=Whole(1, 1_000_000), default=100, show_default=True, help="Lines to show."
+)
+@click.option("--since", help="Start time in journalctl's format: today, -1h, ...")
+@json_option
+def logs(follow: bool, lines: int, since: str | None, as_json: bool) -> int:
+    """Show the daemon's journal."""
+    program = shutil.which("journalctl")
+    if program is None:
+        raise NoJournal(
+            "there is no systemd journal on this machine; a cubistd that you started yourself "
+            "writes to its own terminal"
+        )
+    command = [program, "--unit", "cubistd", "--lines", str(lines), "--no-pager"]
+    command += ["--follow"] if follow else []
+    command += ["--since", since] if since else []
+    command += ["--output", "json" if as_json else "short"]
+    code = subprocess.run(command, check=False).returncode
+    return ExitCode.DONE if code == 0 else ExitCode.FAILED

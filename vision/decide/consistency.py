@@ -24,8 +24,7 @@ from vision.decide.arrangements import (
     turned_cells,
 )
 from vision.decide.assignment import ranked_cubes, relaxed_cost
-from vision.decide.colour_model import CubeModel, Observations
-from vision.decide.initial_models import clusters
+from vision.decide.colour_model import CubeModel, Observations, clusters
 from vision.decide.orbits import Orbit, orbits
 from vision.decide.schemes import known_orders, scheme_costs, schemes
 from vision.measure.colour_space import LightFeatures

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.decide.assignment import Labelling, ranked_cubes, relaxed_cost
-from vision.decide.colour_model import CubeModel, Observations
-from vision.decide.initial_models import centres, starts
+from vision.decide.colour_model import CubeModel, Observations, centres, starts
 from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import all_namings, schemes
 from vision.measure.colour_space import ColourReferences, LightFeatures

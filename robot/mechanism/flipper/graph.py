@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from robot.mechanism.durations import travel_us
+from robot.mechanism.durations import Rotary, travel_us
 from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
     ActuatorMotion,
@@ -17,7 +17,6 @@ from robot.mechanism.graph import (
     signed,
 )
 from robot.mechanism.registry import MECHANISMS, MechanismKind
-from robot.mechanism.rotary import Rotary
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 

@@ -17,11 +17,11 @@ from itertools import product
 from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
 from robot.mechanism.grippers.homing import home_grippers
-from robot.mechanism.grippers.jaws import Hand
-from robot.mechanism.grippers.moves import (
+from robot.mechanism.grippers.jaws import (
     CARRIES,
     Angles,
     GripperMove,
+    Hand,
     angles_after,
     carries_of,
     carry_act,

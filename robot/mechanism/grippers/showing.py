@@ -11,11 +11,12 @@ from dataclasses import replace
 from itertools import product
 
 from robot.mechanism.graph import Configuration, Mechanism, Transition, weight_of
-from robot.mechanism.grippers.jaws import Act, Hand
-from robot.mechanism.grippers.moves import (
+from robot.mechanism.grippers.jaws import (
     CARRIES,
+    Act,
     Angles,
     GripperMove,
+    Hand,
     angles_after,
     carries_of,
     carry_act,
