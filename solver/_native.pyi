@@ -261,6 +261,21 @@ class LayeredGeometry:
         self, stickers: NDArray[np.uint8], progress: Callable[[float], bool]
     ) -> list[list[tuple[int, int, int, int]]] | None: ...
 
+def four_size() -> int: ...
+def make_four(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...
+
+class FourReducer:
+    def __init__(self, table: NDArray[np.uint8]) -> None: ...
+    def reductions(
+        self,
+        stickers: NDArray[np.uint8],
+        *,
+        time_limit: float,
+        candidates: int,
+        count: int,
+        cancel: CancelFlag | None,
+    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
+
 # learning
 
 def turn_batch(states: NDArray[np.uint8], turns: NDArray[np.uint8]) -> None: ...

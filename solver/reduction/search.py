@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -14,56 +14,71 @@ from solver import _native, two_phase
 from solver.cost import moves_of
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.cube.notation import Move, parse_moves
+from solver.cube.notation import Move, length, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchFailed
+from solver.reduction import four
+from solver.reduction.four import Turns
 from solver.solution import Progress, Request, Solution, Stopwatch, answer
 
 LARGEST = 100
 """Layers of a cube."""
 
 PHASES = ("parity", "centres", "edges", "3x3x3")
+"""Of the finish by exchanges of three pieces."""
 
-LAST_PHASE_S = 1.0
-"""The most that two-phase gets, and what nearly always suffices for an answer."""
-LEAST_LAST_PHASE_S = 0.02
+FIRST_LOOK_S = 0.01
+"""For the 3x3x3 of each reduction before the best ones get more."""
+
+FIRST_ANSWERS_S = 1.0
+"""After which a search of twice the time begins anew, with more candidates."""
+
+LONGEST_LOOK_S = 3.0
+"""More finds hardly anything shorter."""
 
 STOPPED = "The search was stopped before it found a solution."
 
 Stickers = NDArray[np.uint8]
-Turns = list[tuple[int, int, int, int]]
+Phases = tuple[tuple[Move, ...], ...]
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """Turns by phase, after which the cube is a 3x3x3."""
+    """Moves by phase, after which the cube is the 3x3x3 ``cube``; their length in the metric."""
 
-    phases: Sequence[Turns]
+    phases: Phases
+    cube: Cube
+    length: int
 
 
 def search(cube: StickerCube, request: Request) -> list[Solution]:
     """A solution in phases, each told by its name.
 
-    Raises SearchFailed when it is cancelled, BadNotation for more than :data:`LARGEST` layers,
-    IllegalCube for stickers of no cube.
+    Raises SearchFailed when it is cancelled before there is any, BadNotation for more than
+    :data:`LARGEST` layers, IllegalCube for stickers of no cube.
     """
     if cube.size > LARGEST:
         raise BadNotation(
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     two_phase.kernel("htm", request)
+    if cube.size == 4:
+        four.reducer(request)
     watch = Stopwatch()
-    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
-    reduction = _finished(cube.size, stickers, request)
-    phases = [moves_from(turns, cube.size) for turns in reduction.phases]
-    left_s = min(request.time_limit - watch.clock_s(), LAST_PHASE_S)
-    reduced = _turned(cube.size, stickers, reduction)
-    last = _last_phase(reduced_cube(reduced, cube.size), request, left_s)
-    phases.append(last)
-    moves = chain.from_iterable(phases)
+    best: Solution | None = None
     least = int(not cube.is_solved)
-    found = answer(cube, request, moves, watch, lower_bound=least, phases=phases)
-    return [replace(found, phase_names=PHASES)]
+    for names, phases in _found(cube, request, watch):
+        moves = chain.from_iterable(phases)
+        found = answer(cube, request, moves, watch, lower_bound=least, phases=phases)
+        if best is None or found.length < best.length:
+            best = replace(found, phase_names=names)
+            if request.on_better is not None:
+                request.on_better(best)
+        if best.length <= max(least, request.target or 0):
+            break
+    if best is None:
+        raise SearchFailed(STOPPED)
+    return [replace(best, search_s=watch.clock_s(), cpu_s=watch.cpu_s())]
 
 
 @lru_cache(maxsize=4)
@@ -88,49 +103,101 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
     return Cube.from_facelets("".join(letter_of.get(one, "?") for one in faces.ravel().tolist()))
 
 
-def _finished(size: int, stickers: Stickers, request: Request) -> Reduction:
+def _found(
+    cube: StickerCube, request: Request, watch: Stopwatch
+) -> Iterator[tuple[tuple[str, ...], Phases]]:
+    """Solutions as they are found: soon some, then with all the time what a longer search finds."""
+    for limit_s in (FIRST_ANSWERS_S, request.time_limit):
+        part = replace(request, time_limit=min(limit_s, request.time_limit))
+        names, reductions = _reductions(cube, part, watch)
+        for phases in _solved(part, reductions, watch):
+            yield names, phases
+        if request.time_limit < 2 * FIRST_ANSWERS_S or names is PHASES or _is_cancelled(request):
+            return
+
+
+def _reductions(
+    cube: StickerCube, request: Request, watch: Stopwatch
+) -> tuple[tuple[str, ...], list[Reduction]]:
+    """Names of the phases and reductions to choose from, the shortest first."""
+    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
     try:
-        phases = geometry(size).finish(stickers, _listener(size, request))
+        if cube.size == 4 and not cube.is_solved:
+            left_s = request.time_limit - watch.cpu_s() / request.threads
+            names, found = four.PHASES, four.reductions(stickers, left_s, request)
+        else:
+            names, found = PHASES, _finished(cube.size, stickers, request)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
-    if phases is None:
-        raise SearchFailed(STOPPED)
-    return Reduction(phases)
+    reductions = [_reduction(cube.size, stickers, phases, request.metric) for phases in found]
+    return names, sorted(reductions, key=lambda one: one.length)
+
+
+def _finished(size: int, stickers: Stickers, request: Request) -> list[list[Turns]]:
+    phases = geometry(size).finish(stickers, _listener(size, request))
+    return [] if phases is None else [phases]
 
 
 def _listener(size: int, request: Request) -> Callable[[float], bool]:
     def listen(done: float) -> bool:
         if request.progress is not None:
             request.progress(Progress(f"reducing a cube of size {size}", done))
-        return request.cancel is None or not request.cancel.is_set()
+        return not _is_cancelled(request)
 
     return listen
 
 
-def _turned(size: int, stickers: Stickers, reduction: Reduction) -> Stickers:
+def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns], metric: str) -> Reduction:
     after = stickers.copy()
-    for turns in reduction.phases:
+    for turns in phases:
         geometry(size).turn(after, turns)
-    return after
+    moves = tuple(moves_from(turns, size) for turns in phases)
+    count = length(chain.from_iterable(moves), metric, size)
+    return Reduction(moves, reduced_cube(after, size), count)
 
 
-def _last_phase(cube: Cube, request: Request, seconds: float) -> tuple[Move, ...]:
-    """The 3x3x3's solution, for which there is always time; SearchFailed when it is cancelled."""
-    given_s = max(seconds, LEAST_LAST_PHASE_S)
-    while request.cancel is None or not request.cancel.is_set():
-        result = two_phase.kernel("htm").solve(
-            cube.states,
-            time_limit=given_s,
-            threads=request.threads,
-            directions=6,
-            solutions=1,
-            target=-1,
-            model=None,
-            models=None,
-            cancel=request.cancel,
-            on_better=None,
-        )
-        if result.solutions:
-            return parse_moves(" ".join(moves_of(result.solutions[0].composites)))
-        given_s *= 4
-    raise SearchFailed(STOPPED)
+def _solved(request: Request, reductions: list[Reduction], watch: Stopwatch) -> Iterator[Phases]:
+    """Whole solutions: a first look at the 3x3x3 of every reduction, then longer ones at the best.
+
+    There is at least one unless the search is cancelled, even when the time is over.
+    """
+    seconds, rounds, is_first = FIRST_LOOK_S, list(reductions), True
+    while rounds and not _is_cancelled(request):
+        ranked = []
+        for reduction in rounds:
+            left_s = request.time_limit - watch.cpu_s() / request.threads
+            if not is_first and (left_s < FIRST_LOOK_S or _is_cancelled(request)):
+                return
+            last = _last_phase(reduction.cube, request, min(seconds, max(left_s, FIRST_LOOK_S)))
+            if last is not None:
+                is_first = False
+                yield (*reduction.phases, last)
+                ranked.append((reduction.length + len(last), reduction))
+        rounds = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or rounds
+        rounds = rounds[: max(1, len(rounds) // 4)]
+        seconds *= 4
+        if seconds > LONGEST_LOOK_S:
+            return
+
+
+def _last_phase(cube: Cube, request: Request, seconds: float) -> tuple[Move, ...] | None:
+    """The 3x3x3's solution, or None when the time was too short for any."""
+    result = two_phase.kernel("htm").solve(
+        cube.states,
+        time_limit=seconds,
+        threads=request.threads,
+        directions=6,
+        solutions=1,
+        target=-1,
+        model=None,
+        models=None,
+        cancel=request.cancel,
+        on_better=None,
+    )
+    if not result.solutions:
+        return None
+    return parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+
+
+def _is_cancelled(request: Request) -> bool:
+    return request.cancel is not None and request.cancel.is_set()

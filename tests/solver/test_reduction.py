@@ -160,6 +160,51 @@ def test_single_exchanges_that_a_3x3x3_forbids_are_solved(size, solves):
     solved(StickerCube.from_facelets("".join(swapped), size), solves)
 
 
+def axes_seen(cube: StickerCube) -> list[set[int]]:
+    """The axes of colours that the centres of each face show."""
+    faces = np.array([FACES.index(one) % 3 for one in cube.letters]).reshape(6, cube.size, -1)
+    return [set(face[1:-1, 1:-1].ravel().tolist()) for face in faces]
+
+
+def test_the_phases_of_a_4x4x4_do_what_they_are_for(rng):
+    for _ in range(3):
+        cube = random_cube(4, rng)
+        solution = solve_many(cube, request(time_limit=0.3))[0]
+        assert solution.phase_names is not None
+        assert solution.phase_names[0] == "centres"
+        assert solution.phases is not None
+        first, second, third, _ = (" ".join(phase) for phase in solution.phases)
+        axes = axes_seen(cube.apply(first))
+        assert any(axes[k] == axes[k + 3] and len(axes[k]) == 1 for k in range(3))
+        cube = cube.apply(first).apply(second)
+        axes = axes_seen(cube)
+        assert all(len(axis) == 1 for axis in axes)
+        assert axes[:3] == axes[3:]
+        stickers = np.array([FACES.index(one) for one in cube.apply(third).letters], dtype=np.uint8)
+        faces = stickers.reshape(6, 4, 4)
+        assert (faces[:, 1:3, 1:3] == faces[:, 1:2, 1:2]).all()
+        assert (faces[:, 0, 1] == faces[:, 0, 2]).all()
+        assert (faces[:, 1, 0] == faces[:, 2, 0]).all()
+
+
+def test_a_4x4x4_takes_few_turns_and_better_answers_are_told_as_they_come(rng, solves):
+    for _ in range(3):
+        heard: list[Solution] = []
+        solution = solved(random_cube(4, rng), solves, time_limit=1.0, on_better=heard.append)
+        assert solution.length <= 48  # 43 on average, 47 at most in some hundred
+        lengths = [one.length for one in heard]
+        assert lengths == sorted(lengths, reverse=True)
+        assert lengths[-1] == solution.length
+        assert heard[-1].moves == solution.moves
+
+
+def test_a_target_ends_the_search(rng):
+    cube = random_cube(4, rng)
+    heard: list[Solution] = []
+    solve_many(cube, request(time_limit=30.0, target=60, on_better=heard.append))
+    assert len(heard) == 1
+
+
 def test_the_middle_of_a_reduced_cube_is_a_3x3x3(rng):
     scrambled = Cube.random(rng)
     small = np.array(list(scrambled.facelets())).reshape(6, 3, 3)

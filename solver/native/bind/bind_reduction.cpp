@@ -10,6 +10,7 @@
 
 #include "bind/bindings.hpp"
 #include "reduction/finish.hpp"
+#include "reduction/four_search.hpp"
 
 namespace nb = nanobind;
 
@@ -52,6 +53,28 @@ void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTu
     std::copy(colours.begin(), colours.end(), stickers.data());
 }
 
+bool make_four(const WritableBytes& table, int threads, const Progress& progress) {
+    const nb::gil_scoped_release released;
+    return FourTables::make({table.data(), table.size()}, threads, unlocked(progress));
+}
+
+std::vector<std::vector<PlainTurns>> reductions(const FourTables& tables,
+                                                const TableBytes& stickers, double time_limit,
+                                                std::size_t candidates, std::size_t count,
+                                                const CancelFlag* cancel) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    const auto found = reduce_four(
+        tables, colours,
+        {.ends2 = candidates, .reductions = count, .time_limit = time_limit, .cancel = cancel});
+    std::vector<std::vector<PlainTurns>> result;
+    for (const FourReduction& one : found) {
+        result.emplace_back();
+        for (const BlockTurns& phase : one.phases) result.back().push_back(plain(phase));
+    }
+    return result;
+}
+
 }  // namespace
 
 void bind_reduction(nb::module_& module) {
@@ -62,6 +85,20 @@ void bind_reduction(nb::module_& module) {
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");
+    module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
+    module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
+               "Fill the table of a 4x4x4; false when stopped.");
+    nb::class_<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.")
+        .def(
+            "__init__",
+            [](FourTables* self, const TableBytes& table) {
+                new (self) FourTables(span_of(table));
+            },
+            nb::arg("table"), nb::keep_alive<1, 2>())
+        .def("reductions", &reductions, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
+             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
+             "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
+             "unless cancelled.");
 }
 
 }  // namespace cubist

@@ -122,7 +122,7 @@ private:
         if (size_ % 2 == 1) return wings(0);
         Pieces form = pairs_of(wings(1));
         if (flips_of(form) % 2 == 1) std::swap(form[0], form[mate(0)]);
-        if (edges_are_odd(form) != corners_are_odd()) {
+        if (edges_are_odd(form) != corners_are_odd(geometry_, stickers_)) {
             const int other = wing_number(U, L);
             std::swap(form[0], form[other]);
             std::swap(form[mate(0)], form[mate(other)]);
@@ -171,30 +171,6 @@ private:
         for (int slot = 0; slot < kSlots; ++slot)
             if (is_named_first(slot)) edges.push_back(number[form[slot]]);
         return is_odd(edges, homes);
-    }
-
-    bool corners_are_odd() const {
-        std::array<std::uint8_t, kCorners> corners{}, homes{};
-        std::array<int, 64> number{};
-        for (int slot = 0; slot < kCorners; ++slot) {
-            int faces = 0;
-            for (const int face : kCornerFaces[slot]) faces |= 1 << face;
-            number[faces] = slot;
-            homes[slot] = static_cast<std::uint8_t>(slot);
-        }
-        for (int slot = 0; slot < kCorners; ++slot) {
-            int colours = 0;
-            Place corner{};
-            for (const int face : kCornerFaces[slot])
-                for (int i = 0; i < 3; ++i) corner[i] += (size_ - 1) * normal_of(face)[i];
-            for (const int face : kCornerFaces[slot]) {
-                Place sticker = corner;
-                for (int i = 0; i < 3; ++i) sticker[i] += normal_of(face)[i];
-                colours |= 1 << stickers_[geometry_.sticker_at(sticker)];
-            }
-            corners[slot] = static_cast<std::uint8_t>(number[colours]);
-        }
-        return is_odd(corners, homes);
     }
 
     // A quarter of a slice is an odd exchange of its own wings and of no others.
@@ -273,6 +249,30 @@ private:
 };
 
 }  // namespace
+
+bool corners_are_odd(const Geometry& geometry, const Colours& stickers) {
+    std::array<std::uint8_t, kCorners> corners{}, homes{};
+    std::array<int, 64> number{};
+    for (int slot = 0; slot < kCorners; ++slot) {
+        int faces = 0;
+        for (const int face : kCornerFaces[slot]) faces |= 1 << face;
+        number[faces] = slot;
+        homes[slot] = static_cast<std::uint8_t>(slot);
+    }
+    for (int slot = 0; slot < kCorners; ++slot) {
+        int colours = 0;
+        Place corner{};
+        for (const int face : kCornerFaces[slot])
+            for (int i = 0; i < 3; ++i) corner[i] += (geometry.size() - 1) * normal_of(face)[i];
+        for (const int face : kCornerFaces[slot]) {
+            Place sticker = corner;
+            for (int i = 0; i < 3; ++i) sticker[i] += normal_of(face)[i];
+            colours |= 1 << stickers[geometry.sticker_at(sticker)];
+        }
+        corners[slot] = static_cast<std::uint8_t>(number[colours]);
+    }
+    return is_odd(corners, homes);
+}
 
 bool finish_reduction(const Geometry& geometry, Colours stickers,
                       const std::function<bool(double)>& progress, Finish& finish) {

@@ -11,6 +11,9 @@ namespace cubist {
 
 using Colours = std::vector<std::uint8_t>;  // of all stickers, 0..5 for the faces U R F D L B
 
+// Whether the corners are an odd exchange, with colours named by the faces they belong on.
+bool corners_are_odd(const Geometry& geometry, const Colours& stickers);
+
 // Turns by what they are for.
 struct Finish {
     BlockTurns parity, centres, edges;

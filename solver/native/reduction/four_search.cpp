@@ -1,0 +1,369 @@
+#include "reduction/four_search.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cubist {
+namespace {
+
+constexpr int kAreaOfFour = 16;
+using Orbit = std::array<std::uint8_t, kOrbit>;
+
+// A cube of 4 layers by its centres' colours and its wings.
+struct FourState {
+    Orbit centres, wings;
+    int corner_parity = 0;
+};
+
+// A way to hold the cube and an axis of colours, and what was turned since.
+struct Candidate {
+    int start = 0;  // which of the starts
+    FourState state;
+    std::vector<std::uint8_t> turns1, turns2;
+    int bound = 0;  // turns so far and those the next phase needs
+
+    int length() const { return static_cast<int>(turns1.size() + turns2.size()); }
+};
+
+struct Start {
+    std::array<int, kFaces> face_of;  // faces of the held cube as those of the given one
+    int axis;                         // of the colours that go to R and L
+    FourState state;
+};
+
+bool is_odd(const auto& pieces) {
+    bool odd = false;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        for (std::size_t j = i + 1; j < pieces.size(); ++j) odd ^= pieces[i] > pieces[j];
+    return odd;
+}
+
+class FourSearch {
+public:
+    FourSearch(const FourTables& tables, const FourOptions& options)
+        : tables_(tables), pairing_(tables.pairing()), options_(options) {}
+
+    std::vector<FourReduction> run(const Colours& stickers) {
+        make_starts(stickers);
+        phase1();
+        phase2();
+        phase3();
+        return std::move(reductions_);
+    }
+
+private:
+    void make_starts(const Colours& stickers) {
+        // Each of the three axes may be the one that is held as R and L.
+        const std::array<BlockTurns, 3> holdings{{{}, {{U, 1, 4, 1}}, {{F, 1, 4, 1}}}};
+        for (const BlockTurns& held : holdings) {
+            Colours turned = stickers, solved(stickers.size());
+            for (std::size_t at = 0; at < solved.size(); ++at)
+                solved[at] = static_cast<std::uint8_t>(at / kAreaOfFour);
+            tables_.geometry().turn(held, turned);
+            tables_.geometry().turn(held, solved);
+            Start start;
+            for (int face = 0; face < kFaces; ++face)
+                start.face_of[face] = solved[face * kAreaOfFour];
+            start.state = state_of(turned);
+            for (start.axis = 0; start.axis < 3; ++start.axis) starts_.push_back(start);
+        }
+    }
+
+    FourState state_of(const Colours& stickers) const {
+        const Geometry& geometry = tables_.geometry();
+        FourState state;
+        const auto centres = geometry.centre_slots(1, 1);
+        const auto firsts = geometry.wing_slots(1), seconds = geometry.wing_seconds(1);
+        const auto& pairs = wing_faces();
+        for (int slot = 0; slot < kOrbit; ++slot) {
+            state.centres[slot] = stickers[centres[slot]];
+            const std::array<int, 2> shown{stickers[firsts[slot]], stickers[seconds[slot]]};
+            const auto wing = std::find(pairs.begin(), pairs.end(), shown);
+            if (wing == pairs.end()) throw std::invalid_argument("stickers of no cube");
+            state.wings[slot] = static_cast<std::uint8_t>(wing - pairs.begin());
+        }
+        state.corner_parity = corners_are_odd(geometry, stickers);
+        return state;
+    }
+
+    void apply(FourState& state, int phase, std::span<const std::uint8_t> turns) const {
+        const PhaseTurns& known = tables_.turns(phase);
+        for (const std::uint8_t turn : turns) {
+            state.centres = moved(state.centres, known.centres[turn]);
+            state.wings = moved(state.wings, known.wings[turn]);
+            state.corner_parity ^= known.corner_parity[turn];
+        }
+    }
+
+    static Mask axis_mask(const Orbit& centres, int axis) {
+        return mask_of(centres, [&](int colour) { return colour % 3 == axis; });
+    }
+
+    // --- Phase 1 ---
+
+    void phase1() {
+        std::vector<MaskMove> moves;
+        for (const OrbitMove& move : tables_.turns(1).centres) moves.emplace_back(move);
+        std::vector<std::uint8_t> path;
+        for (int length = 0; candidates_.size() < kEnough1 && length <= kLongest1; ++length)
+            for (std::size_t s = 0; s < starts_.size(); ++s) {
+                start_ = static_cast<int>(s);
+                const Mask mask = axis_mask(starts_[s].state.centres, starts_[s].axis);
+                walk1(moves, mask, length, path);
+            }
+        keep_best(options_.ends1);
+    }
+
+    void walk1(const std::vector<MaskMove>& moves, Mask mask, int left,
+               std::vector<std::uint8_t>& path) {
+        if (tables_.distance1(mask) > left || candidates_.size() >= kMost1) return;
+        if (left == 0) return end1(path);
+        const PhaseTurns& known = tables_.turns(1);
+        for (std::size_t t = 0; t < known.size(); ++t) {
+            if (!known.may_follow(path.empty() ? -1 : path.back(), static_cast<int>(t))) continue;
+            path.push_back(static_cast<std::uint8_t>(t));
+            walk1(moves, moves[t](mask), left - 1, path);
+            path.pop_back();
+        }
+    }
+
+    void end1(const std::vector<std::uint8_t>& path) {
+        Candidate candidate;
+        candidate.start = start_;
+        candidate.state = starts_[start_].state;
+        candidate.turns1 = path;
+        apply(candidate.state, 1, path);
+        candidate.bound = candidate.length() + tables_.distance2(state2(candidate));
+        candidates_.push_back(std::move(candidate));
+    }
+
+    FourTables::State2 state2(const Candidate& candidate) const {
+        const int axis = starts_[candidate.start].axis;
+        const Orbit& centres = candidate.state.centres;
+        const Mask right = mask_of(centres, [&](int colour) { return colour == axis; });
+        return tables_.state2(axis_mask(centres, (axis + 1) % 3), right,
+                              is_odd(candidate.state.wings));
+    }
+
+    void keep_best(std::size_t count) {
+        std::stable_sort(candidates_.begin(), candidates_.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
+        if (candidates_.size() > count) candidates_.resize(count);
+    }
+
+    // --- Phase 2 ---
+
+    void phase2() {
+        const std::vector<Candidate> starts = std::move(candidates_);
+        candidates_.clear();
+        std::vector<std::uint8_t> path;
+        for (int total = starts.front().bound; !has_enough2() && !is_cancelled(); ++total)
+            for (const Candidate& from : starts) {
+                if (from.bound > total || has_enough2()) break;
+                walk2(from, state2(from), total - from.length(), path);
+            }
+        for (Candidate& one : candidates_) one.bound = one.length() + bound3(one);
+        keep_best(candidates_.size());
+    }
+
+    bool has_enough2() const {
+        if (candidates_.size() >= options_.ends2) return true;
+        return !candidates_.empty() && deadline2_.has_passed();
+    }
+
+    void walk2(const Candidate& from, FourTables::State2 at, int left,
+               std::vector<std::uint8_t>& path) {
+        if (tables_.distance2(at) > left) return;
+        if (left == 0) return end2(from, path);
+        const PhaseTurns& known = tables_.turns(2);
+        for (std::size_t t = 0; t < known.size(); ++t) {
+            if (!known.may_follow(path.empty() ? -1 : path.back(), static_cast<int>(t))) continue;
+            path.push_back(static_cast<std::uint8_t>(t));
+            walk2(from, tables_.moved2(at, static_cast<int>(t)), left - 1, path);
+            path.pop_back();
+        }
+    }
+
+    // Whether the two wings of every edge are in different half orbits, and an even number of edges
+    // have theirs in each other's: the flipped ones. One end in some thousand is so.
+    bool can_be_paired(const Orbit& wings) const {
+        Mask low = 0;  // the wings in low slots
+        for (int slot = 0; slot < kOrbit; ++slot)
+            low |= (tables_.frame().low() >> slot & 1) << wings[slot];
+        int flips = 0;
+        for (int wing = 0; wing < kOrbit; ++wing) {
+            const bool is_low = (low >> wing & 1) != 0;
+            if (is_low == ((low >> mates_[wing] & 1) != 0)) return false;
+            flips += is_low && (tables_.frame().low() >> wing & 1) == 0;
+        }
+        return flips % 2 == 0;
+    }
+
+    void end2(const Candidate& from, const std::vector<std::uint8_t>& path) {
+        if (candidates_.size() >= options_.ends2) return;
+        Orbit wings = from.state.wings;
+        for (const std::uint8_t turn : path) wings = moved(wings, tables_.turns(2).wings[turn]);
+        if (!can_be_paired(wings)) return;
+        Candidate candidate = from;
+        apply(candidate.state, 2, path);
+        candidate.turns2 = path;
+        candidates_.push_back(std::move(candidate));
+    }
+
+    // --- Phase 3 ---
+
+    // What is left of a candidate: named so that the centres are solved by two colours an axis.
+    struct Start3 {
+        FourTables::State3 centres;
+        EdgeMap sigma;
+    };
+
+    Start3 start3(const Candidate& candidate) const {
+        const auto scheme = scheme_of(candidate);
+        std::array<std::uint8_t, kFaces> face_of{};
+        for (int face = 0; face < kFaces; ++face)
+            face_of[scheme[face]] = static_cast<std::uint8_t>(face);
+        std::array<Mask, 3> masks{};
+        for (int axis = 0; axis < 3; ++axis)
+            masks[axis] = mask_of(candidate.state.centres,
+                                  [&](int colour) { return colour == scheme[axis]; });
+        // Wings by the edges they belong to in that scheme.
+        const auto edge_of_piece = [&](int wing) {
+            const auto [first, second] = wing_faces()[wing];
+            const std::array<int, 2> home{face_of[first], face_of[second]};
+            const auto& edges = tables_.frame().edges();
+            for (std::uint8_t edge = 0; edge < kEdges; ++edge)
+                for (const int slot : edges[edge])
+                    if (wing_faces()[slot] == home) return edge;
+            throw std::invalid_argument("stickers of no cube");
+        };
+        EdgeMap low{}, place_of_high{};
+        for (std::uint8_t edge = 0; edge < kEdges; ++edge) {
+            const auto [low_slot, high_slot] = tables_.frame().edges()[edge];
+            low[edge] = edge_of_piece(candidate.state.wings[low_slot]);
+            place_of_high[edge_of_piece(candidate.state.wings[high_slot])] = edge;
+        }
+        Start3 start;
+        for (int edge = 0; edge < kEdges; ++edge) start.sigma[edge] = place_of_high[low[edge]];
+        const int parity = is_odd(low) ^ candidate.state.corner_parity;
+        start.centres = tables_.state3(masks, parity);
+        return start;
+    }
+
+    // Which colour goes to which face; of each axis either may go to either.
+    std::array<int, kFaces> scheme_of(const Candidate& candidate) const {
+        const Orbit& centres = candidate.state.centres;
+        std::array<int, kFaces> scheme{};
+        // The axes are known by now; the third face follows by the sense of rotation.
+        scheme[U] = centres[4 * U] % 3;
+        scheme[F] = centres[4 * F] % 3;
+        const Place right = cross(normal_of(scheme[U]), normal_of(scheme[F]));
+        for (int face = 0; face < kFaces; ++face)
+            if (normal_of(face) == right) scheme[R] = face;
+        for (int face = 0; face < 3; ++face) scheme[face + 3] = opposite(scheme[face]);
+        return scheme;
+    }
+
+    int bound3(const Candidate& candidate) const {
+        const Start3 start = start3(candidate);
+        return std::max(tables_.distance3(start.centres), pairing_.distance(start.sigma));
+    }
+
+    void phase3() {
+        if (candidates_.empty()) return;
+        std::vector<std::uint8_t> path;
+        for (int total = candidates_.front().bound; !is_over(); ++total)
+            for (const Candidate& from : candidates_) {
+                if (from.bound > total || is_over()) break;
+                const Start3 start = start3(from);
+                walk3(from, start, pairing_.distance(start.sigma), total - from.length(), path);
+            }
+    }
+
+    bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
+
+    bool is_over() const {
+        if (reductions_.size() >= options_.reductions || is_cancelled()) return true;
+        return !reductions_.empty() && deadline_.has_passed();
+    }
+
+    void walk3(const Candidate& from, const Start3& at, int far, int left,
+               std::vector<std::uint8_t>& path) {
+        if (left == 0) {
+            if (tables_.distance3(at.centres) == 0 && pairing_.number(at.sigma) == 0)
+                end3(from, path);
+            return;
+        }
+        if (++nodes_ % kLookEvery == 0) has_stopped_ = is_over();
+        if (has_stopped_) return;
+        const PhaseTurns& known = tables_.turns(3);
+        for (std::size_t t = 0; t < known.size(); ++t) {
+            const int turn = static_cast<int>(t);
+            if (!known.may_follow(path.empty() ? -1 : path.back(), turn)) continue;
+            Start3 next;
+            next.centres = tables_.moved3(at.centres, turn);
+            if (tables_.distance3(next.centres) >= left) continue;
+            next.sigma = tables_.frame().moved(at.sigma, turn);
+            const int next_far = pairing_.distance_near(next.sigma, far);
+            if (next_far >= left) continue;
+            path.push_back(static_cast<std::uint8_t>(t));
+            walk3(from, next, next_far, left - 1, path);
+            path.pop_back();
+        }
+    }
+
+    void end3(const Candidate& from, const std::vector<std::uint8_t>& path) {
+        FourReduction found;
+        const auto add = [&](int phase, std::span<const std::uint8_t> turns) {
+            BlockTurns all;
+            for (const std::uint8_t turn : turns) {
+                BlockTurn one = tables_.turns(phase).turns[turn];
+                one.face = static_cast<std::uint8_t>(starts_[from.start].face_of[one.face]);
+                all.push_back(one);
+            }
+            found.phases[phase - 1] = all;
+            found.length += static_cast<int>(turns.size());
+        };
+        add(1, from.turns1);
+        add(2, from.turns2);
+        add(3, path);
+        if (reductions_.size() < options_.reductions) reductions_.push_back(std::move(found));
+    }
+
+    static std::array<std::uint8_t, kOrbit> all_mates() {
+        std::array<std::uint8_t, kOrbit> mates{};
+        const auto& pairs = wing_faces();
+        for (int wing = 0; wing < kOrbit; ++wing)
+            for (int other = 0; other < kOrbit; ++other)
+                if (pairs[wing][0] == pairs[other][1] && pairs[wing][1] == pairs[other][0])
+                    mates[wing] = static_cast<std::uint8_t>(other);
+        return mates;
+    }
+
+    static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000;
+    static constexpr int kLongest1 = 12;
+    static constexpr int kLookEvery = 1024;
+    static constexpr double kShareOfPhase2 = 0.4;
+
+    const FourTables& tables_;
+    const PairingTable& pairing_;
+    FourOptions options_;
+    Deadline deadline2_{kShareOfPhase2 * options_.time_limit, {}};
+    Deadline deadline_{options_.time_limit, {}};
+    const std::array<std::uint8_t, kOrbit> mates_ = all_mates();
+    std::vector<Start> starts_;
+    int start_ = 0;
+    std::vector<Candidate> candidates_;
+    std::vector<FourReduction> reductions_;
+    std::uint64_t nodes_ = 0;
+    bool has_stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<FourReduction> reduce_four(const FourTables& tables, const Colours& stickers,
+                                       const FourOptions& options) {
+    return FourSearch(tables, options).run(stickers);
+}
+
+}  // namespace cubist

@@ -1,0 +1,62 @@
+"""Cubes of 4 and more layers by reduction, one thread, on fixed cubes.
+
+CUBIST_BENCH_LONG=1 takes 100 cubes of a size instead of 10, CUBIST_BENCH_SIZES=4,5 only those.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from solver.cube.facelets import FACES
+from solver.cube.sticker_cube import StickerCube
+from solver.reduction.search import geometry
+from solver.search import solve_many
+from solver.solution import Request, Solution
+
+Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+
+SEED = 2024
+LIMITS_S = {4: 1.0, 5: 5.0, 6: 10.0, 7: 20.0, 11: 20.0, 17: 20.0}
+
+
+def random_cube(size: int, rng: np.random.Generator) -> StickerCube:
+    """The solved cube after ``10 * size**2`` random block turns."""
+    count = 10 * size * size
+    faces, widths = rng.integers(0, 6, count), rng.integers(1, size, count)
+    turns = zip(faces, widths, rng.integers(1, 4, count), strict=True)
+    stickers = np.repeat(np.arange(6, dtype=np.uint8), size * size)
+    geometry(size).turn(stickers, [(int(f), 1, int(w), int(q)) for f, w, q in turns])
+    return StickerCube("".join(FACES[one] for one in stickers), size)
+
+
+def solved(cube: StickerCube, request: Request) -> Solution:
+    """The solution, which is replayed."""
+    solution = solve_many(cube, request)[0]
+    if not cube.apply(" ".join(solution.moves)).is_solved:
+        raise ValueError(f"{' '.join(solution.moves)} does not solve {cube.facelets()}")
+    return solution
+
+
+def main(emit: Emit) -> None:
+    """Mean length in block turns and processor time by size."""
+    sizes = os.environ.get("CUBIST_BENCH_SIZES", "4,5,6,7,11,17")
+    count = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
+    for size in map(int, sizes.split(",")):
+        request = Request(algorithm="reduction", metric="obtm", time_limit=LIMITS_S.get(size, 20.0))
+        solved(StickerCube.solved(size).apply("R U F"), request)  # makes the tables
+        rng = np.random.default_rng(SEED)
+        found = [solved(random_cube(size, rng), request) for _ in range(count)]
+        lengths = [solution.length for solution in found]
+        phases = [[len(phase) for phase in solution.phases or ()] for solution in found]
+        detail = {
+            "min": min(lengths),
+            "max": max(lengths),
+            "phases": np.mean(phases, axis=0).round(2).tolist(),
+            "cpu_s": float(np.mean([solution.cpu_s for solution in found])),
+            "max_cpu_s": max(solution.cpu_s for solution in found),
+        }
+        emit(f"reduction-{size}", float(np.mean(lengths)), "block turns", count, detail)
