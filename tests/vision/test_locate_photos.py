@@ -1,12 +1,14 @@
-"""Real photographs of cubes in robots, where this machine has them."""
+"""Real photographs of cubes in robots, where this machine has them, and large ones."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
+from rendered_cubes import render_cube
 
 from vision.cameras.photographs import face_files, load_photo
 from vision.decide.reader import Unreadable, read_cube
@@ -49,3 +51,19 @@ def test_cubes_are_read_right_or_refused(photo_sets: list[Path]) -> None:
         assert reading.facelets == truth or not reading.confident, folder.name
         right += reading.facelets == truth
     assert right >= len(small) - 1, f"{right} of {len(small)}"
+
+
+@pytest.mark.parametrize(("shrunk", "width"), [(0.2, 1600), (0.15, 3200)])
+def test_large_photographs_are_looked_at_as_large_as_they_must_be(
+    tmp_path: Path, shrunk: float, width: int
+) -> None:
+    """A face 12 pixels a sticker is found at half the size; at 8 the whole pictures are needed."""
+    cube = render_cube(500_051, 3)
+    for face, frame in cube.frames.items():
+        far = cv2.resize(frame.image, None, fx=shrunk, fy=shrunk, interpolation=cv2.INTER_AREA)
+        picture = np.full((2400, 3200, 3), 90, np.uint8)
+        picture[1000 : 1000 + far.shape[0], 1200 : 1200 + far.shape[1]] = far
+        cv2.imwrite(str(tmp_path / f"{face}.png"), picture[:, :, ::-1])
+    looks = look_at_folder(tmp_path)
+    assert looks.frames["U"].image.shape[1] == width
+    assert read_cube(looks.colours).facelets == cube.facelets

@@ -52,6 +52,17 @@ def test_whole_files_of_every_kind_are_read(suffix: str) -> None:
     assert np.abs(picture.astype(int) - IMAGE.astype(int)).mean() < 6
 
 
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".webp"])
+def test_of_large_pictures_half_or_a_quarter_is_enough(suffix: str) -> None:
+    height, width = IMAGE.shape[:2]
+    side = min(height, width)
+    for enough, part in ((side, 1), (side // 2 + 1, 1), (side // 2, 2), (side // 4, 4), (1, 4)):
+        picture = decode_photo(encoded(suffix), "x", enough)
+        assert picture.shape == (height // part, width // part, 3)
+        small = cv2.resize(IMAGE, picture.shape[1::-1], interpolation=cv2.INTER_AREA)
+        assert np.abs(picture.astype(int) - small.astype(int)).mean() < 8
+
+
 def test_channels_are_red_green_blue() -> None:
     red, green, blue = decode_photo(encoded(".png"), "x")[24, 32].astype(int)
     assert red > green > blue

@@ -144,6 +144,11 @@ MAX_PIXELS = 40_000_000
 MAX_SIDE = 16_384
 MIN_SIDE = 16
 
+ENOUGH_PIXELS = 1_200
+"""Of the shorter side: what a telephone's picture has beyond twice that only costs time."""
+
+_REDUCED = {1: cv2.IMREAD_COLOR, 2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4}
+
 _GREY = 10
 """Channels that differ by less than this everywhere show no colour, only compression."""
 
@@ -174,19 +179,24 @@ def face_files(folder: Path) -> dict[str, Path]:
     return {letter: found[letter] for letter in FACES}
 
 
-def load_photo(path: Path) -> Picture:
-    """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadPhoto`."""
+def load_photo(path: Path, enough: int = ENOUGH_PIXELS) -> Picture:
+    """A photograph as uint8[H, W, 3], R G B, turned upright; raises :class:`BadPhoto`.
+
+    One whose shorter side has at least twice ``enough`` pixels is decoded at half the size, or a
+    quarter: of JPEG files that takes a quarter of the time.
+    """
     try:
         data = read_file(path, MAX_BYTES)
     except BadFile as error:
         raise BadPhoto(str(error)) from error
-    return decode_photo(data, str(path))
+    return decode_photo(data, str(path), enough)
 
 
-def decode_photo(data: bytes, name: str) -> Picture:
+def decode_photo(data: bytes, name: str, enough: int = ENOUGH_PIXELS) -> Picture:
     """The picture uint8[H, W, 3] in the bytes of an image file; ``name`` is for complaints.
 
-    Raises :class:`BadPhoto` for whatever does not hold 8-bit colours of a reasonable size.
+    Of large ones ``enough`` pixels are decoded, as by :func:`load_photo`. Raises
+    :class:`BadPhoto` for whatever does not hold 8-bit colours of a reasonable size.
     """
     try:
         header = read_header(data)
@@ -194,7 +204,7 @@ def decode_photo(data: bytes, name: str) -> Picture:
         raise BadPhoto(f"{name}: {error}; save the photograph again as PNG or JPEG") from error
     _check_header(header, name)
     try:
-        bgr = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
+        bgr = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), _REDUCED[_part(header, enough)])
     except cv2.error as error:
         raise BadPhoto(
             f"{name}: a damaged {header.kind} file; take the photograph again"
@@ -202,7 +212,13 @@ def decode_photo(data: bytes, name: str) -> Picture:
     if bgr is None:
         raise BadPhoto(f"{name}: a damaged {header.kind} file; take the photograph again")
     _check_colour(bgr, name)
-    return np.ascontiguousarray(bgr[:, :, ::-1], dtype=np.uint8)
+    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+def _part(header: PhotoHeader, enough: int) -> int:
+    """The part of its sides, 1, 2 (a half) or 4, at which a picture still has enough pixels."""
+    side = min(header.width, header.height)
+    return max(part for part in _REDUCED if part == 1 or side >= part * enough)
 
 
 def _check_header(header: PhotoHeader, name: str) -> None:

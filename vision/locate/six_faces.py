@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.cameras.photographs import face_files, load_photo
+from vision.cameras.photographs import MAX_SIDE, face_files, load_photo
 from vision.frame import Frame
 from vision.locate.face import SIZES, FaceGrid, NoFace, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
@@ -48,7 +48,13 @@ def look_at_folder(folder: Path, size: int | None = None) -> CubeLooks:
     """
     files = face_files(folder)
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
-    return look_at_frames(frames, size)
+    try:
+        return look_at_frames(frames, size)
+    except NoFace:  # too far away for what pictures are usually shrunk to
+        whole = {f: Frame(load_photo(path, MAX_SIDE), path.name, 0) for f, path in files.items()}
+        if all(whole[f].image.shape == frames[f].image.shape for f in files):
+            raise
+    return look_at_frames(whole, size)
 
 
 def look_at_frames(frames: Mapping[str, Frame], size: int | None = None) -> CubeLooks:
