@@ -1,16 +1,17 @@
-"""One job: its record, its stop flag, and steps that run in threads and are timed."""
+"""One job: its record, its stop flag, its timed steps in threads; and the events of all jobs."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.daemon.models import RobotState
+from robot.daemon.models import Event, RobotState
 from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
@@ -177,3 +178,47 @@ async def _in_own_thread(function: Callable[[], T]) -> T:
     """Run it in a thread that ends with it: OpenCV keeps 6 MB for every thread that has drawn."""
     with ThreadPoolExecutor(1, "draw") as pool:
         return await asyncio.get_running_loop().run_in_executor(pool, function)
+
+
+QUEUE_LENGTH = 256
+"""Events a listener may be behind before it is cut off."""
+
+
+class EventBoard:
+    """Publishes events to any number of listeners; used from the event loop's thread only."""
+
+    def __init__(self) -> None:
+        self._queues: set[asyncio.Queue[Event | None]] = set()
+
+    def publish(self, event: Event) -> None:
+        """Hand an event to every listener; one that does not keep up is cut off."""
+        for queue in tuple(self._queues):
+            if queue.qsize() >= QUEUE_LENGTH:
+                self._queues.discard(queue)
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(event)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[AsyncIterator[Event]]:
+        """Events from the moment the context is entered, whenever they are asked for.
+
+        They end with :meth:`close`, or when the listener falls behind.
+        """
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._queues.add(queue)
+        try:
+            yield _until_none(queue)
+        finally:
+            self._queues.discard(queue)
+
+    def close(self) -> None:
+        """End all streams."""
+        for queue in tuple(self._queues):
+            queue.put_nowait(None)
+        self._queues.clear()
+
+
+async def _until_none(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event]:
+    while (event := await queue.get()) is not None:
+        yield event
