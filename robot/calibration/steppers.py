@@ -28,15 +28,28 @@ PLAY_LIMIT = 1000
 
 
 class MotorMeasurement(Measurement):
-    """Something about one motor."""
+    """Something about one motor; ``field``: the number of its settings that can be set by eye."""
 
     what = ""
+    field = ""
 
     def __init__(self, session: Session, actuator: str) -> None:
         super().__init__(session)
         self.settings = stepper_of(session.calibrated, actuator)
         self.motor = actuator
         self.name = f"{actuator} {self.what}"
+        self.number: int | None = getattr(self.settings, self.field, None)
+
+    def choose(self, found: int | None) -> None:
+        """Take what was found, if anything, as the number and the value to keep."""
+        before = getattr(self.settings, self.field)
+        self.number = self.number if found is None else found
+        self.values = changed_values(self.motor, self.field, found, before)
+
+    @property
+    def value(self) -> float | None:
+        """See :attr:`Measurement.value`."""
+        return self.number
 
 
 class Direction(MotorMeasurement):
@@ -87,6 +100,7 @@ class TurnSteps(MotorMeasurement):
     """How many steps are a turn, by the camera, by the degrees that somebody saw, or by eye."""
 
     what = "steps"
+    field = "steps_per_turn"
     label: Mapping[str, str] = {"what": "steps"}
     guidance = (
         "Press m: the motor turns round once and comes back. The camera sees whether it was one "
@@ -98,18 +112,17 @@ class TurnSteps(MotorMeasurement):
         self, session: Session, actuator: str, turns: int = 1, turned: float | None = None
     ) -> None:
         super().__init__(session, actuator)
-        self._turn = self.settings.steps_per_turn
         self._turns, self._turned = turns, turned
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         tried = self.session.perform(
-            STEPPING, actuator=self.motor, turn_steps=self._turn, turns=self._turns
+            STEPPING, actuator=self.motor, turn_steps=self.number, turns=self._turns
         )
         found, turn = tried.found_steps, tried.turn_steps
         if self._turned is not None:
             found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
-        self._choose(found)
+        self.choose(found)
         self.document = tried.model_dump(mode="json")
         self.document |= {"found_steps": found, "values": self.values}
         self.is_found = found is not None
@@ -120,27 +133,19 @@ class TurnSteps(MotorMeasurement):
             self.text = "the camera cannot tell whether these were whole turns: say --turned"
         yield from ()
 
-    def _choose(self, turn: int | None) -> None:
-        self._turn = turn or self._turn
-        before = self.settings.steps_per_turn
-        self.values = changed_values(self.motor, "steps_per_turn", turn, before)
-
-    @property
-    def value(self) -> float | None:
-        """Steps of a turn."""
-        return self._turn
-
     def adjust(self, steps: int) -> None:
         """Twice or half as many."""
-        turn = (self._turn or 0) * 2 if steps > 0 else (self._turn or 0) // 2
+        turn = self.number or 0
+        turn = turn * 2 if steps > 0 else turn // 2
         if turn >= 4 and turn % 4 == 0:
-            self._choose(turn)
+            self.choose(turn)
 
 
 class Backlash(MotorMeasurement):
     """How far it goes back before what it drives follows; ``play``: as somebody has seen."""
 
     what = "backlash"
+    field = "backlash_steps"
     label: Mapping[str, str] = {"what": "play"}
     guidance = (
         "Press m: the motor goes forwards, then back in small steps until the sensor or the camera "
@@ -150,7 +155,7 @@ class Backlash(MotorMeasurement):
 
     def __init__(self, session: Session, actuator: str, play: int | None = None) -> None:
         super().__init__(session, actuator)
-        self._play, self._said = self.settings.backlash_steps, play
+        self._said = play
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
@@ -164,24 +169,14 @@ class Backlash(MotorMeasurement):
         if play is None:
             self.text = "neither a sensor nor the camera sees what it drives: use your eyes (--to)"
             return
-        self._choose(play)
+        self.choose(play)
         self.text = f"{self.motor}: {before} -> {play} steps of play, within "
         self.text += f"{found['within_steps']}, by the {found['seen_by']}"
         yield from ()
 
-    def _choose(self, play: int) -> None:
-        self._play = play
-        before = self.settings.backlash_steps
-        self.values = changed_values(self.motor, "backlash_steps", play, before)
-
-    @property
-    def value(self) -> float | None:
-        """Steps of play."""
-        return self._play
-
     def adjust(self, steps: int) -> None:
         """More or less."""
-        self._choose(max(0, self._play + steps))
+        self.choose(max(0, (self.number or 0) + steps))
 
 
 def _items(session: Session) -> Iterator[Item]:
