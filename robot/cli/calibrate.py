@@ -257,7 +257,7 @@ def _robot_to_calibrate(robot: RobotProfile, simulated: bool | None) -> Iterator
             raise click.UsageError(f"cubistd controls {found}, not {robot.name}")
         yield
         return
-    from robot.simulate.simulate import practising
+    from robot.simulate.practice import practising
 
     note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
     with practising(robot):
