@@ -143,7 +143,7 @@ def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
 
 
 class CameraView(Measurement):
-    """What a camera sees, with advice; ``place``: the site of a face whose place is to be found."""
+    """What a camera sees, with advice; ``place``: the site of the face to find."""
 
     name = "camera"
     columns = ("", "")

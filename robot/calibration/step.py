@@ -131,7 +131,7 @@ class Measurement(ABC):
     line of ``calibrate all``. ``doubts``: whether it may ask. ``keeps``: whether it has anything to
     keep.
 
-    What was found: ``values`` by their keys in the calibration, empty where nothing is to be kept;
+    What was found: ``values`` by their keys in the calibration, empty where nothing is kept;
     ``document`` as JSON; ``text`` for people; ``is_found`` is False where nothing could tell.
     """
 

@@ -21,7 +21,7 @@ from robot.settings import RobotProfile
 from robot.settings.actuators import Stepper
 
 LONGEST_TURNS = 40
-"""Turns of a trial, at most, to reach the speed that is to be tried."""
+"""A trial makes at most so many turns to reach its speed."""
 
 LONGER_TURNS = (2, 4, 8)
 """Factors by which a turn is longer where microstep switches are not as thought."""
@@ -259,7 +259,7 @@ def _steps_until(
 
 
 def _limits(settings: Stepper, asked: SpeedRequest) -> StepperLimits:
-    """What is to be tried; what is not said is as in the profile."""
+    """The limits to try; what the request leaves out is as in the profile."""
     usual = stepper_limits(settings, asked.held)
     speed = asked.speed_steps_per_s or usual.max_speed
     try:

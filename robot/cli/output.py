@@ -55,7 +55,7 @@ def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         del number, frame
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-            # As in a script's background job, where only Ctrl-C itself is to be ignored.
+            # As in a script's background job, which ignores only Ctrl-C itself.
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 

@@ -199,8 +199,8 @@ def _first_pulse(name: str, limits: Range) -> NotConfirmed:
     return NotConfirmed(
         f"servo {name} has no confirmed position there, and its first pulse turns it there at full "
         "speed from wherever it stands",
-        "take its arm off, or see that nothing is in its way, then say which pulse is to be the "
-        f"first: --from {(low + high) // 2} is the middle of its limits",
+        "take its arm off, or make sure that nothing is in its way, then choose the first pulse: "
+        f"--from {(low + high) // 2} is the middle of its limits",
     )
 
 

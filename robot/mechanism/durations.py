@@ -24,7 +24,7 @@ class NotDrivable(CubistError, RuntimeError):
 class ImpossibleRobot(BadProfile):
     """A robot that cannot do what a solve needs; the text says what and why.
 
-    It is said at the key of the profile that is to be changed.
+    It names the key of the profile to change.
     """
 
     def __init__(self, profile: RobotProfile, path: Path, text: str) -> None:

@@ -266,7 +266,7 @@ def wire_stepper(
 def _end_stop(settings: Stepper) -> StepperEndStop | None:
     """The switch stands where homing, done right, makes its offset end at zero.
 
-    A sensor looked at after turns is active around the places where it shall be: as far to either
+    A sensor looked at after turns is active around the places where it should be: as far to either
     side as its edge is, or a sixteenth of the way to the next.
     """
     homing, check, high = settings.homing, settings.turn_check, settings.sensor_active_high

@@ -102,7 +102,7 @@ def _sure(decision: Decision, size: int) -> bool:
 
 
 def _stated(decision: Decision) -> float:
-    """The margin to state: what of the likelihoods' is to be believed, calibrated."""
+    """The margin to state: as much of the likelihoods' margin as calibration says to believe."""
     return calibrated(decision.margin * decision.trust)
 
 
