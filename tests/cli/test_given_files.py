@@ -188,7 +188,13 @@ def test_an_endless_line_spoils_itself_alone(
     assert "moves" in solved
 
 
-def test_cubes_larger_than_any_database_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["solve", "UUUUUU" * 100 * 100]) in {1, 2}
-    assert run(["solve", "".join(face * 41**2 for face in "URFDLB")]) == 2
+def test_cubes_larger_than_any_search_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "UUUUUU" * 101 * 101]) in {1, 2}
+    assert run(["solve", solved(101)]) == 2
+    assert "a cube of size 101" in capsys.readouterr().err
+    assert run(["solve", "--algorithm", "heuristic-db", solved(41)]) == 2
     assert "up to 40 can be searched" in capsys.readouterr().err
+
+
+def solved(size: int) -> str:
+    return "".join(face * size**2 for face in "URFDLB")

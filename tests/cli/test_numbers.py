@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robot.cli.main import COMMANDS, cubist
 from robot.cli.numbers import SEED, Number, Whole
 from robot.cli.solve import LARGEST_SIZE
-from solver.nxn.database import LARGEST
+from solver.reduction.search import LARGEST
 
 
 def every_command() -> Iterator[tuple[str, click.Command]]:
