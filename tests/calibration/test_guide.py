@@ -396,7 +396,10 @@ async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name:
             await app.push_screen(screen)
             await settled(pilot)
             heading = f"{app.title} — {screen.sub_title}"
-            lines = await drawn_until(pilot, lambda lines, heading=heading: heading in lines[0])
+            lines = await drawn_until(
+                pilot,
+                lambda lines, heading=heading: heading in lines[0] and "^q Quit" in lines[-1],
+            )
             assert heading in lines[0]
             keys = [one.binding for one in screen.active_bindings.values() if one.binding.show]
             assert [key.description for key in keys if key.description not in lines[-1]] == []
