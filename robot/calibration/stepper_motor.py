@@ -22,7 +22,7 @@ from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
-from robot.settings.actuators import Stepper
+from robot.settings.stepper import Stepper
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

@@ -18,7 +18,7 @@ from robot.machine.first_contact import PARTS_OF_TRAVEL, direction_key
 from robot.motion.schedule import MotionError
 from robot.motion.stepper import StepperLimits, stepper_limits
 from robot.settings import RobotProfile
-from robot.settings.actuators import Stepper
+from robot.settings.stepper import Stepper
 
 LONGEST_TURNS = 40
 """A trial makes at most so many turns to reach its speed."""

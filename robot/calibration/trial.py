@@ -10,7 +10,7 @@ from robot.documents import ApiDocument, ApiRequest
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile
-from robot.settings.actuators import Stepper
+from robot.settings.stepper import Stepper
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from robot.motion.drive import DRIVES, Drive
 from robot.motion.schedule import MotionError, MotionProfile, StepSegment
-from robot.settings.actuators import Stepper
 from robot.settings.base import microseconds
 from robot.settings.board_table import MAX_INTERVAL_TICKS, TICKS_PER_S, TICKS_PER_US
+from robot.settings.stepper import Stepper
 
 """Longest time between two steps: with the start delay it fits 16 bits. 50 steps/s."""
 BISECTIONS = 60

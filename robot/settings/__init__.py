@@ -1,6 +1,6 @@
 """Robot profiles: YAML read into checked, frozen models."""
 
-from robot.settings.actuators import ActuatorSettings, Servo, Stepper, Timed, TravelRow
+from robot.settings.actuators import ActuatorSettings, Servo, Timed, TravelRow
 from robot.settings.document import BadProfile, Complaint
 from robot.settings.loader import (
     DEFAULT_PROFILE,
@@ -12,6 +12,7 @@ from robot.settings.loader import (
 )
 from robot.settings.mechanisms import MechanismSettings
 from robot.settings.profile import CameraSettings, RobotProfile, View
+from robot.settings.stepper import Stepper
 
 __all__ = [
     "DEFAULT_PROFILE",

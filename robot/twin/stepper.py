@@ -6,8 +6,8 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
-from robot.settings.actuators import Stepper
 from robot.settings.profile import SimulatedActuator
+from robot.settings.stepper import Stepper
 from robot.twin.registry import MOTORS, EdgeHandler, MotorKind, Scale, SimulatedMotor, WiredMotor
 from robot.twin.violations import Reporter
 

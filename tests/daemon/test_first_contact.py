@@ -35,7 +35,8 @@ from robot.panel.button import Press
 from robot.panel.panel import PanelPins
 from robot.records.runs import RunStore
 from robot.settings import RobotProfile, load_profile
-from robot.settings.actuators import Servo, Stepper
+from robot.settings.actuators import Servo
+from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from tests.virtual.rehearsal import Rehearsal, RehearsalMotionController
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from robot.settings.actuators import Servo, Stepper
+from robot.settings.actuators import Servo
+from robot.settings.stepper import Stepper
 from robot.twin.registry import parts_of
 from robot.twin.simulated import SimulatedRobot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot.settings.actuators import HomingSettings, Stepper, StepperPins, TurnCheckSettings
+from robot.settings.stepper import HomingSettings, Stepper, StepperPins, TurnCheckSettings
 from robot.twin.cube import CubeBody
 from robot.twin.flipper import ArmPlace, SimulatedArm
 from robot.twin.stepper import StepperEndStop, _end_stop

@@ -1,0 +1,173 @@
+"""Steppers as calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from robot.settings.actuators import ACTUATOR_SETTINGS, ActuatorSettings, check_distinct
+from robot.settings.base import Name, Pin, PositiveSteps, Settings, SettleMs, Steps
+from robot.settings.board_table import STEPS_PER_S
+from robot.settings.document import Finding, Path
+
+LEAST_STEPS = 4
+
+CheckedSteps = Annotated[
+    int, Field(strict=True, ge=-32_768, le=32_767, description="steps, -32768..32767")
+]
+CheckPeriod = Annotated[
+    int, Field(strict=True, ge=2, le=65_535, description="steps from one place to the next")
+]
+PlaySteps = Annotated[int, Field(strict=True, ge=0, le=1_000, description="steps, 0..1000")]
+
+
+class StepperPins(Settings):
+    """Where a stepper's driver is connected; ``enable`` may be shared by all drivers."""
+
+    step: Pin
+    direction: Pin
+    enable: Pin | None = None
+    endstop: Pin | None = None
+
+
+class HomingSettings(Settings):
+    """How a stepper finds its zero: seek the end stop, back off, approach it slowly.
+
+    ``direction`` is +1 or -1 in steps; zero is ``offset_steps`` after the end stop's edge.
+    """
+
+    direction: Literal[1, -1]
+    speed_steps_per_s: PositiveSteps
+    slow_speed_steps_per_s: PositiveSteps
+    backoff_steps: PositiveSteps
+    max_travel_steps: PositiveSteps
+    offset_steps: Steps = 0
+    endstop_active: Literal["low", "high"] = "low"
+
+
+class TurnCheckSettings(Settings):
+    """A look at the end stop, or an index sensor, whenever a turn has ended.
+
+    It must be active at ``at_steps`` and every ``every_steps`` from there, and nowhere else at
+    rest; without ``every_steps`` there is one such place. ``endstop_active`` is for motors without
+    ``homing``, which says it otherwise.
+    """
+
+    at_steps: CheckedSteps = 0
+    every_steps: CheckPeriod | None = None
+    endstop_active: Literal["low", "high"] | None = None
+
+
+class StepperLoad(Settings):
+    """Limits that replace the free ones while the motor turns a layer of a held cube."""
+
+    max_speed_steps_per_s: PositiveSteps
+    max_acceleration_steps_per_s2: PositiveSteps
+
+
+class Stepper(ActuatorSettings):
+    """A stepper motor: steps for a turn of what it drives, and the speed it can follow.
+
+    ``start_speed_steps_per_s`` is what it reaches and stops from at once, without a ramp.
+    Positions are in steps from the zero found by homing. Rotary steppers need ``steps_per_turn``;
+    those that open and close something need ``positions_steps``.
+    """
+
+    unit: ClassVar[str] = "steps"
+    positions_key: ClassVar[str] = "positions_steps"
+    rotation_key: ClassVar[str] = "steps_per_turn"
+
+    kind: Literal["stepper"]
+    pins: StepperPins
+    steps_per_turn: PositiveSteps | None = Field(default=None, multiple_of=4)
+    positions_steps: dict[Name, Steps] = Field(default_factory=dict)
+    start_speed_steps_per_s: PositiveSteps = 200
+    max_speed_steps_per_s: PositiveSteps
+    max_acceleration_steps_per_s2: PositiveSteps
+    max_jerk_steps_per_s3: float | None = Field(
+        default=None, strict=True, gt=0, description="steps/s^3; makes S-curves instead of ramps"
+    )
+    held: StepperLoad | None = None
+    settle_ms: SettleMs = 0.0
+    invert_direction: bool = False
+    homing: HomingSettings | None = None
+    turn_check: TurnCheckSettings | None = None
+    backlash_steps: PlaySteps = Field(
+        default=0, description="steps of play: taken up so that every motion ends forwards"
+    )
+    overshoot_steps: PlaySteps = Field(
+        default=0, description="steps a layer of a held cube is turned too far, and back"
+    )
+
+    @property
+    def sensor_active_high(self) -> bool:
+        """Level of the end stop or index sensor when active."""
+        if self.homing is not None:
+            return self.homing.endstop_active == "high"
+        return self.turn_check is not None and self.turn_check.endstop_active == "high"
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """Steps of its positions from zero."""
+        return self.positions_steps
+
+    @property
+    def is_inverted(self) -> bool | None:
+        """See :attr:`ActuatorSettings.is_inverted`."""
+        return self.invert_direction
+
+    @property
+    def margin(self) -> int:
+        """See :attr:`ActuatorSettings.margin`."""
+        return self.overshoot_steps + self.backlash_steps
+
+    @property
+    def connections(self) -> Mapping[str, int]:
+        """See :meth:`ActuatorSettings.connections`."""
+        return self.pins.model_dump(exclude_none=True)
+
+    def check(self, path: Path) -> Iterator[Finding]:
+        """It has work to do, positions apart, speeds a board makes, and pins for its checks."""
+        if self.steps_per_turn is None and not self.positions_steps:
+            yield path, "give steps_per_turn (it rotates) or positions_steps (it opens and closes)"
+        least = max(LEAST_STEPS, self.backlash_steps + 1)
+        yield from check_distinct((*path, "positions_steps"), self, least)
+        yield from self._check_speeds(path)
+        if self.homing is not None and self.pins.endstop is None:
+            yield (*path, "pins"), "homing needs the end stop's pin: endstop"
+        if self.turn_check is not None:
+            yield from self._check_turn_check(path, self.turn_check)
+        homing = self.homing
+        if homing is not None and homing.slow_speed_steps_per_s > homing.speed_steps_per_s:
+            yield (*path, "homing", "slow_speed_steps_per_s"), "must not exceed speed_steps_per_s"
+        if homing is not None and homing.backoff_steps >= homing.max_travel_steps:
+            yield (*path, "homing", "backoff_steps"), "must be less than max_travel_steps"
+
+    def _check_speeds(self, path: Path) -> Iterator[Finding]:
+        slowest, fastest = STEPS_PER_S
+        speeds: dict[Path, int] = {
+            ("start_speed_steps_per_s",): self.start_speed_steps_per_s,
+            ("max_speed_steps_per_s",): self.max_speed_steps_per_s,
+        }
+        if self.held is not None:
+            speeds["held", "max_speed_steps_per_s"] = self.held.max_speed_steps_per_s
+        if self.homing is not None:
+            speeds["homing", "speed_steps_per_s"] = self.homing.speed_steps_per_s
+            speeds["homing", "slow_speed_steps_per_s"] = self.homing.slow_speed_steps_per_s
+        for key, speed in speeds.items():
+            if not slowest <= speed <= fastest:
+                yield (*path, *key), f"a board makes {slowest}..{fastest} steps/s, not {speed}"
+
+    def _check_turn_check(self, path: Path, check: TurnCheckSettings) -> Iterator[Finding]:
+        if self.pins.endstop is None:
+            yield (*path, "pins"), "turn_check needs the end stop's or index sensor's pin: endstop"
+        if self.homing is not None and check.endstop_active not in {
+            None,
+            self.homing.endstop_active,
+        }:
+            yield (*path, "turn_check", "endstop_active"), "must be as in homing; leave it out here"
+
+
+ACTUATOR_SETTINGS["stepper"] = Stepper
