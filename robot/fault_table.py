@@ -65,6 +65,14 @@ class Fault(IntEnum):
     """The step interrupt could not keep up."""
     NOT_IN_PLACE = 16
     """An actuator is not where its turn should have ended."""
+    PULSE_MISSING = 17
+    """A servo's channel is not there."""
+    PULSE_REFUSED = 18
+    """A servo's channel cannot be used."""
+    PULSE_FAILED = 19
+    """A servo's pulse could not be set."""
+    LINE_REFUSED = 20
+    """A line of the Raspberry Pi cannot be used."""
     PORT_MISSING = 64
     """The serial port is not there."""
     PORT_REFUSED = 65
@@ -209,6 +217,33 @@ FAULTS: Mapping[str, FaultRow] = {
         Outcome.JAMMED,
         recoverable=True,
         names_actuator=True,
+    ),
+    "pulse-missing": FaultRow(
+        "a servo's channel is not there",
+        "its overlay is not loaded, it was not exported, or the servo board is unplugged",
+        "run `cubist doctor`: it shows what is missing; `sudo cubist doctor --fix` sets the Pi up",
+        Outcome.FAULT,
+        names_actuator=True,
+    ),
+    "pulse-refused": FaultRow(
+        "a servo's channel cannot be used",
+        "another program or driver has it, or the board's program may not write to it",
+        "run `cubist doctor`; stop what else uses PWM or the servo board, then start again",
+        Outcome.FAULT,
+        names_actuator=True,
+    ),
+    "pulse-failed": FaultRow(
+        "a servo's pulse could not be set",
+        "the servo board was unplugged or lost its power, or its driver refused",
+        "check the servo board's cable and power, then start again: the robot homes first",
+        Outcome.FAULT,
+        names_actuator=True,
+    ),
+    "line-refused": FaultRow(
+        "a line of the Raspberry Pi cannot be used",
+        "another program or an overlay has the GPIO, or the board's program may not use it",
+        "`gpioinfo` shows who has it; stop that, or give the actuator another pin",
+        Outcome.FAULT,
     ),
     "port-missing": FaultRow(
         "the serial port is not there",

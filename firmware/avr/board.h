@@ -11,12 +11,14 @@
 
 #if defined(__AVR_ATmega328P__)
 #define BOARD_ID BOARD_ATMEGA328P
+#define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA328P
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA328P
 #define BOARD_PROFILE_UNITS 60
 #define BOARD_QUEUE_BYTES 320
 typedef uint8_t board_port; /* its ports lie below 0x100: a byte saved for every pin */
 #elif defined(__AVR_ATmega2560__)
 #define BOARD_ID BOARD_ATMEGA2560
+#define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA2560
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA2560
 #define BOARD_PROFILE_UNITS 400
 #define BOARD_QUEUE_BYTES 2048
@@ -114,6 +116,12 @@ static inline void board_events_changed(void)
 static inline void board_allow_short_cut(void)
 {
     GPIOR0 |= 1;
+}
+
+/* A servo's pulses are edges of its pin. */
+static inline board_pin board_open_servo(uint8_t number, bool level)
+{
+    return board_output(number, level);
 }
 
 /* Levels are changed by reading and writing a whole port: only with interrupts off. */

@@ -25,7 +25,7 @@ static const uint8_t places[BOARD_PINS] PROGMEM = {PIN_PLACES_MEGA};
 
 bool board_has_pin(uint8_t number)
 {
-    return number >= PROTOCOL_PINS_FIRST && number < BOARD_PINS;
+    return number >= BOARD_FIRST_PIN && number < BOARD_PINS;
 }
 
 static board_pin find(uint8_t number)

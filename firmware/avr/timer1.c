@@ -15,6 +15,7 @@
  * call. */
 #include "events.c"
 #include "servo.c"
+#include "servo_edges.c"
 #include "stepper.c"
 #include "timer.c"
 

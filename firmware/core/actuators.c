@@ -84,7 +84,7 @@ static void open_servo(struct actuator *actuator)
     uint8_t pin = actuator->setup.pin;
     board_lock_t lock = board_lock();
     actuator->motor.servo.number = pin;
-    actuator->motor.servo.pin = board_output(pin, servo_is_high(pin));
+    actuator->motor.servo.pin = board_open_servo(pin, servo_is_high(pin));
     board_unlock(lock);
 }
 

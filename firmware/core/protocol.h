@@ -21,12 +21,19 @@
 #define PROTOCOL_SERVO_FRAME 40000 /* ticks between two pulses of a servo */
 #define PROTOCOL_MIN_PULSE 600 /* ticks: shortest servo pulse */
 #define PROTOCOL_MAX_PULSE 5000 /* ticks: longest servo pulse */
+#define PROTOCOL_FIRST_CHANNEL 32 /* number of channel 0 of a PCA9685, on a Raspberry Pi */
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
-#define PROTOCOL_PINS_FIRST 2 /* 0 and 1 are the serial port */
+#define PROTOCOL_FIRST_PIN_HOST 2
 #define PROTOCOL_PINS_HOST 70 /* a simulated board has as many as the largest */
-#define PROTOCOL_PINS_ATMEGA328P 20 /* Uno, Nano: 0 to 13, A0 to A5 are 14 to 19 */
-#define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 0 to 53, A0 to A15 are 54 to 69 */
+#define PROTOCOL_FIRST_PIN_ATMEGA328P 2
+#define PROTOCOL_PINS_ATMEGA328P 20 /* Uno, Nano: 2 to 13, A0 to A5 are 14 to 19; 0 and 1 are the serial port */
+#define PROTOCOL_FIRST_PIN_ATMEGA2560 2
+#define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are the serial port */
+#define PROTOCOL_FIRST_PIN_LINUX 2
+#define PROTOCOL_PINS_LINUX 48 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685 */
+#define PROTOCOL_FIRST_PIN_MAESTRO 0
+#define PROTOCOL_PINS_MAESTRO 24 /* Pololu Maestro: its channels */
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 3
 #define PROTOCOL_FIRMWARE_PATCH 0
@@ -76,6 +83,8 @@ enum board {
     BOARD_HOST = 0, /* a simulated board */
     BOARD_ATMEGA328P = 1, /* Arduino Uno, Nano */
     BOARD_ATMEGA2560 = 2, /* Arduino Mega */
+    BOARD_LINUX = 3, /* a process on the Raspberry Pi */
+    BOARD_MAESTRO = 4, /* a Pololu Maestro behind a process on the Raspberry Pi */
 };
 
 enum reset_cause {
@@ -103,6 +112,10 @@ enum fault {
     FAULT_OUT_OF_RANGE = 14, /* a turn leaves the limits of an actuator */
     FAULT_OVERLOAD = 15, /* the step interrupt could not keep up */
     FAULT_NOT_IN_PLACE = 16, /* an actuator is not where its turn should have ended */
+    FAULT_PULSE_MISSING = 17, /* a servo's channel is not there */
+    FAULT_PULSE_REFUSED = 18, /* a servo's channel cannot be used */
+    FAULT_PULSE_FAILED = 19, /* a servo's pulse could not be set */
+    FAULT_LINE_REFUSED = 20, /* a line of the Raspberry Pi cannot be used */
 };
 
 struct __attribute__((packed)) step_segment {

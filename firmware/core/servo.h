@@ -1,4 +1,5 @@
-/* Servo pulses: 50 Hz, one servo after the other, each pulse as long as its position says. */
+/* Servo pulses: 50 Hz, one servo after the other, each pulse as long as its position says. A board
+ * has either servo_edges.c or servo_frames.c. */
 #ifndef CUBIST_SERVO_H
 #define CUBIST_SERVO_H
 
@@ -21,6 +22,14 @@ struct servo {
 
 /* Gives the servo its place in the frame; `index` is the actuator's number. */
 void servo_attach(uint8_t index, struct servo *servo);
+
+/* The pulse from its next one on; 0 for none. */
+static inline void servo_set_pulse(struct servo *servo, uint16_t pulse)
+{
+    board_lock_t lock = board_lock();
+    servo->pulse = pulse;
+    board_unlock(lock);
+}
 
 /* Whether a pulse is under way on a pin. */
 bool servo_is_high(uint8_t number);

@@ -12,12 +12,17 @@
 
 #define MAX_EDGES 200000
 #define MAX_SENT 4096
+#define MAX_SET_PULSES 20000
 
 struct edge edges[MAX_EDGES];
 unsigned edge_count;
 bool levels[PIN_COUNT];
 bool inputs[PIN_COUNT];
 uint32_t silent_ms;
+struct set_pulse set_pulses[MAX_SET_PULSES];
+unsigned set_pulse_count;
+bool bench_pulses_fail;
+bool bench_is_late;
 void (*on_edge)(uint8_t pin, bool level);
 struct frame sent[MAX_SENT];
 unsigned sent_count;
@@ -52,6 +57,24 @@ board_pin board_output(uint8_t number, bool level)
 {
     change(number, level);
     return number;
+}
+
+board_pin board_open_servo(uint8_t number, bool level)
+{
+    return board_output(number, level);
+}
+
+bool board_set_pulse(uint8_t number, uint16_t ticks)
+{
+    if (!bench_pulses_fail && set_pulse_count < MAX_SET_PULSES) {
+        set_pulses[set_pulse_count++] = (struct set_pulse){now, number, ticks};
+    }
+    return !bench_pulses_fail;
+}
+
+bool board_is_late(void)
+{
+    return bench_is_late;
 }
 
 board_pin board_input(uint8_t number)

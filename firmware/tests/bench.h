@@ -30,6 +30,18 @@ extern bool levels[PIN_COUNT];
 extern bool inputs[PIN_COUNT];
 extern uint32_t silent_ms; /* added to the host's clock */
 
+/* Of a board that sets pulses: what was set, and whether that fails or comes late from now on. */
+struct set_pulse {
+    uint64_t time;
+    uint8_t pin;
+    uint16_t ticks;
+};
+
+extern struct set_pulse set_pulses[];
+extern unsigned set_pulse_count;
+extern bool bench_pulses_fail;
+extern bool bench_is_late;
+
 /* Called after every edge, to move what hangs on the pins. */
 extern void (*on_edge)(uint8_t pin, bool level);
 

@@ -50,8 +50,9 @@ def header(protocol: dict[str, Any]) -> str:
     for name, (value, about) in protocol["constants"].items():
         shown = f'"{value}"' if isinstance(value, str) else value
         out.append(f"#define PROTOCOL_{name} {shown} /* {about} */")
-    for name, (value, about) in protocol["pins"].items():
-        out.append(f"#define PROTOCOL_PINS_{name} {value} /* {about} */")
+    for name, (first, behind, about) in protocol["pins"].items():
+        out.append(f"#define PROTOCOL_FIRST_PIN_{name} {first}")
+        out.append(f"#define PROTOCOL_PINS_{name} {behind} /* {about} */")
     for part, value in zip(("MAJOR", "MINOR", "PATCH"), version_parts(protocol), strict=True):
         out.append(f"#define PROTOCOL_FIRMWARE_{part} {value}")
     stop = ", ".join(f"{byte:#04x}" for byte in stop_pattern(protocol))
@@ -302,23 +303,25 @@ def module(protocol: dict[str, Any]) -> str:
 
 def board_module(protocol: dict[str, Any]) -> str:
     """The Python module of what boards have and can do."""
-    first, *boards = protocol["pins"].items()
     limits = {name: value for name, (value, _) in protocol["constants"].items()}
     per_us = limits["TICKS_PER_US"]
     pulses = (limits["MIN_PULSE"] // per_us, limits["MAX_PULSE"] // per_us)
     speeds = tuple(1_000_000 * per_us // limits[f"{name}_INTERVAL"] for name in ("MAX", "MIN"))
     out = ['"""What the boards that run the firmware have and can do.', "", NOTE, '"""', ""]
     out += ["from __future__ import annotations", "", "from collections.abc import Mapping", ""]
-    out += [f"FIRST_PIN = {first[1][0]}", *wrapped_docstring(sentence(first[1][1]), 0)]
-    out += ["PINS: Mapping[str, int] = {"]
-    out += [f'    "{name.lower()}": {count},' for name, (count, _) in boards]
-    out += ["}", '"""By ``firmware.target``: pins have numbers below this one."""']
+    out += ["PINS: Mapping[str, range] = {"]
+    for name, (first, behind, _) in protocol["pins"].items():
+        span = f"{first}, {behind}" if first else behind
+        out += [f'    "{name.lower()}": range({span}),']
+    out += ["}", '"""Numbers of the pins, by ``firmware.target``."""']
     out += [f"PULSE_US = {pulses}", '"""Shortest and longest pulse of a servo."""']
     out += [f"STEPS_PER_S = {speeds}", '"""Lowest and highest speed of a stepper."""']
     for name, value, about in (
         ("TICKS_PER_US", per_us, protocol["constants"]["TICKS_PER_US"][1]),
         ("TICKS_PER_S", per_us * 1_000_000, "the same in a second"),
         ("MAX_INTERVAL_TICKS", limits["MAX_INTERVAL"], "longest time between two steps"),
+        ("FRAME_US", limits["SERVO_FRAME"] // per_us, "between two pulses of a servo"),
+        ("FIRST_CHANNEL", *protocol["constants"]["FIRST_CHANNEL"]),
     ):
         out += [f"{name} = {value:_}", *wrapped_docstring(sentence(about), 0)]
     return "\n".join([*out, ""])

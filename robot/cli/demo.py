@@ -13,6 +13,7 @@ from robot.cli.output import emit, interrupted_by, json_option, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
+from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.progress import STAGES, Display, SilentDisplay
@@ -46,10 +47,9 @@ from solver.cube.cube import parse_state
 )
 @click.option(
     "--firmware",
-    type=click.Choice(["host", "avr"]),
-    default="host",
-    show_default=True,
-    help="The firmware built for this computer, or the AVR's own binary under simavr.",
+    type=click.Choice(FIRMWARES),
+    help="The firmware built for this computer, the AVR's own binary under simavr, or the "
+    "Raspberry Pi's process with a folder of PWM files.  [default: the profile's own board]",
 )
 @click.option(
     "--fault",
@@ -66,7 +66,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     faces: Path | None,
     state: str | None,
     speed: float,
-    firmware: str,
+    firmware: str | None,
     faults: tuple[str, ...],
     as_json: bool,
 ) -> int:

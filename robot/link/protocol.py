@@ -45,6 +45,8 @@ MIN_PULSE = 600
 """Ticks: shortest servo pulse."""
 MAX_PULSE = 5000
 """Ticks: longest servo pulse."""
+FIRST_CHANNEL = 32
+"""Number of channel 0 of a PCA9685, on a Raspberry Pi."""
 LOOKAHEAD = 20000
 """Ticks before its start at which a turn counts as in progress."""
 MAX_DELAY_US = 16777215
@@ -161,6 +163,10 @@ class Board(IntEnum):
     """Arduino Uno, Nano."""
     ATMEGA2560 = 2
     """Arduino Mega."""
+    LINUX = 3
+    """A process on the Raspberry Pi."""
+    MAESTRO = 4
+    """A Pololu Maestro behind a process on the Raspberry Pi."""
 
 
 class ResetCause(IntEnum):

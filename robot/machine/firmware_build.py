@@ -13,7 +13,7 @@ from pathlib import Path
 from robot.link import Capabilities, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
-from robot.settings.boards import BOARD_PINS
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.kinds import Kinds
 from solver.errors import CubistError
 from solver.tables import cache_directory
@@ -70,7 +70,7 @@ def board_for(profile: RobotProfile) -> str:
     """The board of the profile's target; without one, the first that has all pins it uses."""
     used = [pin for one in profile.actuators.values() for pin in one.connections.values()]
     boards = sorted(BOARDS.values(), key=lambda board: board.chip != profile.firmware.target)
-    roomy = (board for board in boards if all(pin in BOARD_PINS[board.chip] for pin in used))
+    roomy = (board for board in boards if all(map(BOARD_TARGETS[board.chip].has_pin, used)))
     return next(roomy, boards[0]).name
 
 

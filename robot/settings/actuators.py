@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from robot.settings.base import (
     Name,
@@ -84,6 +84,10 @@ class ActuatorSettings(KindSettings):
     def margin(self) -> int:
         """How far plans go beyond its positions on purpose, and come back: springy layers, play."""
         return 0
+
+    def wait_for_frames(self, frame_us: int) -> None:
+        """The board begins a new pulse up to so many microseconds after it is told."""
+        del frame_us
 
     @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
@@ -184,6 +188,12 @@ class Servo(PositionTimes):
     )
     overshoot: ServoOvershoot | None = None
 
+    _frame_us: int = PrivateAttr(default=0)
+
+    def wait_for_frames(self, frame_us: int) -> None:
+        """See :meth:`ActuatorSettings.wait_for_frames`."""
+        self._frame_us = frame_us
+
     @property
     def places(self) -> Mapping[str, int]:
         """Pulses of its positions, in microseconds."""
@@ -213,9 +223,10 @@ class Servo(PositionTimes):
         return round(distance * 1e6 / self.speed_us_per_s), self.settle_us(end, held)
 
     def settle_us(self, end: str, held: bool) -> int:
-        """See :meth:`PositionTimes.settle_us`; with the way back from beyond ``end``."""
+        """See :meth:`PositionTimes.settle_us`; with the way back from beyond ``end``, and with
+        the frame that the last pulse may come late."""
         back = self.overshoot.back_ms if held and self.overshoot is not None else 0.0
-        return super().settle_us(end, held) + microseconds(back)
+        return super().settle_us(end, held) + microseconds(back) + self._frame_us
 
     def check(self, path: Path) -> Iterator[Finding]:
         """Positions are within the limits and apart, and travel rows name them."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from robot.settings.board_table import FIRST_PIN, PINS, PULSE_US
+from robot.settings.board_table import FIRST_CHANNEL, PINS, PULSE_US
 
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
@@ -26,16 +27,26 @@ Name = Annotated[
         description="a name: small letters, digits, - and _, at most 32, a letter first",
     ),
 ]
-LAST_PIN = max(PINS.values()) - 1
+FIRST_PIN = min(pins.start for pins in PINS.values())
+LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
+CHANNEL_NAME = re.compile(r"pca9685:([0-9]|1[0-5])")
+
+
+def pin_number(given: object) -> object:
+    """A pin by its number on the wire: a channel of a PCA9685 has a name in profiles."""
+    match = CHANNEL_NAME.fullmatch(given) if isinstance(given, str) else None
+    return given if match is None else FIRST_CHANNEL + int(match[1])
+
 
 Pin = Annotated[
     int,
+    BeforeValidator(pin_number),
     Field(
         strict=True,
         ge=FIRST_PIN,
         le=LAST_PIN,
-        description=f"a pin number of the microcontroller, {FIRST_PIN}..{LAST_PIN}: "
-        f"those below {FIRST_PIN} are its serial port",
+        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN}, "
+        "or pca9685:0 to pca9685:15",
     ),
 ]
 Gpio = Annotated[

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-FIRST_PIN = 2
-"""0 and 1 are the serial port."""
-PINS: Mapping[str, int] = {
-    "host": 70,
-    "atmega328p": 20,
-    "atmega2560": 70,
+PINS: Mapping[str, range] = {
+    "host": range(2, 70),
+    "atmega328p": range(2, 20),
+    "atmega2560": range(2, 70),
+    "linux": range(2, 48),
+    "maestro": range(24),
 }
-"""By ``firmware.target``: pins have numbers below this one."""
+"""Numbers of the pins, by ``firmware.target``."""
 PULSE_US = (300, 2500)
 """Shortest and longest pulse of a servo."""
 STEPS_PER_S = (50, 83333)
@@ -25,3 +25,7 @@ TICKS_PER_S = 2_000_000
 """The same in a second."""
 MAX_INTERVAL_TICKS = 40_000
 """Longest time between two steps."""
+FRAME_US = 20_000
+"""Between two pulses of a servo."""
+FIRST_CHANNEL = 32
+"""Number of channel 0 of a PCA9685, on a Raspberry Pi."""

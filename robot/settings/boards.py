@@ -1,12 +1,62 @@
-"""The boards that run the firmware, as far as a profile is concerned: their pins."""
+"""The boards that run the firmware, as far as a profile is concerned."""
 
 from __future__ import annotations
 
-from robot.settings.board_table import FIRST_PIN, PINS
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from robot.settings.board_table import FIRST_CHANNEL, FRAME_US, PINS
 from robot.settings.kinds import Kinds
 
-BOARD_PINS: Kinds[range] = Kinds("firmware target")
-"""The pins of each ``firmware.target``. How its firmware is built and flashed is registered in
-``robot.machine.firmware_build``."""
+HEADER = range(2, 28)
+"""BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""
+I2C = {2: "SDA", 3: "SCL"}
+"""GPIOs of the bus that a PCA9685 is on."""
+SHARED_CHANNELS = ({12, 18}, {13, 19})
+"""GPIOs that are one channel of the Raspberry Pi's PWM, up to the Pi 4 and the Zero 2."""
 
-BOARD_PINS.update({target: range(FIRST_PIN, pins) for target, pins in PINS.items()})
+
+@dataclass(frozen=True, slots=True)
+class BoardTarget:
+    """What a profile may ask of a board.
+
+    ``pins``: their numbers, and ``note`` what a person should know of them. ``pulses``: those that
+    make servo pulses only. ``frame_us``: how long after it is told a new pulse may begin, which
+    every travel of a servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, beside
+    the panel's. ``max_steps_per_s``: of a stepper; None: as the firmware allows.
+    """
+
+    pins: tuple[range, ...]
+    note: str
+    pulses: range = range(0)
+    frame_us: int = 0
+    is_pi: bool = False
+    max_steps_per_s: int | None = None
+
+    def has_pin(self, number: int) -> bool:
+        """Whether there is a pin of that number."""
+        return any(number in some for some in self.pins)
+
+    @property
+    def pins_text(self) -> str:
+        """The numbers as people write them: ``2..27, 32..47``."""
+        return ", ".join(f"{some[0]}..{some[-1]}" for some in self.pins)
+
+
+BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
+"""By ``firmware.target``. How a board's firmware is built and flashed is registered in
+``robot.machine.firmware_build``, what simulates it in ``robot.simulate.boards``."""
+
+_ARDUINO = "0 and 1 are its serial port"
+_NOTES: Mapping[str, str] = {"host": _ARDUINO, "atmega328p": _ARDUINO, "atmega2560": _ARDUINO}
+_CHANNELS = range(FIRST_CHANNEL, PINS["linux"].stop)
+
+BOARD_TARGETS.update({name: BoardTarget((PINS[name],), note) for name, note in _NOTES.items()})
+BOARD_TARGETS["linux"] = BoardTarget(
+    (HEADER, _CHANNELS),
+    "BCM numbers, or pca9685:0 to pca9685:15",
+    pulses=_CHANNELS,
+    frame_us=FRAME_US,
+    is_pi=True,
+    max_steps_per_s=1000,
+)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from robot.settings.boards import BOARD_PINS
+from robot.settings.actuators import Stepper
+from robot.settings.board_table import FIRST_CHANNEL
+from robot.settings.boards import BOARD_TARGETS, I2C, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import Finding, Path, no_such
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 from vision.cameras.registry import plugged_in
@@ -36,23 +38,66 @@ def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
     """The board has the pins, and parts share none but drivers their enable line."""
     target = profile.firmware.target
-    pins = BOARD_PINS[target]
+    board = BOARD_TARGETS[target]
     used: dict[int, tuple[str, str]] = {}
     for name, actuator in profile.actuators.items():
         for role, pin in actuator.connections.items():
-            if pin not in pins:
-                text = f"{target} has pins {pins[0]}..{pins[-1]}, not {pin}"
-                yield ("actuators", name, "pins", role), text
+            path: Path = ("actuators", name, "pins", role)
+            if not board.has_pin(pin):
+                yield path, f"{target} has pins {board.pins_text}, not {pin}: {board.note}"
+            if pin in board.pulses and role != "pulse":
+                yield path, f"{_named(pin)} makes servo pulses and nothing else"
             owner = used.setdefault(pin, (name, role))
             if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
-                text = f"pin {pin} is already the {owner[1]} of {owner[0]}"
-                yield ("actuators", name, "pins", role), text
+                yield path, f"pin {_named(pin)} is already the {owner[1]} of {owner[0]}"
+    if board.is_pi:
+        yield from _check_pi(profile, board, used)
+
+
+def _check_pi(
+    profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
+) -> Iterator[Finding]:
+    """What pins of the Raspberry Pi cannot do side by side, and how fast they cannot step."""
+    on_bus = any(pin in board.pulses for pin in used)
+    for pin, (name, role) in used.items():
+        path: Path = ("actuators", name, "pins", role)
+        if on_bus and pin in I2C:
+            yield path, f"GPIO {pin} is {I2C[pin]} of the bus that the PCA9685 is on"
+        for key, gpio in _gpios(profile.panel):
+            if gpio == pin:
+                yield path, f"GPIO {pin} is already panel.{key}"
+    for pair in SHARED_CHANNELS:
+        servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
+        if len(servos) > 1:
+            name, role = used[max(pair)]
+            text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
+            yield ("actuators", name, "pins", role), text
+    for name, motor in profile.actuators_of(Stepper).items():
+        speed, most = motor.max_speed_steps_per_s, board.max_steps_per_s
+        if most is not None and speed > most:
+            text = (
+                f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "
+                "Lower it, or drive this motor by an Arduino"
+            )
+            yield ("actuators", name, "max_speed_steps_per_s"), text
+
+
+def _named(pin: int) -> str:
+    """A pin as profiles name it."""
+    return f"pca9685:{pin - FIRST_CHANNEL}" if pin in BOARD_TARGETS["linux"].pulses else str(pin)
+
+
+def _gpios(panel: PanelSettings) -> Iterator[tuple[str, int]]:
+    """What the panel uses, by key."""
+    for key, gpio in panel.model_dump().items():
+        if key.endswith("_gpio") and gpio is not None:
+            yield key, gpio
 
 
 def _check_gpios(profile: RobotProfile) -> Iterator[Finding]:
     used: dict[int, str] = {}
-    for key, gpio in profile.panel.model_dump().items():
-        if key.endswith("_gpio") and gpio is not None and used.setdefault(gpio, key) != key:
+    for key, gpio in _gpios(profile.panel):
+        if used.setdefault(gpio, key) != key:
             yield ("panel", key), f"GPIO {gpio} is already {used[gpio]}"
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site
-from robot.settings.boards import BOARD_PINS
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
@@ -76,10 +76,10 @@ class ColourSettings(Settings):
 
 
 class FirmwareSettings(Settings):
-    """The chip of the board, whose pins the profile may use. ``host``: no board, the firmware is a
-    process on this machine; for robots that are only simulated."""
+    """The board, whose pins the profile may use: the chip of an Arduino; ``linux``, the Raspberry
+    Pi itself; ``host``, none, for robots that are only simulated."""
 
-    target: Annotated[str, OneOf(lambda: tuple(BOARD_PINS))] = "host"
+    target: Annotated[str, OneOf(lambda: tuple(BOARD_TARGETS))] = "host"
     baud: Literal[115200, 250000, 500000, 1000000] = 500000
 
 
@@ -170,6 +170,18 @@ class RobotProfile(Settings):
     simulation: SimulationSettings = SimulationSettings()
 
     _document: ProfileDocument | None = PrivateAttr(default=None)
+
+    def model_post_init(self, context: object, /) -> None:
+        """What the board adds to the times of the actuators."""
+        super().model_post_init(context)
+        for actuator in self.actuators.values():
+            actuator.wait_for_frames(BOARD_TARGETS[self.firmware.target].frame_us)
+
+    def on_board(self, target: str) -> RobotProfile:
+        """The same robot at another board that has pins of these numbers: for simulations."""
+        document = self.model_dump(mode="json", exclude_unset=True)
+        document["firmware"] = document.get("firmware", {}) | {"target": target}
+        return RobotProfile.model_validate(document)
 
     def described_by(self, document: ProfileDocument) -> RobotProfile:
         """The same, with the document it was read from: complaints then name file and line."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,10 +18,11 @@ from robot.documents import JsonObject
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
+from robot.simulate.boards import at_board, firmware_command, own_firmware, pulse_chips
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import CABLE_FAULTS, FaultInjection, InjectedFault, Scene
 from robot.simulate.follow import DaemonView
-from robot.simulate.processes import Child, DemoFault, firmware_command, running, workspace
+from robot.simulate.processes import Child, DemoFault, running, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
 from robot.twin.render import Image
@@ -89,7 +90,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DemoOptions:
-    """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile."""
+    """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
+    ``firmware`` is one of :data:`robot.simulate.boards.FIRMWARES`; None: the profile's own board.
+    """
 
     profile: RobotProfile
     profile_file: Path | None
@@ -98,7 +101,7 @@ class DemoOptions:
     speed: float = 1.0
     seed: int = 0
     photographs: Mapping[str, Image] = field(default_factory=dict)
-    firmware: str = "host"
+    firmware: str | None = None
     faults: Sequence[InjectedFault] = ()
 
 
@@ -115,6 +118,10 @@ class Demo:
     """A simulated robot, its firmware and its daemon, in a folder of their own."""
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
+        self._firmware = options.firmware or own_firmware(options.profile)
+        profile = at_board(self._firmware, options.profile)
+        if profile is not options.profile:
+            options = replace(options, profile=profile, profile_file=None)
         self._options = options
         self._display = display
         self._facelets = options.body.facelets()
@@ -147,14 +154,17 @@ class Demo:
         """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
         options = self._options
         studio = Studio(self._robot, options.seed, options.photographs)
-        server = TwinServer(self._robot, studio, self._panel, folder)
         async with contextlib.AsyncExitStack() as stack:
+            chips = pulse_chips(self._firmware, self._robot, folder)
+            if chips is not None:
+                stack.callback(chips.close)
+            server = TwinServer(self._robot, studio, self._panel, folder, chips)
             await stack.enter_async_context(server.running())
             link = folder / "link"
             cable = Cable(folder / "board", link, options.seed) if self._cable_wanted else None
             board = link if cable is None else folder / "board"
             firmware = await stack.enter_async_context(
-                running("firmware", self._firmware_command(board, server.pins_path), folder)
+                running("firmware", self._firmware_command(board, server.pins_path, folder), folder)
             )
             await unless_ended(_until_there(board), [firmware])
             if cable is not None:
@@ -172,8 +182,8 @@ class Demo:
         """Carrying bytes takes time that a simulation at full speed does not have to spare."""
         return any(fault.name in CABLE_FAULTS for fault in self._options.faults)
 
-    def _firmware_command(self, link: Path, pins: Path) -> list[str]:
-        program = firmware_command(self._options.firmware, self._options.profile)
+    def _firmware_command(self, link: Path, pins: Path, folder: Path) -> list[str]:
+        program = firmware_command(self._firmware, self._options.profile, folder)
         speed = f"{self._options.speed:g}"
         return [*program, "--pty-link", str(link), "--pins", str(pins), "--speed", speed]
 

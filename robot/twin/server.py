@@ -24,6 +24,7 @@ from pathlib import Path
 
 from robot.documents import JsonObject
 from robot.settings.profile import PanelSettings
+from robot.twin.pwm import PwmChips
 from robot.twin.simulated import PinStream, SimulatedRobot, input_record
 from robot.twin.studio import Studio
 
@@ -90,9 +91,9 @@ class PinPort:
     frame asked for after the firmware reported the end of a motion shows the end of it.
     """
 
-    def __init__(self, robot: SimulatedRobot, path: Path) -> None:
+    def __init__(self, robot: SimulatedRobot, path: Path, chips: PwmChips | None) -> None:
         self._robot = robot
-        self._stream = PinStream(robot, self._send)
+        self._stream = PinStream(robot, self._send, chips)
         self._path = path
         self._listener: socket.socket | None = None
         self._connection: socket.socket | None = None
@@ -174,17 +175,25 @@ class PinPort:
 
 
 class TwinServer:
-    """Serves one simulated robot to one firmware and to any number of daemon connections."""
+    """Serves one simulated robot to one firmware and to any number of daemon connections.
+
+    ``chips`` make the pulses of a firmware that only says how long they are.
+    """
 
     def __init__(
-        self, robot: SimulatedRobot, studio: Studio, panel: SimulatedPanel, folder: Path
+        self,
+        robot: SimulatedRobot,
+        studio: Studio,
+        panel: SimulatedPanel,
+        folder: Path,
+        chips: PwmChips | None = None,
     ) -> None:
         self.daemon_path = folder / "twin.sock"
         self.pins_path = folder / "pins.sock"
         self.panel = panel
         self._robot = robot
         self._studio = studio
-        self._pins = PinPort(robot, self.pins_path)
+        self._pins = PinPort(robot, self.pins_path, chips)
         self._painting = asyncio.Lock()
 
     @contextlib.asynccontextmanager

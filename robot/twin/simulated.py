@@ -13,6 +13,7 @@ from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
+from robot.twin.pwm import BrokenFile, PwmChips
 from robot.twin.registry import (
     MOTORS,
     EdgeHandler,
@@ -234,14 +235,22 @@ class Kind(IntEnum):
     """To a firmware that runs as granted: so many ticks may pass; from it: they have passed."""
     HANG = 6
     """To a firmware that runs as granted: its main loop hangs from now on."""
+    WRITE = 8
+    """The firmware wrote to a file of the pin's PWM channel: ``level`` is the file's number."""
 
 
 class PinStream:
-    """Cuts the stream into records and plays them; ``answer`` sends bytes to the firmware."""
+    """Cuts the stream into records and plays them; ``answer`` sends bytes to the firmware.
 
-    def __init__(self, robot: SimulatedRobot, answer: Callable[[bytes], None]) -> None:
+    ``chips`` make the pulses of a firmware that only says how long they are.
+    """
+
+    def __init__(
+        self, robot: SimulatedRobot, answer: Callable[[bytes], None], chips: PwmChips | None = None
+    ) -> None:
         self._robot = robot
         self._answer = answer
+        self._chips = chips
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
@@ -252,24 +261,38 @@ class PinStream:
         records = np.frombuffer(data[:whole], dtype=RECORD)
         columns = (records[name].tolist() for name in ("ticks", "pin", "level", "kind"))
         for ticks, pin, level, kind in zip(*columns, strict=True):
-            self._play(ticks, pin, bool(level), kind)
+            self._play(ticks, pin, level, kind)
 
     def restart(self) -> None:
         """A new connection: half a record of the old one is of no use."""
         self._rest = b""
 
-    def _play(self, ticks: int, pin: int, level: bool, kind: int) -> None:
+    def _play(self, ticks: int, pin: int, level: int, kind: int) -> None:
         time_us = ticks / TICKS_PER_US
+        if self._chips is not None and kind != Kind.RESET:
+            self._chips.advance(time_us)
         if kind == Kind.LEVEL:
-            self._robot.pin_changed(time_us, pin, level)
+            self._robot.pin_changed(time_us, pin, bool(level))
         elif kind == Kind.TIME:
             self._robot.advance(time_us)
+        elif kind == Kind.WRITE:
+            self._robot.advance(time_us)
+            if self._chips is not None:
+                self._written(self._chips, time_us, pin, level)
         elif kind == Kind.RESET:
+            if self._chips is not None:
+                self._chips.restart()
             self._robot.reset()
         elif kind == Kind.READ:
             self._robot.advance(time_us)
-            level = self._robot.inputs.get(pin, True)
-            self._answer(struct.pack("<QHBB", ticks, pin, level, Kind.READ))
+            reads = self._robot.inputs.get(pin, True)
+            self._answer(struct.pack("<QHBB", ticks, pin, reads, Kind.READ))
+
+    def _written(self, chips: PwmChips, time_us: float, pin: int, file: int) -> None:
+        try:
+            chips.written(time_us, pin, file)
+        except BrokenFile as error:
+            self._robot.incidents.report("bad-write", str(error), str(pin))
 
 
 def input_record(pin: int, level: bool) -> bytes:

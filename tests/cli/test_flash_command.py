@@ -123,7 +123,7 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
     with pytest.raises(DemoFault) as caught:
-        firmware_command("avr", load_profile("cubotino"))
+        firmware_command("avr", load_profile("cubotino"), Path())
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
     assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
 

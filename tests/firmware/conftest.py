@@ -14,6 +14,8 @@ from robot.machine.firmware_build import build
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
 BUILD = ROOT / "build"
+FUZZ_TARGETS = ("fuzz_link_edges", "fuzz_link_frames")
+"""With a board that makes edges, and with one that sets pulses."""
 
 
 def tool(name: str) -> str:
@@ -30,13 +32,14 @@ def checked(*command: str | Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def fuzzer() -> Path:
-    """The fuzzing target as a libFuzzer program; clang is there, `make test` sees to it."""
+def fuzzers() -> Path:
+    """The folder with the fuzzing targets as libFuzzer programs; clang is there, `make test` sees
+    to it."""
     folder = BUILD / "firmware-fuzz"
     compiler = "-DCMAKE_C_COMPILER=clang"
     checked(tool("cmake"), "-S", FIRMWARE, "-B", folder, compiler, "-DCUBIST_FIRMWARE_TESTS=ON")
-    checked(tool("cmake"), "--build", folder, "--target", "fuzz_link")
-    return folder / "fuzz_link"
+    checked(tool("cmake"), "--build", folder, "--target", *FUZZ_TARGETS)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("subject", ["frame", "motion", "homing", "link"])
+@pytest.mark.parametrize("subject", ["frame", "motion", "frames", "homing", "link"])
 def test_core(unit_tests: Path, subject: str) -> None:
     done = subprocess.run(
         [unit_tests / f"test_{subject}"], capture_output=True, text=True, check=False

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_frames"])
 CORPUS = Path(__file__).with_name("corpus")
 SHORT_RUNS = 5_000
 LONG_S = 1_800
@@ -17,17 +18,20 @@ def run(*command: str | Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
 
 
-def test_the_corpus_is_survived(unit_tests: Path) -> None:
+@PROGRAMS
+def test_the_corpus_is_survived(unit_tests: Path, program: str) -> None:
     files = sorted(CORPUS.iterdir())
     assert len(files) >= 40
-    run(unit_tests / "fuzz_link", *files)
+    run(unit_tests / program, *files)
 
 
-def test_a_short_search_finds_nothing(fuzzer: Path, tmp_path: Path) -> None:
-    run(fuzzer, f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", tmp_path, CORPUS)
+@PROGRAMS
+def test_a_short_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+    run(fuzzers / program, f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", tmp_path, CORPUS)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(LONG_S + 120)
-def test_a_long_search_finds_nothing(fuzzer: Path, tmp_path: Path) -> None:
-    run(fuzzer, f"-max_total_time={LONG_S}", "-max_len=400", tmp_path, CORPUS)
+@PROGRAMS
+def test_a_long_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
+    run(fuzzers / program, f"-max_total_time={LONG_S}", "-max_len=400", tmp_path, CORPUS)

@@ -18,9 +18,11 @@ import pytest
 
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
+from robot.link.protocol import TICKS_PER_US
 from robot.machine.firmware_build import Built, address, build
 from robot.motion.stepper import StepperLimits
 from robot.simulate.processes import executable
+from robot.twin.pwm import PwmChips
 from robot.twin.simulated import Kind
 from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
@@ -29,6 +31,7 @@ STACK = 7
 """Kind of record that only tests ask for."""
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
 PUSHER_STEP, PUSHER_DIRECTION = 6, 7
+SERVO_PINS = 9, 10
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 SETUPS: tuple[ActuatorSetup, ...] = (
     ServoSetup("holder", pin=9, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
@@ -67,6 +70,8 @@ class Witness:
     active_high: bool = False
     """The level of a pressed end stop."""
     resets: int = 0
+    chips: PwmChips | None = None
+    """What makes the pulses of a board that only says how long they are."""
     stack_left: int = 1 << 16
     """Fewest bytes there ever were between the stack of a simulated AVR and its variables."""
 
@@ -79,6 +84,8 @@ class Witness:
             self._take(*record)
 
     def _take(self, ticks: int, pin: int, level: int, kind: int) -> None:
+        if self.chips is not None and kind != Kind.RESET:
+            self.chips.advance(ticks / TICKS_PER_US)
         if kind == Kind.READ:
             level = self.pressed(self.turner_steps) == self.active_high
             self.answer(RECORD.pack(ticks, pin, level, kind))
@@ -89,9 +96,17 @@ class Witness:
                 self.turner_steps += 1 if self._levels.get(DIRECTION) else -1
         elif kind == STACK:
             self.stack_left = min(self.stack_left, pin)
+        elif kind == Kind.WRITE and self.chips is not None:
+            self.chips.written(ticks / TICKS_PER_US, pin, level)
         elif kind == Kind.RESET:
+            if self.chips is not None:
+                self.chips.restart()
             self._levels.clear()
             self.resets += 1
+
+    def pulse_edge(self, time_us: float, pin: int, level: bool) -> None:
+        """The chips change a servo's wire."""
+        self.records.append((round(time_us * TICKS_PER_US), pin, int(level)))
 
     def rises(self, pin: int) -> list[int]:
         """Ticks of the rising edges of a pin."""
@@ -188,10 +203,27 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
+def host_rig() -> Iterator[Rig]:
     """A board with the firmware of this computer."""
     with rig_of(program("cubist-firmware-host")) as rig:
         yield rig
+
+
+@pytest.fixture
+def linux_rig(tmp_path: Path) -> Iterator[Rig]:
+    """A Raspberry Pi as a board, that steps as fast as no real one does."""
+    options = ("--pwm", tmp_path / "pwm", "--step-rate", "60000")
+    with rig_of(program("cubist-firmware-linux"), *options) as rig:
+        rig.pins.chips = PwmChips(tmp_path / "pwm", SERVO_PINS, rig.pins.pulse_edge)
+        yield rig
+        rig.pins.chips.close()
+
+
+@pytest.fixture(params=["host_rig", "linux_rig"])
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """A board that makes edges, and one that sets pulses."""
+    rig: Rig = request.getfixturevalue(request.param)
+    return rig
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ BEYOND_US = 60
 TRAVEL_US, BACK_US, SETTLE_US = 400_000, 100_000, 100_000
 
 
-@pytest.fixture(params=["rig", "uno"])
+@pytest.fixture(params=["host_rig", "linux_rig", "uno"])
 def board(request: pytest.FixtureRequest) -> Rig:
     """The firmware of this computer, and the Uno's."""
     return request.getfixturevalue(request.param)

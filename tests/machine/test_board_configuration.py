@@ -13,7 +13,7 @@ def setups_of(profile):
 
 
 def test_servos_start_where_the_mechanism_does():
-    setups = setups_of(load_profile("cubotino"))
+    setups = setups_of(load_profile("cubotino-uno"))
     assert list(setups) == ["holder", "lid"]
     assert (setups["holder"].pin, setups["holder"].start_us) == (9, 1500)
     assert (setups["lid"].minimum_us, setups["lid"].maximum_us) == (900, 2100)
@@ -53,6 +53,6 @@ def test_what_is_only_timed_cannot_be_driven():
 
 
 def test_what_holds_the_cube_is_homed_first():
-    assert homing_order(load_profile("cubotino")) == ("lid", "holder")
+    assert homing_order(load_profile("cubotino-uno")) == ("lid", "holder")
     assert homing_order(load_profile("soltvvo"))[:2] == ("sides", "depth")
     assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)

@@ -15,7 +15,7 @@ from robot.machine.first_contact import (
 )
 from robot.settings import load_profile, parse_profile, profile_path
 
-CUBOTINO = load_profile("cubotino")
+CUBOTINO = load_profile("cubotino-uno")
 HOLDER = CUBOTINO.actuators["holder"]
 LIMITS = (900, 2100)
 POSITIONS = "actuators.holder.positions_us"

@@ -90,7 +90,7 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
 
 
 def lid() -> ServoSetup:
-    setup = next(s for s in actuator_setups(load_profile("cubotino")) if s.name == "lid")
+    setup = next(s for s in actuator_setups(load_profile("cubotino-uno")) if s.name == "lid")
     assert isinstance(setup, ServoSetup)
     return setup
 
@@ -163,7 +163,7 @@ class BoardOf:
 
 
 def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = MotionController(load_profile("cubotino"), ANYWHERE, port="nowhere")
+    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
     old = BoardOf("0.0.9")
     monkeypatch.setattr(motion_controller, "LinkThread", old)
     with pytest.raises(MotionFault, match=r"0\.0\.9 on the board") as caught:
@@ -183,7 +183,7 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
             return Execution(schedule.duration_us + 5, len(schedule.turns), ("late",))
 
     monkeypatch.setattr(motion_controller, "LinkThread", Late(FIRMWARE_VERSION))
-    robot = MotionController(load_profile("cubotino"), ANYWHERE, port="nowhere")
+    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
     for count in (1, 2):
         assert robot.perform(two_turns(), lambda _: None) == 1_000_005
         assert robot.link_statistics() == LinkRecord(late=count)

@@ -19,7 +19,7 @@ from solver.cube.orientation import site_facelets
 from vision.frame import Frame
 from vision.measure.stickers import face_quads, measure_face
 
-PROFILE = load_profile("cubotino")
+PROFILE = load_profile("cubotino-uno")
 CAMERA = PROFILE.cameras[0]
 QUADS = face_quads(np.array(CAMERA.views[0].quad) * (640, 480), 3)
 COLOURS = dict(

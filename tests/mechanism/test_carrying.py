@@ -33,6 +33,6 @@ def test_open_grippers_hide_nothing():
 
 
 def test_where_jaws_hide_nothing_there_is_nothing_to_open():
-    for name in ("reference/c", "two-arm-2x2x2", "cubotino", "six-motor"):
+    for name in ("reference/c", "two-arm-2x2x2", "cubotino-uno", "six-motor"):
         mechanism = build_mechanism(load_profile(name))
         assert mechanism.looking is mechanism

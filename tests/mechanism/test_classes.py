@@ -16,7 +16,7 @@ def pocket_mechanism(request):
     return build_mechanism(load_profile(request.param))
 
 
-@pytest.fixture(scope="module", params=["cubotino", *(f"reference/{x}" for x in "abcd")])
+@pytest.fixture(scope="module", params=["cubotino-uno", *(f"reference/{x}" for x in "abcd")])
 def mechanism(request):
     return build_mechanism(load_profile(request.param))
 

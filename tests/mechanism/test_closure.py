@@ -28,7 +28,7 @@ def distances(closure, source):
     return found
 
 
-@pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm", "six-motor"])
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "four-arm", "six-motor"])
 def test_no_way_is_shorter(name):
     closure = close(build_mechanism(load_profile(name)))
     for configuration, far in enumerate(closure.from_zero):
@@ -38,7 +38,7 @@ def test_no_way_is_shorter(name):
         assert (far == expected).all()
 
 
-@pytest.mark.parametrize("name", ["cubotino", "two-arm"])
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])
 def test_every_way_leads_back_to_where_it_began(name):
     closure = close(build_mechanism(load_profile(name)))
     for configuration, far in enumerate(closure.from_zero):

@@ -15,7 +15,7 @@ def steps_of(name, places):
     return homing_steps(profile, actuator_setups(profile), homing_order(profile), places)
 
 
-@pytest.mark.parametrize("name", ["four-arm", "two-arm", "soltvvo", "cubotino", "six-motor"])
+@pytest.mark.parametrize("name", ["four-arm", "two-arm", "soltvvo", "cubotino-uno", "six-motor"])
 def test_without_knowledge_everything_is_homed_once_in_the_usual_order(name):
     order = homing_order(load_profile(name))
     assert steps_of(name, {}) == [HomeActuator(actuator) for actuator in order]

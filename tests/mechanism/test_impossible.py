@@ -38,7 +38,7 @@ REFUSED_AT_LOAD = [
         [("angles: {ccw: -1, home: 0, cw: 1}, start: home", "start: home")],
         "name two or more",
     ),
-    ("cubotino", [("close: hold", "close: open")], "no position holds"),
+    ("cubotino-uno", [("close: hold", "close: open")], "no position holds"),
 ]
 
 
@@ -51,7 +51,7 @@ def test_contradictions_are_refused_at_load(name, changes, reason):
 REFUSED_WHEN_BUILT = [
     # The table's only way leads from home to cw: it never comes back.
     (
-        "cubotino",
+        "cubotino-uno",
         [
             ("- {between: [ccw, home], ms: 700, held_ms: 800}\n", ""),
             ("{between: [home, cw], ms: 700", "{between: [home, cw], one_way: true, ms: 700"),
@@ -60,7 +60,7 @@ REFUSED_WHEN_BUILT = [
         "can no longer be turned",
     ),
     (
-        "cubotino",
+        "cubotino-uno",
         [("- {between: [open, flip], ms: 500}", ""), ("- {between: [close, flip], ms: 600}", "")],
         "nobody can ever turn",
     ),
@@ -84,7 +84,7 @@ REFUSED_WHEN_BUILT = [
     ),
     # No way leads to cw.
     (
-        "cubotino",
+        "cubotino-uno",
         [
             ("      - {between: [home, cw], ms: 700, held_ms: 800}\n", ""),
             ("      - {between: [ccw, cw], ms: 1470, held_ms: 1680}\n", ""),

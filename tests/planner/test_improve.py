@@ -25,7 +25,7 @@ from solver.solution import CancelFlag
 @pytest.fixture(scope="module")
 def planned():
     """A cube, and a plan that solves it by the long way round."""
-    mechanism = build_mechanism(load_profile("cubotino"))
+    mechanism = build_mechanism(load_profile("cubotino-uno"))
     turns = [(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
     plan = plan_composites(mechanism, mechanism.start, [composite_index(*turn) for turn in turns])
     return Cube.solved().apply(" ".join(plan.moves)).inverse, plan

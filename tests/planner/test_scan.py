@@ -13,7 +13,7 @@ from solver.cube.orientation import site_facelets
 
 @pytest.fixture(scope="module")
 def mechanism():
-    return build_mechanism(load_profile("cubotino"))
+    return build_mechanism(load_profile("cubotino-uno"))
 
 
 def test_every_face_is_shown_as_the_look_says(mechanism, flipper_rig, stickers):
@@ -44,7 +44,7 @@ def test_single_faces_can_be_looked_at_again(mechanism):
 
 
 def test_what_no_camera_sees_is_named():
-    text = profile_path("cubotino").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
+    text = profile_path("cubotino-uno").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
     with pytest.raises(CannotSee, match="U, R, F, D, L, B"):
         plan_scan(build_mechanism(parse_profile(text)))
 
@@ -76,7 +76,7 @@ def test_ways_of_no_return_end_a_tour_with_a_reason(mechanism, monkeypatch):
         plan_scan(mechanism)
 
 
-@pytest.mark.parametrize("name", ["cubotino", "two-arm", "four-arm"])
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "four-arm"])
 def test_a_tour_may_be_left_after_any_look(name, replayed):
     mechanism = build_mechanism(load_profile(name))
     cube = Cube.random(np.random.default_rng(9))

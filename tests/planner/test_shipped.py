@@ -11,7 +11,7 @@ from solver.cube.pocket import PocketCube
 
 SIZES = {2: PocketCube, 3: Cube}
 LONGEST_S = {
-    "cubotino": 80.0,
+    "cubotino-uno": 80.0,
     "five-motor": 1.1,
     "four-arm": 9.5,
     "mindcuber": 58.0,

@@ -17,7 +17,7 @@ from solver.cube.pocket import PocketCube
 
 @pytest.fixture(scope="module")
 def mechanism():
-    return build_mechanism(load_profile("cubotino"))
+    return build_mechanism(load_profile("cubotino-uno"))
 
 
 def test_a_solve_ends_solved_whoever_judges(mechanism, replayed, flipper_rig, stickers):
@@ -104,7 +104,7 @@ def pocket_mechanism(name):
 
 @settings(max_examples=40)
 @given(
-    name=st.sampled_from(["cubotino", "soltvvo", "two-arm-2x2x2"]),
+    name=st.sampled_from(["cubotino-uno", "soltvvo", "two-arm-2x2x2"]),
     turns=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=9),
 )
 def test_any_turns_of_a_2x2x2_are_performed_as_asked(replayed, name, turns):
@@ -121,7 +121,7 @@ def test_transitions_that_do_not_fit_are_refused(mechanism):
         make_plan(mechanism, mechanism.start, plan.transitions[1:])
 
 
-@pytest.mark.parametrize("name", ["cubotino", "four-arm"])
+@pytest.mark.parametrize("name", ["cubotino-uno", "four-arm"])
 def test_the_search_alone_is_within_the_limit(name):
     fresh = build_mechanism(load_profile(name))
     plan = plan_solve(Cube.random(np.random.default_rng(3)), fresh, time_limit=0.05)

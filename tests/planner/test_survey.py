@@ -28,7 +28,7 @@ def test_check_tells_sizes_scan_and_mean(capsys):
 
 
 def test_check_reads_well(capsys):
-    assert run(["robot", "check", "cubotino", "--cubes", "1", "--time-limit", "0.1"]) == 0
+    assert run(["robot", "check", "cubotino-uno", "--cubes", "1", "--time-limit", "0.1"]) == 0
     out = capsys.readouterr().out
     assert "9 configurations" in out and "24 classes" in out
     assert "52 MB on disk, distances counted in htm" in out
@@ -59,7 +59,7 @@ def test_compare_puts_robots_side_by_side(capsys):
 def test_list_names_them_all(capsys):
     assert run(["robot", "list", "--json"]) == 0
     names = [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()]
-    assert "cubotino" in names and "reference/d" in names
+    assert "cubotino-uno" in names and "reference/d" in names
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_list_names_them_all(capsys):
 )
 def test_a_wrong_file_is_exit_code_2_and_a_line(tmp_path, capsys, old, new):
     path = tmp_path / "mine.yaml"
-    path.write_text(profile_path("cubotino").read_text().replace(old, new))
+    path.write_text(profile_path("cubotino-uno").read_text().replace(old, new))
     assert run(["robot", "check", str(path)]) == 2
     assert f"{path}:" in capsys.readouterr().out
 
 
 def test_a_robot_without_a_view_is_exit_code_1(tmp_path, capsys):
     path = tmp_path / "blind.yaml"
-    text = profile_path("cubotino").read_text()
+    text = profile_path("cubotino-uno").read_text()
     path.write_text(text.replace("when: {lid: [open]}", "when: {lid: []}"))
     assert run(["robot", "check", str(path), "--cubes", "0"]) == 1
     assert "no camera ever sees the faces U, R, F, D, L, B" in capsys.readouterr().out

@@ -247,7 +247,7 @@ class ToyCamera:
 
 
 def test_a_new_kind_of_camera(monkeypatch):
-    text = profile_path("cubotino").read_text()
+    text = profile_path("cubotino-uno").read_text()
     toy = text.replace("kind: picamera2", "kind: toy")
     with pytest.raises(BadProfile, match=r"cameras\[0\].kind: Input should be 'picamera2'"):
         parse_profile(toy)

@@ -121,7 +121,7 @@ def test_a_profile_with_anything_in_it_is_refused_or_works(text):
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_nothing_hostile_is_a_size(value):
-    text = TEXTS["cubotino"].replace("size: 3", f"size: {value}")
+    text = TEXTS["cubotino-uno"].replace("size: 3", f"size: {value}")
     with pytest.raises(BadProfile) as caught:
         parse_profile(text, "fuzz.yaml")
     assert all(complaint.line for complaint in caught.value.complaints)

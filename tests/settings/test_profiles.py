@@ -13,7 +13,7 @@ from robot.settings import (
     profile_path,
 )
 
-TEXT = profile_path("cubotino").read_text()
+TEXT = profile_path("cubotino-uno").read_text()
 
 
 def complaints(old, new):
@@ -44,7 +44,7 @@ WRONG = [
     ("pulse: 10", "pulse: 55", "actuators.lid.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 9", "pulse: 20", "actuators.holder.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 10", "pulse: 9", "actuators.lid.pins.pulse", "already the pulse of holder"),
-    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "2..69"),
+    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "0..69"),
     ("size: 3", "size: 4", "cube.size", "2 or 3"),
     ("kind: servo", "kind: motor", "actuators.holder", "'servo'"),
     ("kind: flipper", "kind: flapper", "mechanism", "'flipper'"),
@@ -100,16 +100,16 @@ def test_what_is_no_profile_is_refused(text):
 
 
 def test_names_that_do_not_exist_list_those_that_do():
-    with pytest.raises(UnknownProfile, match="cubotino"):
+    with pytest.raises(UnknownProfile, match="cubotino-uno"):
         load_profile("cubotimo")
     with pytest.raises(BadProfile, match="cannot be read"):
         load_profile("nowhere.yaml")
 
 
 def test_motion_times_come_from_the_rows():
-    lid = load_profile("cubotino").actuators["lid"]
+    lid = load_profile("cubotino-uno").actuators["lid"]
     assert lid.transition_us("flip", "close") == (600_000, 200_000)
-    holder = load_profile("cubotino").actuators["holder"]
+    holder = load_profile("cubotino-uno").actuators["holder"]
     assert holder.transition_us("cw", "ccw", held=True) == (1_680_000, 200_000)
 
 
@@ -146,7 +146,7 @@ def test_panel_inputs_rest_where_they_are_pulled_to():
 STEPPER_TEXT = profile_path("four-arm").read_text()
 
 WRONG_STEPPER = [
-    ("step: 22,", "step: 70,", "actuators.right.pins.step", "2..69"),
+    ("step: 22,", "step: 70,", "actuators.right.pins.step", "0..69"),
     ("step: 24,", "step: 22,", "actuators.left.pins.step", "already the step of right"),
     (
         "enable: 30}\n    steps",
@@ -205,7 +205,7 @@ def test_shipped_robots_name_the_chip_they_are_wired_to(name):
 
 def test_cubotino_s_pulses_are_its_own():
     """Its settings: open -0.33, closed 0, flip -0.9, table -1, 0 and 1; -1..1 is 1000..2000 us."""
-    robot = load_profile("cubotino")
+    robot = load_profile("cubotino-uno")
     lid = {name: 1500 + round(500 * at) for name, at in OWN["lid"].items()}
     holder = {name: 1500 + 500 * at for name, at in OWN["holder"].items()}
     assert robot.actuators["lid"].positions_us == lid

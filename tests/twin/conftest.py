@@ -114,7 +114,7 @@ def make_schedule_hand(cubotino: RobotProfile) -> Callable[[CubeBody], ScheduleH
 
 @pytest.fixture(scope="session")
 def cubotino() -> RobotProfile:
-    return load_profile("cubotino")
+    return load_profile("cubotino-uno")
 
 
 def servo_hand(profile: RobotProfile, body: CubeBody) -> PulseHand:

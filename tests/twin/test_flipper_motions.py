@@ -175,7 +175,7 @@ TIPPER_SERVO = """  tipper:
 
 def test_flipping_a_cube_that_is_held_is_a_violation(make_servo_hand: MakeHand) -> None:
     """Two arms: one holds the upper layers, the other rolls the cube."""
-    text = profile_path("cubotino").read_text()
+    text = profile_path("cubotino-uno").read_text()
     start, end = text.index("      positions:\n        open: open"), text.index("\nactuators:")
     text = text[:start] + TIPPER + text[end:].replace("  lid:\n", TIPPER_SERVO, 1)
     hand = make_servo_hand(parse_profile(text), scrambled(3, 1))

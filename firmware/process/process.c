@@ -18,6 +18,10 @@
 #include "serial.h"
 
 #define CHUNK 256
+#define NS_PER_MS 1000000ull
+#define NS_PER_S (1000 * NS_PER_MS)
+#define CATCH_UP_NS (100 * NS_PER_MS)
+#define EXACT_CATCH_UP_NS (10 * NS_PER_MS) /* a servo's slew is no steeper than that */
 #define MOST_OPTIONS 16
 
 struct process_options process_options = {.serial_fd = -1, .speed = 1};
@@ -172,11 +176,15 @@ static void obey_signals(void)
     machine_watchdog();
 }
 
+/* A simulated robot sees the time that records tell, so a millisecond is as good as exact. */
 static void wait_until(uint64_t tick)
 {
     struct pollfd sources[] = {{.fd = serial_fd(), .events = POLLIN},
                                {.fd = pins_fd(), .events = POLLIN}};
-    poll(sources, 2, clock_ms_until(tick));
+    uint64_t grain = process_options.exact ? 1 : NS_PER_MS;
+    uint64_t ns = (clock_ns_until(tick) + grain - 1) / grain * grain;
+    struct timespec longest = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+    ppoll(sources, 2, &longest, 0);
 }
 
 /* One slice towards a tick; false when the program crashed. */
@@ -192,7 +200,7 @@ static bool run_towards(uint64_t tick)
  * for the processor or for the robot's socket, the host may well have spoken. */
 static bool run_in_real_time(void)
 {
-    clock_start(process_options.speed);
+    clock_start(process_options.speed, process_options.exact ? EXACT_CATCH_UP_NS : CATCH_UP_NS);
     while (!finished) {
         obey_signals();
         uint64_t allowed = clock_look();
@@ -248,6 +256,7 @@ static bool run_as_granted(void)
 
 int main(int argc, char **argv)
 {
+    process_options.arguments = argv;
     if (!parse(argc, argv)) {
         usage(stderr);
         return 2;

@@ -10,7 +10,8 @@
 #define PINS PROTOCOL_PINS_HOST
 #define PIN_NONE 0xffff
 
-/* Only for measurements: PIN_BYTE, a byte began to arrive at the UART, its value is in `level`;
+/* PIN_WRITE: something was written to the file of a pulse output, where the robot finds it.
+ * Only for measurements: PIN_BYTE, a byte began to arrive at the UART, its value is in `level`;
  * PIN_STACK, fewer bytes than ever are left between stack and variables: `pin` of them. */
 enum pin_record_kind {
     PIN_OUTPUT,
@@ -20,7 +21,8 @@ enum pin_record_kind {
     PIN_BYTE,
     PIN_GRANT,
     PIN_HANG,
-    PIN_STACK
+    PIN_STACK,
+    PIN_WRITE
 };
 
 /* Sends records to an open stream socket; -1 for nobody. */
@@ -31,6 +33,9 @@ bool pins_connect(const char *path);
 
 /* Appends a record; `time` never decreases except after PIN_RESET. */
 void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kind kind);
+
+/* Time of the last one. */
+uint64_t pins_recorded(void);
 
 /* Sends what was appended. */
 void pins_flush(void);

@@ -1,4 +1,4 @@
-/* The firmware built for this computer as a machine: its interrupts are calls, its time virtual. */
+/* The firmware built for this computer as a machine: its interrupts are calls. */
 #define _GNU_SOURCE
 #include "machine.h"
 
@@ -17,14 +17,10 @@
 #include "simulation.h"
 
 #define LINE_SIZE 4096
-#define MOST_ARGUMENTS 16
+#define MOST_ARGUMENTS 64
 #define WATCHDOG_TICKS (250 * 2000u)
 
 const struct machine_pace machine_pace = {.slice = 20000};
-const char machine_name[] = "cubist-firmware-host";
-const char machine_usage[] = "";
-const struct option machine_options[] = {
-    {"resets", required_argument, 0, 'r'}, {"hung", no_argument, 0, 'u'}, {0, 0, 0, 0}};
 
 static uint64_t reached;
 static uint32_t resets; /* told from process to process; see machine_reset() */
@@ -38,8 +34,10 @@ bool machine_option(int letter, const char *value)
 {
     if (letter == 'u') {
         hung = true;
-    } else {
+    } else if (letter == 'r') {
         resets = (uint32_t)strtoul(value, 0, 10);
+    } else {
+        return board_option(letter, value);
     }
     return true;
 }
@@ -48,12 +46,13 @@ bool machine_start(void)
 {
     uint32_t boot_id = process_options.granted ? resets + 1 : 0;
     simulation_start(boot_id, hung ? RESET_CAUSE_WATCHDOG : RESET_CAUSE_POWER_ON);
-    return true;
+    return board_start();
 }
 
 void machine_end(void)
 {
-    simulation_end();
+    board_end();
+    pins_flush();
 }
 
 uint64_t machine_now(void)
@@ -104,28 +103,36 @@ bool machine_run(uint64_t until)
 void machine_reset(void)
 {
     pins_flush();
-    const struct process_options *options = &process_options;
     char serial[16];
     char pins[16];
-    char speed[32];
     char count[16];
     snprintf(serial, sizeof serial, "%d", serial_fd());
     snprintf(pins, sizeof pins, "%d", pins_fd());
-    snprintf(speed, sizeof speed, "%.17g", options->speed);
     snprintf(count, sizeof count, "%u", (unsigned)resets + 1);
-    const char *arguments[MOST_ARGUMENTS] = {machine_name, "--serial-fd", serial, "--speed",
-                                             speed,        "--resets",    count};
-    unsigned used = 7;
+    static const char *const told_anew[] = {"--serial-fd", "--resets", "--pins"};
+    const char *arguments[MOST_ARGUMENTS] = {0};
+    unsigned used = 0;
+    for (char **given = process_options.arguments; *given && used < MOST_ARGUMENTS - 8; given++) {
+        if (strcmp(*given, "--hung") == 0) {
+            continue;
+        }
+        bool anew = false;
+        for (unsigned i = 0; i < sizeof told_anew / sizeof *told_anew; i++) {
+            anew = anew || strcmp(*given, told_anew[i]) == 0;
+        }
+        if (anew) {
+            given++; /* and its value */
+        } else {
+            arguments[used++] = *given;
+        }
+    }
+    arguments[used++] = "--serial-fd";
+    arguments[used++] = serial;
+    arguments[used++] = "--resets";
+    arguments[used++] = count;
     if (pins_fd() >= 0) {
         arguments[used++] = "--pins";
         arguments[used++] = pins;
-    }
-    if (options->pty_link) {
-        arguments[used++] = "--pty-link";
-        arguments[used++] = options->pty_link;
-    }
-    if (options->granted) {
-        arguments[used++] = "--granted";
     }
     if (hangs) {
         arguments[used++] = "--hung";

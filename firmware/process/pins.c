@@ -21,6 +21,7 @@ struct __attribute__((packed)) record {
 static int robot = -1;
 static struct record out[BUFFERED];
 static unsigned waiting;
+static uint64_t recorded;
 static union {
     struct record record;
     uint8_t bytes[sizeof(struct record)];
@@ -76,6 +77,7 @@ void pins_flush(void)
 
 void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kind kind)
 {
+    recorded = time;
     if (robot < 0) {
         return;
     }
@@ -83,6 +85,11 @@ void pins_record(uint64_t time, uint16_t pin, uint8_t level, enum pin_record_kin
     if (waiting == BUFFERED) {
         pins_flush();
     }
+}
+
+uint64_t pins_recorded(void)
+{
+    return recorded;
 }
 
 /* One record from the robot, waiting for it at most `ms`. */

@@ -5,11 +5,13 @@
 #include <stdbool.h>
 
 struct process_options {
+    char **arguments; /* all, as given */
     const char *pty_link;
     const char *pins;
     int serial_fd;
     double speed;
     bool granted;
+    bool exact; /* a real robot hangs on it: wakes to the microsecond, makes up for little */
 };
 
 extern struct process_options process_options;

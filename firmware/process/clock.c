@@ -5,11 +5,12 @@
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_TICK 500ull
-#define MAX_CATCH_UP_NS (100 * NS_PER_MS)
 
 static double ticks_per_ns;
 static uint64_t looked_ns;
 static double allowed; /* ticks */
+static uint64_t catch_up_ns;
+static uint64_t lost_ns; /* at the last look */
 
 static uint64_t monotonic_ns(void)
 {
@@ -18,8 +19,9 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-void clock_start(double speed)
+void clock_start(double speed, uint64_t longest_catch_up_ns)
 {
+    catch_up_ns = longest_catch_up_ns;
     ticks_per_ns = speed / (double)NS_PER_TICK;
     looked_ns = monotonic_ns();
     allowed = 0;
@@ -44,9 +46,19 @@ uint64_t clock_look(void)
 {
     uint64_t now = monotonic_ns();
     uint64_t passed = now - looked_ns;
+    lost_ns = passed > catch_up_ns ? passed - catch_up_ns : 0;
     looked_ns = now;
-    allowed += (double)(passed < MAX_CATCH_UP_NS ? passed : MAX_CATCH_UP_NS) * ticks_per_ns;
+    allowed += (double)(passed - lost_ns) * ticks_per_ns;
     return (uint64_t)allowed;
+}
+
+uint64_t clock_behind_ns(uint64_t tick)
+{
+    if (ticks_per_ns == 0) {
+        return 0;
+    }
+    double behind = (allowed - (double)tick) / ticks_per_ns;
+    return (behind > 0 ? (uint64_t)behind : 0) + lost_ns + (monotonic_ns() - looked_ns);
 }
 
 void clock_limit(uint64_t tick)
@@ -56,8 +68,8 @@ void clock_limit(uint64_t tick)
     }
 }
 
-int clock_ms_until(uint64_t tick)
+uint64_t clock_ns_until(uint64_t tick)
 {
     double missing = (double)tick - allowed;
-    return missing <= 0 ? 0 : (int)(missing / ticks_per_ns / (double)NS_PER_MS) + 1;
+    return missing <= 0 ? 0 : (uint64_t)(missing / ticks_per_ns) + 1;
 }

@@ -1,0 +1,135 @@
+#include "board.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "actuators.h"
+#include "clock.h"
+#include "faults.h"
+#include "lines.h"
+#include "outputs.h"
+#include "process.h"
+#include "pulses.h"
+#include "realtime.h"
+#include "simulation.h"
+
+#define NS_PER_MS 1000000ull
+#define LATE_NS (2 * NS_PER_MS)
+
+const char machine_name[] = "cubist-firmware-linux";
+const char machine_usage[] =
+    "  --pwm FOLDER      the PWM chips, instead of /sys/class/pwm\n"
+    "  --step-rate N     steps/s that plans may ask for, instead of 1000\n";
+const struct option machine_options[] = {NATIVE_OPTIONS,
+                                         {"pwm", required_argument, 0, 'w'},
+                                         {"step-rate", required_argument, 0, 'a'},
+                                         {0, 0, 0, 0}};
+
+static uint16_t step_rate = 1000;
+
+uint16_t board_step_rate(void)
+{
+    return step_rate;
+}
+
+bool board_option(int letter, const char *value)
+{
+    if (letter == 'w') {
+        pwm_look_in(value);
+        return true;
+    }
+    if (letter == 'a') {
+        step_rate = (uint16_t)strtoul(value, 0, 10);
+        return step_rate > 0;
+    }
+    return false;
+}
+
+bool board_start(void)
+{
+    signal(SIGPIPE, SIG_IGN); /* a simulated chip may go away, as a real one does */
+    if (process_options.pins) {
+        lines_simulate();
+    } else {
+        realtime_start();
+        process_options.exact = true;
+    }
+    return true;
+}
+
+void board_end(void)
+{
+    pwm_close_all();
+    lines_release_all();
+}
+
+void board_passes(uint64_t tick)
+{
+    outputs_pass(tick);
+}
+
+bool board_is_late(void)
+{
+    return process_options.exact && clock_behind_ns(simulation_now()) > LATE_NS;
+}
+
+bool board_has_pin(uint8_t number)
+{
+    return number < PROTOCOL_PINS_LINUX && number >= PROTOCOL_FIRST_PIN_LINUX;
+}
+
+board_pin board_open_servo(uint8_t number, bool level)
+{
+    (void)level;
+    enum fault fault = pwm_open(number);
+    if (fault) {
+        fault_latch(fault, actuator_count);
+    }
+    return number;
+}
+
+bool board_set_pulse(uint8_t number, uint16_t ticks)
+{
+    return pwm_set(number, ticks) == FAULT_NONE;
+}
+
+board_pin board_output(uint8_t number, bool level)
+{
+    lines_output(number, level);
+    return number;
+}
+
+board_pin board_input(uint8_t number)
+{
+    lines_input(number);
+    return number;
+}
+
+void board_release(uint8_t number)
+{
+    if (pwm_is_open(number)) {
+        pwm_set(number, 0);
+    } else {
+        lines_release(number);
+    }
+}
+
+void board_high(board_pin pin)
+{
+    lines_set(pin, true);
+}
+
+void board_low(board_pin pin)
+{
+    lines_set(pin, false);
+}
+
+void board_end_pulse(board_pin pin)
+{
+    lines_end_pulse(pin);
+}
+
+bool board_read(board_pin pin)
+{
+    return lines_read(pin);
+}

@@ -1,0 +1,162 @@
+#define _GNU_SOURCE
+#include "lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/gpio.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "machine.h"
+#include "outputs.h"
+#include "pins.h"
+#include "protocol.h"
+#include "simulation.h"
+
+#define LINES PROTOCOL_FIRST_CHANNEL
+#define MOST_CHIPS 32
+
+static bool simulated;
+static int lines[LINES]; /* descriptors, 1 added: 0 while a line is not taken */
+
+/* Labels of the controllers of the Pi's header: their numbers change with kernels and overlays. */
+static const char *const labels[] = {"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"};
+
+void lines_simulate(void)
+{
+    simulated = true;
+}
+
+static bool is_header(int chip)
+{
+    struct gpiochip_info info;
+    if (ioctl(chip, GPIO_GET_CHIPINFO_IOCTL, &info)) {
+        return false;
+    }
+    for (unsigned i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        if (strcmp(info.label, labels[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The controller of the header, or -1 with errno set. */
+static int open_header(void)
+{
+    int reason = ENODEV;
+    for (unsigned number = 0; number < MOST_CHIPS; number++) {
+        char path[32];
+        snprintf(path, sizeof path, "/dev/gpiochip%u", number);
+        int chip = open(path, O_RDWR | O_CLOEXEC);
+        if (chip >= 0 && is_header(chip)) {
+            return chip;
+        }
+        reason = chip < 0 && errno == EACCES ? EACCES : reason;
+        if (chip >= 0) {
+            close(chip);
+        }
+    }
+    errno = reason;
+    return -1;
+}
+
+static void give_back(uint8_t number)
+{
+    if (lines[number]) {
+        close(lines[number] - 1);
+        lines[number] = 0;
+    }
+}
+
+static void take(uint8_t number, uint64_t flags, bool level)
+{
+    give_back(number);
+    struct gpio_v2_line_request request = {.offsets = {number}, .num_lines = 1};
+    strcpy(request.consumer, "cubist");
+    request.config.flags = flags;
+    if (flags & GPIO_V2_LINE_FLAG_OUTPUT) {
+        request.config.num_attrs = 1;
+        request.config.attrs[0].mask = 1;
+        request.config.attrs[0].attr.id = GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES;
+        request.config.attrs[0].attr.values = level;
+    }
+    int chip = open_header();
+    bool taken = chip >= 0 && ioctl(chip, GPIO_V2_GET_LINE_IOCTL, &request) == 0;
+    if (taken) {
+        lines[number] = request.fd + 1;
+    } else {
+        fprintf(stderr, "%s: GPIO %u: %s\n", machine_name, (unsigned)number, strerror(errno));
+        fault_latch(FAULT_LINE_REFUSED, number);
+    }
+    if (chip >= 0) {
+        close(chip);
+    }
+}
+
+void lines_output(uint8_t number, bool level)
+{
+    if (simulated) {
+        outputs_set(number, level);
+    } else {
+        take(number, GPIO_V2_LINE_FLAG_OUTPUT, level);
+    }
+}
+
+void lines_input(uint8_t number)
+{
+    if (!simulated) {
+        take(number, GPIO_V2_LINE_FLAG_INPUT | GPIO_V2_LINE_FLAG_BIAS_PULL_UP, false);
+    }
+}
+
+void lines_set(uint8_t number, bool level)
+{
+    if (simulated) {
+        outputs_set(number, level);
+    } else if (lines[number]) {
+        struct gpio_v2_line_values values = {.bits = level, .mask = 1};
+        ioctl(lines[number] - 1, GPIO_V2_LINE_SET_VALUES_IOCTL, &values);
+    }
+}
+
+/* The way into the kernel and back takes longer than a driver wants a pulse to last. */
+void lines_end_pulse(uint8_t number)
+{
+    if (simulated) {
+        outputs_end_pulse(number);
+    } else {
+        lines_set(number, false);
+    }
+}
+
+bool lines_read(uint8_t number)
+{
+    if (simulated) {
+        return pins_read(simulation_now(), number);
+    }
+    struct gpio_v2_line_values values = {.mask = 1};
+    if (!lines[number] || ioctl(lines[number] - 1, GPIO_V2_LINE_GET_VALUES_IOCTL, &values)) {
+        return true;
+    }
+    return values.bits & 1;
+}
+
+void lines_release(uint8_t number)
+{
+    if (simulated) {
+        outputs_set(number, false);
+    } else {
+        give_back(number);
+    }
+}
+
+void lines_release_all(void)
+{
+    for (uint8_t number = 0; number < LINES; number++) {
+        lines_release(number);
+    }
+}

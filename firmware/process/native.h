@@ -1,0 +1,49 @@
+/* What all boards that are processes have in common: interrupts are calls, time is process.c's. */
+#ifndef CUBIST_NATIVE_H
+#define CUBIST_NATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "machine.h"
+
+typedef uint8_t board_pin;
+typedef uint8_t board_lock_t;
+
+bool board_has_pin(uint8_t number);
+board_pin board_output(uint8_t number, bool level);
+board_pin board_open_servo(uint8_t number, bool level);
+board_pin board_input(uint8_t number);
+void board_release(uint8_t number);
+void board_high(board_pin pin);
+void board_low(board_pin pin);
+void board_end_pulse(board_pin pin);
+bool board_read(board_pin pin);
+uint16_t board_timer_elapsed(void);
+void board_timer_set(uint16_t wait);
+uint32_t board_link_ms(void);
+uint32_t board_boot_id(void);
+uint8_t board_reset_cause(void);
+uint16_t board_guard(uint8_t motors);
+void board_wait(uint16_t ahead);
+void board_events_changed(void);
+board_lock_t board_lock(void);
+void board_unlock(board_lock_t lock);
+
+/* Every such board defines machine_name, machine_usage and machine_options of machine.h; its options
+ * begin with these, which are for a process that starts itself anew. */
+#define NATIVE_OPTIONS {"resets", required_argument, 0, 'r'}, {"hung", no_argument, 0, 'u'}
+
+/* Takes an option of the board's own; false when the value is none. */
+bool board_option(int letter, const char *value);
+
+/* Gets hold of the outputs; false when that fails, after saying why on stderr. */
+bool board_start(void);
+
+/* Lets go of all outputs. */
+void board_end(void);
+
+/* Ends step pulses that are over by a tick. */
+void board_passes(uint64_t tick);
+
+#endif

@@ -1,0 +1,272 @@
+"""The Raspberry Pi as a board: what it writes to PWM files, to which, and what can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.faults import Fault, LinkFault, RobotFault
+from robot.link import Link, SerialTransport, ServoSetup
+from robot.link.protocol import Board, BoardState
+from robot.motion import servo_slew
+from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
+from robot.twin.pwm import PwmChips
+from tests.link.conftest import program, rig_of
+
+Rig = Any
+LIMIT_S = 60.0
+LID = ServoSetup("lid", pin=12, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100)
+HOLDER = replace(LID, name="holder", pin=13)
+CHANNEL = replace(LID, name="channel", pin=FIRST_CHANNEL + 3)
+ANYWHERE = replace(LID, name="anywhere", pin=22)
+SERVOS = (LID, HOLDER, CHANNEL, ANYWHERE)
+ONE = (LID,)
+
+
+@pytest.fixture
+def pi(tmp_path: Path) -> Iterator[Rig]:
+    """A Raspberry Pi with a servo at every kind of chip."""
+    with rig_of(program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm") as rig:
+        chips = PwmChips(tmp_path / "pwm", [servo.pin for servo in SERVOS], rig.pins.pulse_edge)
+        rig.pins.chips = chips
+        yield rig
+        chips.close()
+
+
+def one_after_another(*profiles: MotionProfile) -> Schedule:
+    """Each as soon as the one before it has ended."""
+    starts = [0]
+    for profile in profiles:
+        starts.append(starts[-1] + profile.duration_us)
+    turns = tuple(TimedTurn(start, number) for number, start in enumerate(starts[:-1]))
+    return Schedule(profiles, turns, starts[-1])
+
+
+async def test_every_duty_is_exact_and_no_pulse_is_cut(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    assert (await link.status()).fault == Fault.NONE
+    assert link.capabilities.board == Board.LINUX
+    pi.pins.chips.writes.clear()
+    slews = [servo_slew(servo.name, 1500, 2300, 400_000, FRAME_US) for servo in SERVOS]
+    plan = one_after_another(*slews)
+    execution = await link.run(plan)
+    assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+    for servo in SERVOS:
+        duties = [write for write in pi.pins.chips.writes if write.pin == servo.pin]
+        assert {write.file for write in duties} == {"duty_cycle"}, "not switched off and on"
+        values = [write.value for write in duties]
+        assert all(value % 500 == 0 for value in values), "half microseconds, in nanoseconds"
+        assert values == sorted(set(values)) and values[-1] == 2_300_000
+        assert len(values) in (20, 21), "one in every frame of 20 ms"
+        whole_frames = {round(b.time_us - a.time_us) % FRAME_US for a, b in pairwise(duties)}
+        assert whole_frames == {0}
+        steps = [b - a for a, b in pairwise(values[1:-1])]
+        assert max(steps) - min(steps) <= 2_000, "the slew is straight to a microsecond"
+
+
+async def test_a_turn_ends_when_its_last_pulse_is_out(pi: Rig) -> None:
+    """Whatever the phase of the chip's periods: the frame that the host adds is enough."""
+    link = await pi.homed_link(setups=SERVOS)
+    for servo in SERVOS:
+        await link.run(one_after_another(servo_slew(servo.name, 1500, 2300, 400_000, FRAME_US)))
+        await asyncio.sleep(0.06)
+        lengths = [ticks for _, ticks in pi.pins.pulses(servo.pin)]
+        rises = [rise for rise, _ in pi.pins.pulses(servo.pin)]
+        there = rises[lengths.index(4600)]
+        left = rises[next(i for i, ticks in enumerate(lengths) if ticks > 3000) - 1]
+        assert there - left <= (400_000 + FRAME_US) * 2
+
+
+async def test_released_servos_have_no_pulses_and_no_half_ones(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    await link.release()
+    await asyncio.sleep(0.05)
+    before = len(pi.pins.pulses(LID.pin))
+    await asyncio.sleep(0.2)
+    assert len(pi.pins.pulses(LID.pin)) == before
+    assert {ticks for _, ticks in pi.pins.pulses(LID.pin)} == {3000}
+    enables = [write.value for write in pi.pins.chips.writes if write.file == "enable"]
+    assert enables == [1] * len(SERVOS)
+
+
+async def test_chips_are_told_by_their_device(tmp_path: Path, pi: Rig) -> None:
+    """Not by their number, which changes with kernels."""
+    chips = sorted(path.name for path in (tmp_path / "pwm").glob("pwmchip*"))
+    devices = {(tmp_path / "pwm" / chip / "device").resolve().name for chip in chips}
+    assert chips == ["pwmchip0", "pwmchip2", "pwmchip4"]
+    assert devices == {"fe20c000.pwm", "pwm_gpio@16", "1-0040"}
+    await pi.homed_link(setups=SERVOS)
+    assert all(pi.pins.pulses(servo.pin) for servo in SERVOS)
+
+
+async def configure_fails(rig: Rig, servo: ServoSetup = LID) -> RobotFault:
+    """The fault of a board that should drive one servo after another one."""
+    link = rig.link((HOLDER, servo))
+    await link.open()
+    with pytest.raises(RobotFault) as caught:
+        await link.configure()
+        await link.home()
+    return caught.value
+
+
+async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) -> None:
+    shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
+    fault = await configure_fails(pi)
+    assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
+    assert "cubist doctor" in str(fault)
+
+
+async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:
+    fault = await configure_fails(pi, replace(LID, pin=18 + 5))
+    assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
+
+
+async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Rig) -> None:
+    duty = tmp_path / "pwm" / "pwmchip0" / "pwm0" / "duty_cycle"
+    duty.unlink()
+    duty.mkdir()
+    fault = await configure_fails(pi)
+    assert (fault.fault, fault.detail) == (Fault.PULSE_REFUSED, "lid")
+
+
+async def test_a_period_that_the_driver_refuses_is_named(tmp_path: Path, pi: Rig) -> None:
+    """As a PCA9685 does whose other channels are in use at another frequency."""
+    period = tmp_path / "pwm" / "pwmchip0" / "pwm0" / "period"
+    period.unlink()
+    period.symlink_to("/dev/full")
+    fault = await configure_fails(pi)
+    assert (fault.fault, fault.detail) == (Fault.PULSE_REFUSED, "lid")
+
+
+async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
+    tmp_path: Path, pi: Rig
+) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    away = servo_slew("lid", 1500, 2300, 2_000_000, FRAME_US)
+    run = asyncio.create_task(link.run(one_after_another(away)))
+    await asyncio.sleep(0.5)
+    pi.pins.chips.close()
+    with pytest.raises(RobotFault) as caught:
+        await run
+    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_FAILED, "lid")
+    status = await link.status()
+    assert not status.homed & 1, "where it stands is not known"
+    shutil.rmtree(tmp_path / "pwm")
+    pins = [servo.pin for servo in SERVOS]
+    pi.pins.chips = PwmChips(tmp_path / "pwm", pins, pi.pins.pulse_edge)
+    pi.board.reset()
+    await link.open()
+    await link.configure()
+    await link.home()
+    await link.run(one_after_another(away))
+
+
+async def test_steps_faster_than_a_process_wakes_are_refused(pi: Rig) -> None:
+    link = pi.link(ONE)
+    capabilities = await link.open()
+    assert [capabilities.rate(axes, beside_servos=False) for axes in (1, 6)] == [1000, 1000]
+
+
+Process = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[], tuple[Process, Path]]]:
+    """Starts the board as on a Raspberry Pi, in real time; process and port. Ends with the test."""
+    processes: list[Process] = []
+    chips = PwmChips(tmp_path / "pwm", [LID.pin], lambda *_: None)
+
+    def start() -> tuple[Process, Path]:
+        port = tmp_path / "port"
+        command = (program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm", "--pty-link", port)
+        processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        deadline = time.monotonic() + LIMIT_S
+        while not port.exists():
+            assert processes[-1].poll() is None, "the board ended at once"
+            assert time.monotonic() < deadline, "no port"
+            os.sched_yield()
+        return processes[-1], port
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait(LIMIT_S)
+    chips.close()
+
+
+def duties(tmp_path: Path) -> list[int]:
+    """What was written to the lid's duty since the last look."""
+    pipe = os.open(tmp_path / "pwm/pwmchip0/pwm0/duty_cycle", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return [int(line) for line in os.read(pipe, 1 << 16).split()]
+    finally:
+        os.close(pipe)
+
+
+async def homed(port: Path) -> Link:
+    """A link to a board: open, configured, homed."""
+    link = Link(SerialTransport(str(port)), ONE, silence_hold_ms=2000)
+    await link.open(LIMIT_S)
+    await link.configure()
+    await link.home()
+    return link
+
+
+def test_a_plan_is_played_in_real_time(
+    tmp_path: Path, start: Callable[[], tuple[Process, Path]]
+) -> None:
+    process, port = start()
+    away = one_after_another(servo_slew("lid", 1500, 2300, 400_000, FRAME_US))
+
+    async def run() -> None:
+        link = await homed(port)
+        duties(tmp_path)
+        execution = await link.run(away)
+        assert execution.executed_us == away.duration_us
+        await link.close()
+
+    asyncio.run(run())
+    values = duties(tmp_path)
+    assert values == sorted(set(values)) and values[-1] == 2_300_000
+    process.terminate()
+    assert process.wait(LIMIT_S) == 0
+    assert duties(tmp_path) == [0], "no pulses after its end"
+    assert not port.is_symlink()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_board_that_is_killed_or_stopped_is_a_lost_link(
+    start: Callable[[], tuple[Process, Path]], number: signal.Signals
+) -> None:
+    process, port = start()
+    away = one_after_another(servo_slew("lid", 1500, 2300, 20_000_000, FRAME_US))
+
+    async def run() -> None:
+        link = await homed(port)
+        plan = asyncio.create_task(link.run(away))
+        while (await link.status()).state != BoardState.RUNNING:
+            pass
+        process.send_signal(number)
+        with pytest.raises(LinkFault) as caught:
+            await plan
+        assert caught.value.fault == Fault.LINK_LOST
+        await link.close()
+        process.kill()
+        process.wait(LIMIT_S)
+        start()
+        again = await homed(port)
+        await again.close()
+
+    asyncio.run(run())
