@@ -32,8 +32,10 @@ lint: ready ## style of Python, C and C++, types, import layers, code that nobod
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	@ls solver/native/[!b]*/*.cpp | xargs -n 3 -P $(shell nproc) sh -c \
 	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c++20 -Isolver/native 2>/dev/null' tidy
-	@ls firmware/core/*.c firmware/host/*.c | xargs -n 6 -P $(shell nproc) sh -c \
-	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c11 -Ifirmware/core -Ifirmware/host 2>/dev/null' tidy
+	@ls firmware/core/*.c firmware/process/*.c firmware/host/*.c | xargs -n 6 -P $(shell nproc) sh -c \
+	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c11 -Ifirmware/core -Ifirmware/host -Ifirmware/process 2>/dev/null' tidy
+	@ls firmware/linux/*.c | xargs -n 6 -P $(shell nproc) sh -c \
+	  '$(BIN)/clang-tidy --quiet "$$@" -- -std=c11 -Ifirmware/core -Ifirmware/linux -Ifirmware/process 2>/dev/null' tidy
 	@$(BIN)/vulture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports

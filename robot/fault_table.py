@@ -221,14 +221,16 @@ FAULTS: Mapping[str, FaultRow] = {
     "pulse-missing": FaultRow(
         "a servo's channel is not there",
         "its overlay is not loaded, it was not exported, or the servo board is unplugged",
-        "run `cubist doctor`: it shows what is missing; `sudo cubist doctor --fix` sets the Pi up",
+        "put the overlay into config.txt and export the channel as docs/wiring.md shows, then "
+        "start again",
         Outcome.FAULT,
         names_actuator=True,
     ),
     "pulse-refused": FaultRow(
         "a servo's channel cannot be used",
         "another program or driver has it, or the board's program may not write to it",
-        "run `cubist doctor`; stop what else uses PWM or the servo board, then start again",
+        "stop what else uses PWM or the servo board, let the board's program write to the "
+        "channel's files, then start again",
         Outcome.FAULT,
         names_actuator=True,
     ),

@@ -115,8 +115,9 @@ static int channel_on(const char *chip, uint8_t number)
 static bool find(uint8_t number, struct channel *channel)
 {
     DIR *folder = opendir(root);
+    struct dirent *entry = folder ? readdir(folder) : 0;
     bool found = false;
-    for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+    for (; entry && !found; entry = readdir(folder)) {
         int place = strncmp(entry->d_name, "pwmchip", 7) == 0 ? channel_on(entry->d_name, number)
                                                               : NO_CHANNEL;
         if (place != NO_CHANNEL) {

@@ -13,7 +13,9 @@
 
 static void complain(const char *what)
 {
-    fprintf(stderr, "%s: %s: %s. Pulses may be late; the service cubist-board allows it.\n",
+    fprintf(stderr,
+            "%s: %s: %s. Pulses may be late. Start it as root, or with the limits RTPRIO and "
+            "MEMLOCK raised.\n",
             machine_name, what, strerror(errno));
 }
 

@@ -136,7 +136,7 @@ def test_no_maintenance_in_a_job(daemon: Any) -> None:
 
 def painted(light: float = 1.0) -> bytes:
     """A JPEG of what the simulated robot's camera sees."""
-    studio = Studio(SimulatedRobot(load_profile("cubotino-uno"), scrambled(3, 1)))
+    studio = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1)))
     studio.colour_cast((light, light, light))
     bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
     return bytes(cv2.imencode(".jpg", bgr)[1])
@@ -186,7 +186,7 @@ def test_without_a_terminal_nobody_is_asked(
 
 
 MENU: tuple[str, ...] = ()
-ALL = ("all", "--robot", "cubotino-uno", "--real")
+ALL = ("all", "--robot", "cubotino", "--real")
 
 
 @pytest.mark.parametrize(
@@ -242,11 +242,11 @@ def drained(terminal: int) -> None:
 
 
 def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     store = CalibrationStore(tmp_path / "state")
     quad = [[0.31, 0.2], [0.7, 0.2], [0.72, 0.8], [0.28, 0.8]]
     values = {KEY: 1345, "cameras.top.views.U.quad": quad}
-    store.save(Calibration(robot="cubotino-uno").changed(values))
+    store.save(Calibration(robot="cubotino").changed(values))
     calibrated = apply(profile, store.load(profile))
     assert calibrated.actuators["lid"].positions_us["open"] == 1345
     assert calibrated.cameras[0].views[0].quad[0] == (0.31, 0.2)
@@ -268,13 +268,13 @@ def test_values_replace_those_of_the_profile(tmp_path: Path) -> None:
 )
 def test_bad_values_are_named(key: str, value: Any, text: str) -> None:
     with pytest.raises(BadCalibration, match=text):
-        apply(load_profile("cubotino-uno"), Calibration(robot="cubotino-uno", values={key: value}))
+        apply(load_profile("cubotino"), Calibration(robot="cubotino", values={key: value}))
 
 
 @pytest.mark.parametrize(
     ("robot", "values", "text"),
     [
-        ("cubotino-uno", {KEY: 2200}, f"{KEY}: 2200 us is outside limits_us 900..2100"),
+        ("cubotino", {KEY: 2200}, f"{KEY}: 2200 us is outside limits_us 900..2100"),
         (
             "six-motor",
             {"actuators.up.steps_per_turn": None, "actuators.up.positions_steps": {"in": 0}},
@@ -294,7 +294,7 @@ def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
     store = CalibrationStore(tmp_path)
     store.path.write_text("{")
     with pytest.raises(BadCalibration, match="calibration restore"):
-        store.load(load_profile("cubotino-uno"))
+        store.load(load_profile("cubotino"))
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(
@@ -307,7 +307,7 @@ async def test_saved_values_count_from_the_end_of_the_mode(
         return fake.machine()
 
     store = CalibrationStore(tmp_path / "state")
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     maintenance = Maintenance(controller, profile, store, FirstContact({}), make)
     maintenance.enter()
     await maintenance.save({KEY: 1345})
@@ -323,7 +323,7 @@ async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(
     """Else the first one's leaving would end the mode of the second, or break into a job."""
     store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
     made = fake.machine()
-    maintenance = Maintenance(controller, load_profile("cubotino-uno"), store, contact, lambda _: made)
+    maintenance = Maintenance(controller, load_profile("cubotino"), store, contact, lambda _: made)
     maintenance.enter()
     await controller.stop(emergency=True)
     with pytest.raises(Refused, match="another person"):

@@ -40,7 +40,7 @@ class FakeClient:
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
         self.trials: dict[str, dict[str, Any]] = {}
-        self.robot = "cubotino-uno"
+        self.robot = "cubotino"
         self._jpeg = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
 
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class FakeClient:
 @pytest.fixture(scope="module")
 def picture() -> Image:
     """What the simulated robot's camera sees."""
-    return Studio(SimulatedRobot(load_profile("cubotino-uno"), scrambled(3, 1))).shoot().image
+    return Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1))).shoot().image
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def client(picture: Image) -> FakeClient:
 
 @pytest.fixture
 def session(client: FakeClient) -> Iterator[Session]:
-    yield Session(client, load_profile("cubotino-uno"))  # type: ignore[arg-type]
+    yield Session(client, load_profile("cubotino"))  # type: ignore[arg-type]
 
 
 async def settled(pilot: Pilot[int]) -> None:
@@ -382,7 +382,7 @@ def every_screen(robot: RobotProfile, session: Session) -> Iterator[Any]:
             yield screen_for(item.begin())
 
 
-@pytest.mark.parametrize("name", ["cubotino-uno", "mindcuber", "two-arm-2x2x2"])
+@pytest.mark.parametrize("name", ["cubotino", "mindcuber", "two-arm-2x2x2"])
 async def test_titles_and_keys_fit_into_eighty_columns(client: FakeClient, name: str) -> None:
     robot = load_profile(name)
     client.robot = name
@@ -435,8 +435,8 @@ def items_of(session: Session, command: str) -> MakeScreen:
 @pytest.mark.parametrize(
     ("kind", "profile", "actuators"),
     [
-        ("servo", "cubotino-uno", {"holder", "lid"}),
-        ("stepper", "cubotino-uno", set()),
+        ("servo", "cubotino", {"holder", "lid"}),
+        ("stepper", "cubotino", set()),
         ("stepper", "mindcuber", {"table"}),
         ("gripper", "two-arm", {"right-jaw", "down-jaw"}),
     ],

@@ -54,7 +54,7 @@ def test_colours_of_a_known_cube_are_kept_and_used(daemon: Any, ask: Ask) -> Non
     code, (seen,), _ = ask("calibrate", "colours", "--facelets", SOLVED)
     assert (code, seen["saved"]) == (0, True)
     values = ask("calibration", "show")[1][0]["values"]
-    calibrated = apply(load_profile("cubotino-uno"), Calibration(robot="cubotino-uno", values=values))
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     stored = stored_colours(calibrated)
     assert stored is not None
     ratio = stored.linear_rgb / stored.linear_rgb.max(axis=1, keepdims=True)
@@ -71,14 +71,14 @@ def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
     fake.scanner.readings = [("scrambled", "F")]
     with pytest.raises(NotReadable, match="--solved"):
-        measured_colours(Bench(fake.machine(), load_profile("cubotino-uno")), ColoursRequest())
+        measured_colours(Bench(fake.machine(), load_profile("cubotino")), ColoursRequest())
 
 
 def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:
     seeing(fake, lambda _: FaceColours.unseen(3))
     with pytest.raises(CalibrationFailed, match="no sticker of colour"):
         measured_colours(
-            Bench(fake.machine(), load_profile("cubotino-uno")), ColoursRequest(facelets=SOLVED)
+            Bench(fake.machine(), load_profile("cubotino")), ColoursRequest(facelets=SOLVED)
         )
 
 
@@ -103,19 +103,19 @@ def test_only_a_motor_out_of_place_has_lost_steps(
 
 def test_stored_colours_survive_the_profile() -> None:
     values = as_values(ColourReferences(USUAL, trust=7.0))
-    calibrated = apply(load_profile("cubotino-uno"), Calibration(robot="cubotino-uno", values=values))
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     stored = stored_colours(calibrated)
     assert stored is not None
     assert stored.linear_rgb == pytest.approx(USUAL)
     assert stored.trust == 7.0
-    assert stored_colours(load_profile("cubotino-uno")) is None
+    assert stored_colours(load_profile("cubotino")) is None
     del values["colours"]["linear_rgb"]["U"]
     with pytest.raises(BadCalibration, match="colours"):
-        apply(load_profile("cubotino-uno"), Calibration(robot="cubotino-uno", values=values))
+        apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
 
 
 def test_a_robot_as_fast_as_planned_needs_no_correction(fake: Any) -> None:
-    found = timed(fake, load_profile("cubotino-uno"))
+    found = timed(fake, load_profile("cubotino"))
     assert found.values == {}
     assert all(row.planned_us == row.measured_us for row in found.operations)
     assert {row.operation for row in found.operations} >= {"turn D", "lid close"}
@@ -128,10 +128,10 @@ def test_a_slow_servo_gets_longer_times_and_so_costlier_plans(fake: Any) -> None
         return round(schedule.duration_us * (1.2 if slow else 1.0))
 
     fake.motion.perform = perform
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     found = timed(fake, profile)
     assert list(found.values) == ["actuators.lid.travel"]
-    calibrated = apply(profile, Calibration(robot="cubotino-uno", values=found.values))
+    calibrated = apply(profile, Calibration(robot="cubotino", values=found.values))
     assert [row.ms for row in calibrated.actuators["lid"].travel] == [360, 600, 720]
     before, after = build_mechanism(profile), build_mechanism(calibrated)
     assert sum(t.duration_us for t in after.transitions) > sum(
@@ -171,7 +171,7 @@ def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
     code, _, err = ask("calibrate", "all", "--robot", "two-arm", "--yes")
     assert code == 2
     assert "cubistd controls cubotino, not two-arm" in err
-    code, _, err = ask("calibrate", "all", "--robot", "cubotino-uno", "--yes", "--set", "lid.ajar=1")
+    code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set", "lid.ajar=1")
     assert code == 2
     assert "lid.open" in err
 
@@ -180,10 +180,10 @@ def test_steps_of_the_wizard_can_be_left_out(daemon: Any, ask: Ask) -> None:
     seeing(daemon, solved_face)
     daemon.scanner.readings = [SOLVED]
     steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
-    code, told, _ = ask("calibrate", "all", "--robot", "cubotino-uno", "--yes", *steps)
+    code, told, _ = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
     assert code == 0
     assert [document["step"] for document in told] == ["colours", "timing"]
-    code, _, err = ask("calibrate", "all", "--robot", "cubotino-uno")
+    code, _, err = ask("calibrate", "all", "--robot", "cubotino")
     assert code == 2
     assert "--yes" in err
 
@@ -192,14 +192,14 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
-    code, told, err = ask("calibrate", "all", "--robot", "cubotino-uno", "--yes", "--set=lid.open=1345")
+    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set=lid.open=1345")
     assert code == 0, err
     kept = {
         document["key"]: document["after"]
         for document in told
         if document.get("saved") and "key" in document
     }
-    robot = load_profile("cubotino-uno")
+    robot = load_profile("cubotino")
     confirmed = {
         f"actuators.{name}.positions_us.{position}": pulse
         for name, servo in robot.actuators.items()
@@ -223,7 +223,7 @@ def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("robot.machine.scanner.read_cube", read)
     values = as_values(ColourReferences(USUAL))
-    calibrated = apply(load_profile("cubotino-uno"), Calibration(robot="cubotino-uno", values=values))
+    calibrated = apply(load_profile("cubotino"), Calibration(robot="cubotino", values=values))
     grey = Frame(np.full((48, 64, 3), 90, np.uint8), "top", 0)
     grid = FaceGrid.of_corners(np.array([(8, 8), (40, 8), (40, 40), (8, 40)]), 3)
     image = FaceImage("U", grey, solved_face("U"), grid)

@@ -26,7 +26,7 @@ class Daemon:
         if path == "/calibration":
             if method == "PUT":
                 self.values |= body["values"]
-            return {"robot": "cubotino-uno", "values": dict(self.values)}
+            return {"robot": "cubotino", "values": dict(self.values)}
         target = body["to"]
         self.asked.append((target, body["begin_at"]))
         place = 1500 if target is None else target

@@ -67,7 +67,7 @@ LIMIT_S = 240.0
 
 def travel(fake: Any, actuator: str, start: str, end: str) -> Travel:
     request = TravelRequest(actuator=actuator, between=[start, end])
-    return measured_travel(Bench(fake.machine(), load_profile("cubotino-uno")), request)
+    return measured_travel(Bench(fake.machine(), load_profile("cubotino")), request)
 
 
 def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
@@ -88,7 +88,7 @@ def test_a_servo_s_travel_is_watched_while_it_moves(fake: Any) -> None:
         return schedule.duration_us
 
     fake.scanner.glance, fake.motion.perform = glance, perform
-    servo = load_profile("cubotino-uno").actuators["holder"]
+    servo = load_profile("cubotino").actuators["holder"]
     found = travel(fake, "holder", "home", "cw")
     jog = f"jog holder {servo.positions_us['home']}"
     assert fake.motion.done == ["home", jog, "perform", "home"]

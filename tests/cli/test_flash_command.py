@@ -18,7 +18,8 @@ from robot.machine import firmware_build
 from robot.machine.firmware_build import FirmwareTrouble, board_for
 from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.settings import load_profile
-from robot.simulate.processes import DemoFault, firmware_command
+from robot.simulate.boards import firmware_command
+from robot.simulate.processes import DemoFault
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
 MEGA = SerialPort("/dev/ttyACM1", "Arduino Mega 2560", 0x2A03, 0x0042)
@@ -89,7 +90,7 @@ def test_a_port_named_by_a_link_is_recognised(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("robot", "port", "board"),
-    [("cubotino", CLONE, "uno"), ("six-motor", CLONE, "mega"), ("cubotino", UNO, "uno")],
+    [("cubotino-uno", CLONE, "uno"), ("six-motor", CLONE, "mega"), ("cubotino-uno", UNO, "uno")],
 )
 def test_an_adapter_does_not_tell_the_robot_does(robot: str, port: SerialPort, board: str) -> None:
     assert choose_board(port, board_for(load_profile(robot))) == board
@@ -121,9 +122,9 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 
 @pytest.mark.usefixtures("bare")
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robot.simulate.processes.find_executable", lambda name: None)
+    monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
     with pytest.raises(DemoFault) as caught:
-        firmware_command("avr", load_profile("cubotino"), Path())
+        firmware_command("avr", load_profile("cubotino-uno"), Path())
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
     assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
 

@@ -274,7 +274,7 @@ async def controller(fake: FakeMachine, tmp_path: Path) -> AsyncIterator[JobCont
 @pytest.fixture
 def profile_name() -> str:
     """The profile that describes the fake robot."""
-    return "cubotino-uno"
+    return "cubotino"
 
 
 @pytest.fixture

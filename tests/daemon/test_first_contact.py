@@ -45,7 +45,7 @@ LIMIT_S = 240.0
 MOTION = {Home.TYPE: "home", Go.TYPE: "go"}
 """Messages after which something moves."""
 
-ROBOTS = ("cubotino-uno", "mindcuber", "two-arm", "six-motor")
+ROBOTS = ("cubotino", "mindcuber", "two-arm", "six-motor")
 """Servos; servo and stepper that goes round; grippers; steppers alone."""
 
 
@@ -97,7 +97,7 @@ class Scene:
 
 @pytest.fixture
 def name() -> str:
-    return "cubotino-uno"
+    return "cubotino"
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def until_left(scene: Scene) -> None:
 def test_every_order_is_tried() -> None:
     """What will be added to the daemon has to be added to what is tried here."""
     orders = {route.path for route in ROUTES if route.method == "POST"}
-    assert orders == set(bodies(load_profile("cubotino-uno"))) | NOT_MOTION
+    assert orders == set(bodies(load_profile("cubotino"))) | NOT_MOTION
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -227,7 +227,7 @@ def test_no_command_moves_it(
         ("calibrate", "colours", "--solved"),
         ("calibrate", "timing"),
         ("calibrate", "travel", "holder", "home", "cw"),
-        ("calibrate", "all", "--robot", "cubotino-uno", "--real", "--yes", "--skip", "positions"),
+        ("calibrate", "all", "--robot", "cubotino", "--real", "--yes", "--skip", "positions"),
     ):
         code, _, err = ask(*command)
         assert (code, scene.moved) == (1, []), command
@@ -249,7 +249,7 @@ def test_no_command_moves_a_stepper_of_it(scene: Scene, ask: Ask) -> None:
 
 async def test_the_button_tells_and_moves_nothing(short_folder: Path) -> None:
     """Light and state say that the robot needs help, the buzzer that the press came to nothing."""
-    profile, contact = load_profile("cubotino-uno"), FirstContact({})
+    profile, contact = load_profile("cubotino"), FirstContact({})
     with Rehearsal(profile, scrambled(3, 1), contact=contact) as rehearsal:
         scene = Scene(profile, rehearsal, contact, short_folder)
         scene.watch()
@@ -296,7 +296,7 @@ def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
 
 def test_what_was_confirmed_counts_at_once_and_from_then_on(scene: Scene, ask: Ask) -> None:
     steps = [f"--skip={step}" for step in ("camera", "colours", "timing")]
-    code, _, err = ask("calibrate", "all", "--robot", "cubotino-uno", "--real", "--yes", *steps)
+    code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--real", "--yes", *steps)
     assert code == 0, err
     assert ControlClient().status()["fault"] is None
     assert ask("status")[0] == 0
@@ -331,7 +331,7 @@ def lid_to(pulse_us: int) -> Schedule:
 
 
 def test_no_plan_goes_beyond_what_is_confirmed() -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     contact = FirstContact(confirmable(profile))
     places = profile.actuators["lid"].positions_us.values()
     contact.require_schedule(profile, lid_to(min(places)))
@@ -344,7 +344,7 @@ def test_no_plan_goes_beyond_what_is_confirmed() -> None:
 
 
 def test_a_simulated_robot_works_at_once_but_is_calibrated_as_a_new_one() -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     contact = FirstContact({}, simulated=True)
     contact.require_all(profile)
     contact.calibrating = True
@@ -384,10 +384,10 @@ def test_a_calibration_of_an_older_version_counts_as_confirmed(name: str, tmp_pa
 
 
 def test_an_empty_or_newer_calibration_confirms_what_it_has(tmp_path: Path) -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     for calibration in (
-        Calibration(format=1, robot="cubotino-uno"),
-        Calibration(robot="cubotino-uno", values={"policy.search_s": 2.5}),
+        Calibration(format=1, robot="cubotino"),
+        Calibration(robot="cubotino", values={"policy.search_s": 2.5}),
     ):
         with pytest.raises(NotConfirmed):
             FirstContact(calibration.upgraded(profile).values).require_all(profile)
@@ -397,9 +397,9 @@ def test_what_an_older_version_exported_counts_as_confirmed(
     scene: Scene, ask: Ask, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.json"
-    older = {"format": 1, "robot": "cubotino-uno", "values": {"policy.search_s": 2}}
+    older = {"format": 1, "robot": "cubotino", "values": {"policy.search_s": 2}}
     file.write_text(json.dumps(older))
     assert ask("calibration", "import", str(file))[0] == 0
     assert ask("home")[0] == 0
-    file.write_text(json.dumps({"format": FORMAT + 1, "robot": "cubotino-uno", "values": {}}))
+    file.write_text(json.dumps({"format": FORMAT + 1, "robot": "cubotino", "values": {}}))
     assert ask("calibration", "import", str(file))[0] == 2

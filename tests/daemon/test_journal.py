@@ -58,7 +58,7 @@ def test_how_a_job_ended(outcome: Outcome, reason: str, told: str) -> None:
     record = RunRecord(
         id="000001",
         kind="solve",
-        robot="cubotino-uno",
+        robot="cubotino",
         started_at=datetime(2026, 1, 1, tzinfo=UTC),
         outcome=outcome,
         reason=reason,

@@ -24,11 +24,11 @@ def start(folder: Path, *more: str) -> int:
 
 def test_bad_configuration_is_for_a_person_and_never_tried_again(tmp_path: Path) -> None:
     broken = tmp_path / "mine.yaml"
-    broken.write_text(profile_path("cubotino-uno").read_text().replace("size: 3", "sise: 3"))
+    broken.write_text(profile_path("cubotino").read_text().replace("size: 3", "sise: 3"))
     assert start(tmp_path, "--profile", "none-such") == 2
     assert start(tmp_path, "--profile", str(broken)) == 2
     simulated = tmp_path / "simulated.yaml"
-    shipped = profile_path("cubotino-uno").read_text()
+    shipped = profile_path("cubotino").read_text()
     simulated.write_text(shipped.replace("kind: picamera2", "kind: simulated"))
     assert start(tmp_path, "--profile", str(simulated)) == 2  # without --twin
 

@@ -133,7 +133,7 @@ async def test_a_fault_in_the_head_ends_the_search_too(
 
 
 def test_a_long_way_round_gets_shorter_on_the_way() -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     mechanism = build_mechanism(profile)
     planner = SolvePlanner(profile, mechanism)
     turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
@@ -162,7 +162,7 @@ def motions(schedule: Schedule) -> list[MotionProfile]:
 
 
 def test_a_short_plan_is_left_alone() -> None:
-    profile = load_profile("cubotino-uno")
+    profile = load_profile("cubotino")
     planner = SolvePlanner(profile, build_mechanism(profile))
     cube = Cube.solved().apply("R")
     plan = planner.plan(cube, None, threading.Event(), lambda _: None)

@@ -19,8 +19,8 @@ import pytest
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, SerialTransport, ServoSetup
 from robot.link.protocol import Board, BoardState
-from robot.motion import servo_slew
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.twin.pwm import PwmChips
 from tests.link.conftest import program, rig_of
@@ -125,7 +125,7 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) 
     shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
     fault = await configure_fails(pi)
     assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
-    assert "cubist doctor" in str(fault)
+    assert "docs/wiring.md" in str(fault)
 
 
 async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:

@@ -44,7 +44,9 @@ def test_single_faces_can_be_looked_at_again(mechanism):
 
 
 def test_what_no_camera_sees_is_named():
-    text = profile_path("cubotino-uno").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
+    text = (
+        profile_path("cubotino-uno").read_text().replace("when: {lid: [open]}", "when: {lid: []}")
+    )
     with pytest.raises(CannotSee, match="U, R, F, D, L, B"):
         plan_scan(build_mechanism(parse_profile(text)))
 
@@ -104,7 +106,7 @@ def test_more_parts_than_fit_the_tables_are_refused_with_a_reason(mechanism, mon
     monkeypatch.setattr(scan, "MAX_BITS", 6)
     assert plan_scan(mechanism).steps
     monkeypatch.setattr(scan, "MAX_BITS", 5)
-    with pytest.raises(CannotSee, match="cubotino: the grippers hide the cube in too many"):
+    with pytest.raises(CannotSee, match="cubotino-uno: the grippers hide the cube in too many"):
         plan_scan(mechanism)
 
 

@@ -11,6 +11,9 @@ from solver.cube.pocket import PocketCube
 
 SIZES = {2: PocketCube, 3: Cube}
 LONGEST_S = {
+    "cubotino": 82.5,
+    "cubotino-micro": 82.0,
+    "cubotino-pocket": 60.0,
     "cubotino-uno": 80.0,
     "five-motor": 1.1,
     "four-arm": 9.5,
@@ -19,6 +22,7 @@ LONGEST_S = {
     "soltvvo": 6.5,
     "two-arm": 41.0,
     "two-arm-2x2x2": 11.5,
+    "v-arms": 44.5,
 }
 """Of motion for the cube scanned here: a tenth more than what 0.01 s of search finds."""
 

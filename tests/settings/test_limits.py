@@ -29,6 +29,7 @@ def findings(robot: str, changes: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+UNO = "cubotino-uno"
 HOLDER, LID, RIGHT = "actuators.holder", "actuators.lid", "actuators.right"
 HOMING = {
     "direction": -1,
@@ -55,12 +56,12 @@ def view(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 ALLOWED: list[tuple[str, dict[str, Any]]] = [
-    ("cubotino-uno", {f"{LID}.positions_us.open": 1480}),
-    ("cubotino-uno", {f"{HOLDER}.positions_us.ccw": 900, f"{HOLDER}.positions_us.cw": 2100}),
-    ("cubotino-uno", {f"{HOLDER}.overshoot": {"us": 100, "back_ms": 50}}),
-    ("cubotino-uno", {f"{LID}.pins.pulse": 19}),
-    ("cubotino-uno", {f"{LID}.pins.pulse": 2}),
-    ("cubotino-uno", view({"hidden": [1, 9]})),
+    (UNO, {f"{LID}.positions_us.open": 1480}),
+    (UNO, {f"{HOLDER}.positions_us.ccw": 900, f"{HOLDER}.positions_us.cw": 2100}),
+    (UNO, {f"{HOLDER}.overshoot": {"us": 100, "back_ms": 50}}),
+    (UNO, {f"{LID}.pins.pulse": 19}),
+    (UNO, {f"{LID}.pins.pulse": 2}),
+    (UNO, view({"hidden": [1, 9]})),
     ("four-arm", {f"{RIGHT}.start_speed_steps_per_s": 50}),
     ("four-arm", {f"{RIGHT}.max_speed_steps_per_s": 83_333}),
     ("four-arm", WITH_END_STOP),
@@ -78,38 +79,58 @@ def test_what_is_just_allowed(robot: str, changes: dict[str, Any]) -> None:
 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
-    ("cubotino-uno", {f"{LID}.positions_us.open": 1481}, f"{LID}.positions_us.close", "only 19 us"),
-    ("cubotino-uno", {f"{LID}.positions_us.open": 1519}, f"{LID}.positions_us.close", "only 19 us"),
-    ("cubotino-uno", {f"{HOLDER}.positions_us.ccw": 899}, f"{HOLDER}.positions_us.ccw", "899 us is"),
-    ("cubotino-uno", {f"{HOLDER}.positions_us.cw": 2101}, f"{HOLDER}.positions_us.cw", "2101 us is"),
-    ("cubotino-uno", {f"{HOLDER}.limits_us": [900, 900]}, f"{HOLDER}.limits_us", "900 must be below"),
+    (UNO, {f"{LID}.positions_us.open": 1481}, f"{LID}.positions_us.close", "only 19 us"),
+    (UNO, {f"{LID}.positions_us.open": 1519}, f"{LID}.positions_us.close", "only 19 us"),
     (
-        "cubotino-uno",
+        UNO,
+        {f"{HOLDER}.positions_us.ccw": 899},
+        f"{HOLDER}.positions_us.ccw",
+        "899 us is",
+    ),
+    (
+        UNO,
+        {f"{HOLDER}.positions_us.cw": 2101},
+        f"{HOLDER}.positions_us.cw",
+        "2101 us is",
+    ),
+    (
+        UNO,
+        {f"{HOLDER}.limits_us": [900, 900]},
+        f"{HOLDER}.limits_us",
+        "900 must be below",
+    ),
+    (
+        UNO,
         {f"{HOLDER}.overshoot": {"us": 101, "back_ms": 50}},
         f"{HOLDER}.overshoot.us",
         "goes beyond ccw",
     ),
     (
-        "cubotino-uno",
+        UNO,
         {f"{HOLDER}.positions_us.ccw": 1100, f"{HOLDER}.overshoot": {"us": 101, "back_ms": 50}},
         f"{HOLDER}.overshoot.us",
         "goes beyond cw",
     ),
     (
-        "cubotino-uno",
+        UNO,
         {f"{LID}.travel": [{"between": ["open", "open"], "ms": 9}]},
         f"{LID}.travel.0.between",
         "to itself",
     ),
     (
-        "cubotino-uno",
+        UNO,
         {f"{LID}.travel.2.between": ["flip", "open"]},
         f"{LID}.travel.2.between",
         "between flip and open is given twice",
     ),
-    ("cubotino-uno", {f"{LID}.settle_ms": {"up": 3}}, f"{LID}.settle_ms.up", "close, flip, open"),
-    ("cubotino-uno", {"simulation.actuators.hat": {}}, "simulation.actuators.hat", "holder, lid"),
-    ("cubotino-uno", view({"when": {"hat": ["on"]}}), "cameras.0.views.0.when.hat", "no such actuator"),
+    (UNO, {f"{LID}.settle_ms": {"up": 3}}, f"{LID}.settle_ms.up", "close, flip, open"),
+    (UNO, {"simulation.actuators.hat": {}}, "simulation.actuators.hat", "holder, lid"),
+    (
+        UNO,
+        view({"when": {"hat": ["on"]}}),
+        "cameras.0.views.0.when.hat",
+        "no such actuator",
+    ),
     (
         "four-arm",
         {f"{RIGHT}.start_speed_steps_per_s": 49},
@@ -188,14 +209,14 @@ def test_ways_in_one_direction_each_are_two() -> None:
         {"between": ["open", "flip"], "ms": 500},
         {"between": ["close", "flip"], "ms": 600},
     ]
-    assert findings("cubotino-uno", {f"{LID}.travel": rows}) == []
-    lid = changed("cubotino-uno", {f"{LID}.travel": rows}).actuators["lid"]
+    assert findings(UNO, {f"{LID}.travel": rows}) == []
+    lid = changed(UNO, {f"{LID}.travel": rows}).actuators["lid"]
     times = [lid.transition_us(*way) for way in (("open", "close"), ("close", "open"))]
     assert [way and way[0] for way in times] == [300_000, 200_000]
 
 
 def test_a_servo_without_rows_goes_by_its_speed() -> None:
     changes = {f"{LID}.travel": [], f"{LID}.speed_us_per_s": 1000.0}
-    lid = changed("cubotino-uno", changes).actuators["lid"]
+    lid = changed(UNO, changes).actuators["lid"]
     assert lid.transition_us("open", "close") == (165_000, 200_000)
     assert lid.transition_us("close", "open") == (165_000, 0)

@@ -61,7 +61,7 @@ WRONG = [
     ("led_gpio: 27", "start_button_active: up", "panel.start_button_active", "'low'"),
     ("when: {lid: [open]}", "when: {lid: [up]}", "cameras[0].views[0].when.lid", "up"),
     ("when: {lid: [open]}", "hidden: [10]", "cameras[0].views[0].hidden[0]", "9"),
-    ("name: cubotino\n", "", "name", "missing"),
+    ("name: cubotino-uno\n", "", "name", "missing"),
 ]
 
 

@@ -16,7 +16,7 @@ Solved = Callable[[Any], dict[str, Any]]
 
 @pytest.mark.quick
 @pytest.mark.parametrize(
-    ("profile", "board"), [("cubotino", "uno"), ("mindcuber", "uno"), ("six-motor", "mega")]
+    ("profile", "board"), [("cubotino-uno", "uno"), ("mindcuber", "uno"), ("six-motor", "mega")]
 )
 def test_the_board_has_the_pins(profile: str, board: str) -> None:
     assert board_for(load_profile(profile)) == board
@@ -25,7 +25,7 @@ def test_the_board_has_the_pins(profile: str, board: str) -> None:
 @pytest.mark.parametrize(
     "profile",
     [
-        pytest.param("cubotino", marks=pytest.mark.long),
+        pytest.param("cubotino-uno", marks=pytest.mark.long),
         pytest.param("mindcuber", marks=pytest.mark.long),
         # The shortest plan of a stepper robot keeps the everyday run short.
         "six-motor",
