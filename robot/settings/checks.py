@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from robot.settings.actuators import Stepper
 from robot.settings.board_table import FIRST_CHANNEL
 from robot.settings.boards import BOARD_TARGETS, I2C, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import Finding, Path, no_such
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
+from robot.settings.stepper import Stepper
 from vision.cameras.registry import plugged_in
 
 
