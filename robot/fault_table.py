@@ -95,6 +95,8 @@ class Fault(IntEnum):
     """The firmware hung and was reset by its watchdog."""
     BROWN_OUT = 74
     """The supply voltage broke down."""
+    BOARD_ABSENT = 76
+    """The program that drives the Raspberry Pi's pins does not run."""
     WRONG_FIRMWARE = 75
     """The firmware is not the one of this program."""
 
@@ -221,8 +223,7 @@ FAULTS: Mapping[str, FaultRow] = {
     "pulse-missing": FaultRow(
         "a servo's channel is not there",
         "its overlay is not loaded, it was not exported, or the servo board is unplugged",
-        "put the overlay into config.txt and export the channel as docs/wiring.md shows, then "
-        "start again",
+        "load its overlay as the page on wiring shows, restart the Pi, then start again",
         Outcome.FAULT,
         names_actuator=True,
     ),
@@ -321,6 +322,13 @@ FAULTS: Mapping[str, FaultRow] = {
         Outcome.FAULT,
         recoverable=True,
         stops_at_once=True,
+    ),
+    "board-absent": FaultRow(
+        "the program that drives the Raspberry Pi's pins does not run",
+        "its service is stopped or keeps failing, or the Pi has no PWM channels",
+        "sudo systemctl restart cubist-board; `journalctl -u cubist-board` shows why it stops; the "
+        "page on wiring has the overlays for PWM channels",
+        Outcome.FAULT,
     ),
     "wrong-firmware": FaultRow(
         "the firmware is not the one of this program",

@@ -15,8 +15,9 @@ from robot.faults import RobotFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
-from robot.machine.serial_ports import find_board
+from robot.machine.serial_ports import OWN_PORT, find_board
 from robot.settings import RobotProfile
+from robot.settings.boards import BOARD_TARGETS
 
 Verdict = Literal["ok", "warning", "bad"]
 
@@ -54,6 +55,7 @@ class Computer:
 
     dev: Path = Path("/dev")
     sys: Path = Path("/sys")
+    run: Path = Path("/run")
     now_s: Callable[[], float] = time.time
     has_module: Callable[[str], bool] = field(
         default=lambda name: importlib.util.find_spec(name) is not None
@@ -64,7 +66,7 @@ class Computer:
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[Finding]:
     """All findings, in the order in which a person would repair them."""
     yield Finding("profile", "ok", f"{profile.name}: {profile.title}")
-    yield board(profile.link.port, machine)
+    yield board(profile.link.port, machine, is_pi=BOARD_TARGETS[profile.firmware.target].is_pi)
     for camera in profile.cameras:
         yield camera_of_kind(camera.kind, camera.device, machine)
     if profile.panel.start_button_gpio is not None:
@@ -74,12 +76,13 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     yield power(machine)
 
 
-def board(port: str, machine: Computer) -> Finding:
-    """The microcontroller's serial port."""
+def board(port: str, machine: Computer, *, is_pi: bool = False) -> Finding:
+    """The microcontroller's serial port, or that of the program that drives the Pi's pins."""
+    own = machine.run / OWN_PORT.relative_to("/run")
     try:
-        path = Path(port) if port != "auto" else find_board(machine.dev)
+        path = Path(port) if port != "auto" else find_board(machine.dev, is_pi=is_pi, own=own)
     except RobotFault as fault:
-        return Finding("board", "bad", fault.detail, ONE_BOARD)
+        return Finding("board", "bad", fault.detail, fault.remedy if is_pi else ONE_BOARD)
     if not path.exists():
         return Finding("board", "bad", f"{path} does not exist", ONE_BOARD)
     if not machine.may_use(path):

@@ -42,6 +42,7 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
 from robot.records.runs import LinkRecord
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import RobotProfile
 
 SERVO_JOG_US = 1_000
@@ -72,6 +73,7 @@ class MotionController:
         self._contact = contact
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
+        self._is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
         self._setups: tuple[ActuatorSetup, ...] = ()
         self._set_up(profile, {})
         self._silence_hold_ms = silence_hold_ms
@@ -272,7 +274,7 @@ class MotionController:
         return self._thread
 
     def _serial_link(self) -> LinkThread:
-        port = self._port if self._port != "auto" else str(find_board())
+        port = self._port if self._port != "auto" else str(find_board(is_pi=self._is_pi))
         return LinkThread(
             lambda: SerialTransport(port, self._baud),
             self._setups,

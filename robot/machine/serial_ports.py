@@ -9,6 +9,8 @@ from pathlib import Path
 from robot.faults import Fault, LinkFault
 
 DEV = Path("/dev")
+OWN_PORT = Path("/run/cubist-board/port")
+"""Where the service cubist-board is to be found."""
 
 ARDUINO = (0x2341, 0x2A03)
 """Vendors of boards that tell by their product number which board they are."""
@@ -57,12 +59,17 @@ def serial_ports() -> Sequence[SerialPort]:
     ]
 
 
-def find_board(dev: Path = DEV) -> Path:
+def find_board(dev: Path = DEV, *, is_pi: bool = False, own: Path = OWN_PORT) -> Path:
     """The serial port of the only board there is, for ``link.port: auto``.
 
     That is the one our udev rule names, else the only one of ``by-id``. Raises ``PORT_MISSING``
-    when that is unclear.
+    when that is unclear. Where the Raspberry Pi itself is the board, it is ``own``; raises
+    ``BOARD_ABSENT`` when its program does not run.
     """
+    if is_pi:
+        if not own.exists():
+            raise LinkFault(Fault.BOARD_ABSENT, f"{own} does not exist")
+        return own
     named = dev / "cubist"
     if named.exists():
         return named

@@ -23,6 +23,7 @@ def machine(tmp_path: Path) -> Computer:
     return Computer(
         dev=tmp_path / "dev",
         sys=tmp_path / "sys",
+        run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
         has_module=lambda _: True,
         may_use=lambda _: True,
@@ -31,6 +32,16 @@ def machine(tmp_path: Path) -> Computer:
 
 def changed(machine: Computer, **more: Any) -> Computer:
     return Computer(**(vars(machine) | more))
+
+
+def test_the_pi_itself_is_a_board_while_its_program_runs(machine: Computer) -> None:
+    (machine.dev / "serial/by-id/usb-1a86_USB").touch()
+    absent = checkup.board("auto", machine, is_pi=True)
+    assert absent.verdict == "bad" and "systemctl restart cubist-board" in absent.remedy
+    port = machine.run / "cubist-board" / "port"
+    port.parent.mkdir(parents=True)
+    port.touch()
+    assert checkup.board("auto", machine, is_pi=True) == Finding("board", "ok", str(port))
 
 
 def test_the_only_board_is_found(machine: Computer) -> None:

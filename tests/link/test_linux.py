@@ -125,7 +125,7 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) 
     shutil.rmtree(tmp_path / "pwm" / "pwmchip0" / "pwm0")
     fault = await configure_fails(pi)
     assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
-    assert "docs/wiring.md" in str(fault)
+    assert "overlay" in str(fault)
 
 
 async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:

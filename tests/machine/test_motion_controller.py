@@ -131,6 +131,21 @@ def test_the_board_is_found_by_our_name_else_if_it_is_the_only_one(tmp_path: Pat
     assert find_board(tmp_path) == link
 
 
+def test_a_pi_whose_own_program_is_gone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it was killed and left its link behind; no Arduino takes its place."""
+    port = tmp_path / "port"
+    port.symlink_to(tmp_path / "gone")
+    monkeypatch.setattr(
+        motion_controller, "find_board", lambda is_pi: find_board(is_pi=is_pi, own=port)
+    )
+    controller = MotionController(load_profile("cubotino"), ANYWHERE)
+    with pytest.raises(MotionFault) as caught:
+        controller.open()
+    assert caught.value.code == "board-absent" and "cubist-board" in caught.value.remedy
+
+
 class BoardOf:
     """A link, and its thread, to a board that runs this version of the firmware."""
 

@@ -12,33 +12,42 @@ import pytest
 
 from robot.daemon.main import POWER_OFF_MARK
 from robot.daemon.service import parse
+from robot.machine.serial_ports import OWN_PORT
 
 FOLDER = Path(__file__).resolve().parents[2] / "systemd"
+UNITS = (
+    "cubistd.service",
+    "cubist-board.service",
+    "cubist-poweroff.path",
+    "cubist-poweroff.service",
+)
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
 )
 
 
 @needs_analyze
-def test_the_service_is_hardened() -> None:
+@pytest.mark.parametrize("service", ["cubistd.service", "cubist-board.service"])
+def test_the_service_is_hardened(service: str) -> None:
     done = subprocess.run(
-        ["systemd-analyze", "security", "--offline=true", "--no-pager", "./cubistd.service"],
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", f"./{service}"],
         cwd=FOLDER,
         capture_output=True,
         text=True,
         check=True,
     )
-    found = re.search(r"Overall exposure level for cubistd.service: ([0-9.]+)", done.stdout)
+    found = re.search(rf"Overall exposure level for {re.escape(service)}: ([0-9.]+)", done.stdout)
     assert found is not None
     assert float(found[1]) <= 2.0
 
 
 @needs_analyze
 def test_the_units_are_understood(tmp_path: Path) -> None:
-    for unit in ("cubistd.service", "cubist-poweroff.path", "cubist-poweroff.service"):
+    for unit in UNITS:
         text = (FOLDER / unit).read_text()
         # The program is not installed here; its path and the manual are another test's.
-        text = text.replace("/opt/cubist/current/bin/cubistd", "/bin/true")
+        programs = "/opt/cubist/current/bin/[a-z-]+|/usr/libexec/cubist-board-channels"
+        text = re.sub(programs, "/bin/true", text)
         text = re.sub("^Documentation=.*\n", "", text, flags=re.MULTILINE)
         (tmp_path / unit).write_text(text)
     done = subprocess.run(
@@ -65,7 +74,10 @@ def test_the_power_off_mark_is_the_one_that_is_waited_for() -> None:
     assert path in (FOLDER / "cubist-poweroff.service").read_text()
 
 
-SCRIPTS = ["deb", "install", "uninstall", "debian/postinst", "debian/prerm", "debian/postrm"]
+SCRIPTS = [
+    *("deb", "install", "uninstall", "board-channels"),
+    *("debian/postinst", "debian/prerm", "debian/postrm"),
+]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -90,3 +102,54 @@ def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
     command = [str(FOLDER / "uninstall"), "--purge"]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     assert not any((tmp_path / name).exists() for name in kept)
+
+
+@pytest.fixture
+def chips(tmp_path: Path) -> Path:
+    """A Pi 5's header and fan, and a PCA9685; the kernel exports nothing here."""
+    for number, (device, name, channels) in enumerate(
+        [("1f00098000.pwm", "", 4), ("1f0009c000.pwm", "", 4), ("1-0040", "pca9685", 16)]
+    ):
+        behind = tmp_path / "devices" / device
+        behind.mkdir(parents=True)
+        if name:
+            (behind / "name").write_text(f"{name}\n")
+        chip = tmp_path / f"pwmchip{number}"
+        chip.mkdir()
+        (chip / "device").symlink_to(behind)
+        (chip / "npwm").write_text(f"{channels}\n")
+    return tmp_path
+
+
+def test_channels_of_servos_are_exported_and_no_fan_s(chips: Path) -> None:
+    ready = chips / "pwmchip0" / "pwm1"
+    ready.mkdir()
+    for file in ("period", "duty_cycle", "enable"):
+        (ready / file).touch(mode=0o600)
+    group = str(os.getgid())
+    done = subprocess.run(
+        [FOLDER / "board-channels", chips],
+        env=os.environ | {"CUBIST_BOARD_GROUP": group},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert (chips / "pwmchip0/export").read_text() == "3\n", "the last one that was not there"
+    assert (chips / "pwmchip2/export").read_text() == "15\n"
+    assert not (chips / "pwmchip1/export").exists()
+    assert {(ready / file).stat().st_mode & 0o777 for file in ("period", "enable")} == {0o660}
+
+
+def test_a_channel_that_is_taken_is_said(chips: Path) -> None:
+    (chips / "pwmchip0" / "export").mkdir()
+    done = subprocess.run(
+        [FOLDER / "board-channels", chips], capture_output=True, text=True, check=True
+    )
+    assert "channel 2 of" in done.stderr and "taken" in done.stderr
+
+
+def test_the_board_s_port_is_where_the_daemon_looks() -> None:
+    unit = (FOLDER / "cubist-board.service").read_text()
+    assert f"--pty-link {OWN_PORT}\n" in unit
+    assert f"RuntimeDirectory={OWN_PORT.parent.name}\n" in unit
