@@ -260,6 +260,16 @@ class LayeredGeometry:
     def finish(
         self, stickers: NDArray[np.uint8], progress: Callable[[float], bool]
     ) -> list[list[tuple[int, int, int, int]]] | None: ...
+    def open(
+        self,
+        stickers: NDArray[np.uint8],
+        *,
+        time_limit: float,
+        width: int,
+        count: int,
+        cancel: CancelFlag | None,
+        progress: Callable[[float], bool],
+    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
 
 def four_size() -> int: ...
 def make_four(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...

@@ -24,8 +24,19 @@ from solver.solution import Progress, Request, Solution, Stopwatch, answer
 LARGEST = 100
 """Layers of a cube."""
 
-PHASES = ("parity", "centres", "edges", "3x3x3")
-"""Of the finish by exchanges of three pieces."""
+PHASES = ("opening", "parity", "centres", "edges", "3x3x3")
+"""Of an opening by beam search and the finish by exchanges of three pieces."""
+
+WIDTHS = {5: 5.0, 6: 0.4, 7: 0.2}
+"""Positions that the beam keeps for each number of turns, for a second of time: with those it gets
+to its end. Larger cubes have no opening."""
+
+LEAST_OPENING_S = 0.5
+"""In less time a beam search finds nothing."""
+
+OPENINGS = 20
+OPENING_SHARE = 0.9
+"""Of the time; the rest is for the 3x3x3."""
 
 FIRST_LOOK_S = 0.01
 """For the 3x3x3 of each reduction before the best ones get more."""
@@ -35,6 +46,9 @@ FIRST_ANSWERS_S = 1.0
 
 LONGEST_LOOK_S = 3.0
 """More finds hardly anything shorter."""
+
+ONLY_LOOK_S = 0.2
+"""At a reduction that stands alone: its other phases are long enough for this not to matter."""
 
 STOPPED = "The search was stopped before it found a solution."
 
@@ -107,35 +121,62 @@ def _found(
     cube: StickerCube, request: Request, watch: Stopwatch
 ) -> Iterator[tuple[tuple[str, ...], Phases]]:
     """Solutions as they are found: soon some, then with all the time what a longer search finds."""
-    for limit_s in (FIRST_ANSWERS_S, request.time_limit):
-        part = replace(request, time_limit=min(limit_s, request.time_limit))
-        names, reductions = _reductions(cube, part, watch)
-        for phases in _solved(part, reductions, watch):
-            yield names, phases
-        if request.time_limit < 2 * FIRST_ANSWERS_S or names is PHASES or _is_cancelled(request):
+    for names, find, limit_s in _ways(cube, request):
+        if _is_cancelled(request):
             return
+        part = replace(request, time_limit=limit_s)
+        left_s = limit_s - watch.cpu_s() / request.threads
+        for phases in _solved(part, _reductions(cube, part, find, left_s), watch):
+            yield names, phases
 
 
-def _reductions(
-    cube: StickerCube, request: Request, watch: Stopwatch
-) -> tuple[tuple[str, ...], list[Reduction]]:
-    """Names of the phases and reductions to choose from, the shortest first."""
+Find = Callable[[int, Stickers, float, Request], list[list[Turns]]]
+
+
+def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...], Find, float]]:
+    """Names of the phases, how to reduce the cube, and until when: quick ways first."""
+    limit_s = request.time_limit
+    if cube.size == 4 and not cube.is_solved:
+        yield four.PHASES, _reduced_four, min(FIRST_ANSWERS_S, limit_s)
+        if limit_s >= 2 * FIRST_ANSWERS_S:
+            yield four.PHASES, _reduced_four, limit_s
+        return
+    yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
+    if cube.size in WIDTHS and limit_s >= LEAST_OPENING_S and not cube.is_solved:
+        yield PHASES, _opened, limit_s
+
+
+def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) -> list[Reduction]:
+    """Reductions to choose from, the shortest first."""
     stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
     try:
-        if cube.size == 4 and not cube.is_solved:
-            left_s = request.time_limit - watch.cpu_s() / request.threads
-            names, found = four.PHASES, four.reductions(stickers, left_s, request)
-        else:
-            names, found = PHASES, _finished(cube.size, stickers, request)
+        found = find(cube.size, stickers, left_s, request)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
     reductions = [_reduction(cube.size, stickers, phases, request.metric) for phases in found]
-    return names, sorted(reductions, key=lambda one: one.length)
+    return sorted(reductions, key=lambda one: one.length)
 
 
-def _finished(size: int, stickers: Stickers, request: Request) -> list[list[Turns]]:
+def _reduced_four(
+    size: int, stickers: Stickers, left_s: float, request: Request
+) -> list[list[Turns]]:
+    return four.reductions(stickers, left_s, request)
+
+
+def _finished(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:
     phases = geometry(size).finish(stickers, _listener(size, request))
-    return [] if phases is None else [phases]
+    return [] if phases is None else [[[], *phases]]
+
+
+def _opened(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:
+    return geometry(size).open(
+        stickers,
+        time_limit=OPENING_SHARE * left_s,
+        width=max(1, round(WIDTHS[size] * left_s)),
+        count=OPENINGS,
+        cancel=request.cancel,
+        progress=lambda done: not _is_cancelled(request),
+    )
 
 
 def _listener(size: int, request: Request) -> Callable[[float], bool]:
@@ -176,6 +217,8 @@ def _solved(request: Request, reductions: list[Reduction], watch: Stopwatch) -> 
         rounds = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or rounds
         rounds = rounds[: max(1, len(rounds) // 4)]
         seconds *= 4
+        if len(reductions) == 1 and seconds > ONLY_LOOK_S:
+            return
         if seconds > LONGEST_LOOK_S:
             return
 

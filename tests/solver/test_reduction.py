@@ -198,6 +198,16 @@ def test_a_4x4x4_takes_few_turns_and_better_answers_are_told_as_they_come(rng, s
         assert heard[-1].moves == solution.moves
 
 
+def test_an_opening_makes_a_5x5x5_shorter(rng, solves):
+    cube = random_cube(5, rng)
+    heard: list[Solution] = []
+    solution = solved(cube, solves, time_limit=2.0, on_better=heard.append)
+    assert solution.phases is not None
+    assert solution.phases[0]
+    assert solution.length < 0.8 * heard[0].length
+    assert not heard[0].phases[0]
+
+
 def test_a_target_ends_the_search(rng):
     cube = random_cube(4, rng)
     heard: list[Solution] = []

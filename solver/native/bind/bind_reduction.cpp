@@ -11,6 +11,7 @@
 #include "bind/bindings.hpp"
 #include "reduction/finish.hpp"
 #include "reduction/four_search.hpp"
+#include "reduction/opening.hpp"
 
 namespace nb = nanobind;
 
@@ -40,6 +41,22 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     Finish found;
     if (!finish_reduction(geometry, colours, unlocked(progress), found)) return std::nullopt;
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
+}
+
+std::vector<std::vector<PlainTurns>> open(const Geometry& geometry, const TableBytes& stickers,
+                                          double time_limit, std::size_t width, std::size_t count,
+                                          const CancelFlag* cancel, const Progress& progress) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    const auto found = reduce_by_opening(
+        geometry, colours,
+        {.width = width, .count = count, .time_limit = time_limit, .cancel = cancel},
+        unlocked(progress));
+    std::vector<std::vector<PlainTurns>> result;
+    for (const OpenedReduction& one : found)
+        result.push_back({plain(one.opening), plain(one.finish.parity), plain(one.finish.centres),
+                          plain(one.finish.edges)});
+    return result;
 }
 
 // Turns the stickers in place.
@@ -84,7 +101,12 @@ void bind_reduction(nb::module_& module) {
              "Turn uint8[6 * size**2] in place.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
-             "centres and edges; None when stopped.");
+             "centres and edges; None when stopped.")
+        .def(
+            "open", &open, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
+            nb::arg("width"), nb::arg("count"), nb::arg("cancel").none(), nb::arg("progress"),
+            "Up to `count` reductions, the shorter ones first: turns of an opening by beam search, "
+            "then those of `finish`.");
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");

@@ -55,58 +55,13 @@ public:
           progress_(progress) {}
 
     bool run(Finish& finish) {
-        rename_by(best_scheme());
+        name_by_faces(geometry_, stickers_);
         const Pieces form = edges_wanted();
         turn_odd_slices(form, finish.parity);
         return build_centres(finish.centres) && pair_wings(form, finish.edges);
     }
 
 private:
-    // The colour of each face when the cube is held by the face at U and the one at F.
-    static std::array<int, kFaces> scheme_of(const std::array<int, 2>& held) {
-        const auto [up, front] = held;
-        const Place right = cross(normal_of(up), normal_of(front));
-        std::array<int, kFaces> scheme{};
-        scheme[U] = up, scheme[F] = front;
-        for (int face = 0; face < kFaces; ++face)
-            if (normal_of(face) == right) scheme[R] = face;
-        for (int face = 0; face < 3; ++face) scheme[face + 3] = opposite(scheme[face]);
-        return scheme;
-    }
-
-    // Of the 24 schemes the one with the most centres in place; that of the middles where there
-    // are.
-    std::array<int, kFaces> best_scheme() const {
-        std::array<int, kFaces> best{};
-        int most = -1;
-        for (const auto& held : wing_faces()) {
-            const auto scheme = scheme_of(held);
-            const int count = centres_in_place(scheme);
-            if (count > most) most = count, best = scheme;
-        }
-        return best;
-    }
-
-    int centres_in_place(const std::array<int, kFaces>& scheme) const {
-        int count = 0;
-        for (int face = 0; face < kFaces; ++face)
-            for (int row = 1; row < size_ - 1; ++row)
-                for (int column = 1; column < size_ - 1; ++column) {
-                    const bool is_middle = 2 * row == size_ - 1 && 2 * column == size_ - 1;
-                    if (stickers_[(face * size_ + row) * size_ + column] == scheme[face])
-                        count += is_middle ? geometry_.stickers() : 1;
-                }
-        return count;
-    }
-
-    // From now on colours are named by the faces they belong on.
-    void rename_by(const std::array<int, kFaces>& scheme) {
-        std::array<std::uint8_t, kFaces> face_of{};
-        for (int face = 0; face < kFaces; ++face)
-            face_of[scheme[face]] = static_cast<std::uint8_t>(face);
-        for (std::uint8_t& sticker : stickers_) sticker = face_of[sticker];
-    }
-
     Pieces wings(int offset) const {
         const auto firsts = geometry_.wing_slots(offset), seconds = geometry_.wing_seconds(offset);
         Pieces pieces{};
@@ -249,6 +204,50 @@ private:
 };
 
 }  // namespace
+
+namespace {
+
+using Scheme = std::array<int, kFaces>;
+
+// The colour of each face when the cube is held by the face at U and the one at F.
+Scheme scheme_of(const std::array<int, 2>& held) {
+    const auto [up, front] = held;
+    const Place right = cross(normal_of(up), normal_of(front));
+    Scheme scheme{};
+    scheme[U] = up, scheme[F] = front;
+    for (int face = 0; face < kFaces; ++face)
+        if (normal_of(face) == right) scheme[R] = face;
+    for (int face = 0; face < 3; ++face) scheme[face + 3] = opposite(scheme[face]);
+    return scheme;
+}
+
+int centres_in_place(const Geometry& geometry, const Colours& stickers, const Scheme& scheme) {
+    const int size = geometry.size();
+    int count = 0;
+    for (int face = 0; face < kFaces; ++face)
+        for (int row = 1; row < size - 1; ++row)
+            for (int column = 1; column < size - 1; ++column) {
+                const bool is_middle = 2 * row == size - 1 && 2 * column == size - 1;
+                if (stickers[(face * size + row) * size + column] == scheme[face])
+                    count += is_middle ? geometry.stickers() : 1;
+            }
+    return count;
+}
+
+}  // namespace
+
+void name_by_faces(const Geometry& geometry, Colours& stickers) {
+    Scheme best{};
+    int most = -1;
+    for (const auto& held : wing_faces()) {
+        const Scheme scheme = scheme_of(held);
+        const int count = centres_in_place(geometry, stickers, scheme);
+        if (count > most) most = count, best = scheme;
+    }
+    std::array<std::uint8_t, kFaces> face_of{};
+    for (int face = 0; face < kFaces; ++face) face_of[best[face]] = static_cast<std::uint8_t>(face);
+    for (std::uint8_t& sticker : stickers) sticker = face_of[sticker];
+}
 
 bool corners_are_odd(const Geometry& geometry, const Colours& stickers) {
     std::array<std::uint8_t, kCorners> corners{}, homes{};

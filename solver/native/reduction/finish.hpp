@@ -14,6 +14,10 @@ using Colours = std::vector<std::uint8_t>;  // of all stickers, 0..5 for the fac
 // Whether the corners are an odd exchange, with colours named by the faces they belong on.
 bool corners_are_odd(const Geometry& geometry, const Colours& stickers);
 
+// Names the colours by the faces they belong on: of the 24 ways to hold the cube that with the most
+// centres in place, on odd cubes that of the middles.
+void name_by_faces(const Geometry& geometry, Colours& stickers);
+
 // Turns by what they are for.
 struct Finish {
     BlockTurns parity, centres, edges;
