@@ -1,11 +1,22 @@
-"""Where a daemon keeps its socket and its records, for the daemon and for its clients."""
+"""Where a daemon keeps its socket and its records, for the daemon and for its clients.
+
+A simulated robot that stays (``cubist simulate``) says in a file of its user's where it is; clients
+find it there when no daemon of a real robot answers.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
 import os
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
+from solver.errors import CubistError
 from solver.files import user_directory
 
 SYSTEM_RUNTIME = Path("/run/cubist")
@@ -19,8 +30,12 @@ def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
             return Path(environ[name].split(":")[0])
     if SYSTEM_RUNTIME.is_dir():
         return SYSTEM_RUNTIME
+    return _user_runtime(environ) / "cubist"
+
+
+def _user_runtime(environ: Mapping[str, str]) -> Path:
     base = Path(environ.get("XDG_RUNTIME_DIR", ""))
-    return (base if base.is_absolute() else Path(f"/tmp/cubist-{os.getuid()}")) / "cubist"
+    return base if base.is_absolute() else Path(f"/tmp/cubist-{os.getuid()}")
 
 
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -37,5 +52,101 @@ def state_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def control_socket(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where clients find the daemon."""
-    return runtime_directory(environ) / "control.sock"
+    """Where clients find the daemon: a real robot's if one answers, else that of a simulated one.
+
+    A directory that ``environ`` names is taken without asking.
+    """
+    usual = runtime_directory(environ) / SOCKET_NAME
+    if environ.get("CUBIST_RUNTIME_DIR") or _answers(usual):
+        return usual
+    simulated = running_simulation(environ)
+    return usual if simulated is None else simulated.control_socket
+
+
+SOCKET_NAME = "control.sock"
+
+
+class SimulationRuns(CubistError, RuntimeError):
+    """There is a simulated robot already."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulated robot that stays: its process, its profile's name and its folder."""
+
+    process: int
+    robot: str
+    folder: Path
+
+    @property
+    def control_socket(self) -> Path:
+        """Where its daemon listens."""
+        return self.folder / "run" / SOCKET_NAME
+
+    @property
+    def hand_socket(self) -> Path:
+        """Where it hears what a person does with cube and robot."""
+        return self.folder / "hand.sock"
+
+
+def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | None:
+    """This user's simulated robot that is there now."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with _simulation_file(environ).open(encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_uid != os.getuid() or _lock(file):
+                return None  # left behind by one that was killed
+            found = json.load(file)
+        return Simulation(int(found["process"]), str(found["robot"]), Path(found["folder"]))
+    return None
+
+
+@contextlib.contextmanager
+def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Let clients find a simulated robot for as long as the context lasts.
+
+    Raises :class:`SimulationRuns` when another one of this user's is there.
+    """
+    path = _simulation_file(environ)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
+        if not _lock(file):
+            raise SimulationRuns(_where(running_simulation(environ)))
+        document = {"process": simulation.process, "robot": simulation.robot}
+        file.truncate()
+        json.dump(document | {"folder": str(simulation.folder)}, file)
+        file.flush()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _where(other: Simulation | None) -> str:
+    which = f" ({other.robot}, process {other.process})" if other else ""
+    return f"a simulated robot runs already{which}: end it first, with Ctrl-C in its terminal"
+
+
+def _simulation_file(environ: Mapping[str, str]) -> Path:
+    return _user_runtime(environ) / "cubist-simulation.json"
+
+
+def _lock(file: TextIO) -> bool:
+    """Take the lock of the file, which ends with its process; false while another one has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens at a socket, be it that we may not talk to them."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(str(path))
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+    return True

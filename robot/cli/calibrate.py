@@ -28,6 +28,7 @@ from robot.calibration.step import (
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     Listing,
+    daemon_client,
     emit,
     json_option,
     note,
@@ -36,7 +37,7 @@ from robot.cli.output import (
     require_terminal,
     shown_colour,
 )
-from robot.client import ControlClient, NoDaemon
+from robot.client import NoDaemon
 from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
@@ -266,7 +267,7 @@ def _robot_to_calibrate(robot: RobotProfile, simulated: bool | None) -> Iterator
 
 def _daemon_runs() -> bool:
     try:
-        ControlClient().status()
+        daemon_client().status()
     except NoDaemon as error:
         if isinstance(error.__context__, PermissionError):
             raise

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import Listing, emit, json_option, note, refuse_two_outputs
-from robot.client import ControlClient
+from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
@@ -28,7 +27,7 @@ def calibration() -> None:
 @json_option
 def show(as_json: bool) -> int:
     """Show all calibrated values."""
-    found = ControlClient().call("GET", "/calibration")
+    found = daemon_client().call("GET", "/calibration")
     if as_json:
         emit(found)
         return ExitCode.DONE
@@ -47,7 +46,7 @@ def diff(profile: str | None, as_json: bool) -> int:
     from robot.calibration.store import Calibration, differences
     from robot.settings import load_profile
 
-    found = Calibration.model_validate(ControlClient().call("GET", "/calibration"))
+    found = Calibration.model_validate(daemon_client().call("GET", "/calibration"))
     changed = list(differences(load_profile(profile or found.robot), found))
     if not changed:
         note(f"no differences: {found.robot} uses the values of its profile")
@@ -63,7 +62,7 @@ def diff(profile: str | None, as_json: bool) -> int:
 @json_option
 def restore(as_json: bool) -> int:
     """Restore the version before the last change; run it again to undo that."""
-    client = ControlClient()
+    client = daemon_client()
     with client.maintenance():
         _tell(client.call("POST", "/calibration/restore", {}), as_json)
     return ExitCode.DONE
@@ -77,7 +76,7 @@ def export(file: Path, as_json: bool) -> int:
     from robot.records.storage import write_given
 
     refuse_two_outputs(file, as_json)
-    found = ControlClient().call("GET", "/calibration")
+    found = daemon_client().call("GET", "/calibration")
     write_given(file, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
     _tell(found, as_json)
     return ExitCode.DONE
@@ -94,7 +93,7 @@ def import_(file: Path, as_json: bool) -> int:
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(exported, dict) or not isinstance(values, dict):
         raise BadFile(f"{file}: not an exported calibration: it has no values")
-    client = ControlClient()
+    client = daemon_client()
     with client.maintenance():
         present = client.call("GET", "/calibration")["values"]
         removed = dict.fromkeys(present)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import daemon_client, emit, json_option, note
 from robot.client import ControlClient
 from robot.outcomes import ExitCode, exit_code, is_success
 
@@ -32,7 +32,7 @@ def start(wait: bool, as_json: bool) -> int:
 @json_option
 def stop(emergency: bool, as_json: bool) -> int:
     """Stop the robot: it finishes the current motion and holds."""
-    stopped = ControlClient().stop(emergency=emergency)
+    stopped = daemon_client().stop(emergency=emergency)
     if as_json:
         emit({"stopped": stopped})
     else:
@@ -64,7 +64,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
     """Stop the robot, then switch the Raspberry Pi off cleanly."""
     if not yes:
         click.confirm("Switch the robot off?", abort=True, err=True)
-    answer = ControlClient().call("POST", "/shutdown", {})
+    answer = daemon_client().call("POST", "/shutdown", {})
     if as_json:
         emit(answer)
     else:
@@ -74,7 +74,7 @@ def shutdown(yes: bool, as_json: bool) -> int:
 
 def run_job(kind: str, wait: bool, as_json: bool, **more: str | None) -> int:
     """Start a job and, unless told not to, follow it to its end; the command's exit code."""
-    client = ControlClient()
+    client = daemon_client()
     run_id = client.start(kind, **{key: value for key, value in more.items() if value is not None})
     if not wait:
         _tell_started(run_id, as_json)

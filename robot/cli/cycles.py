@@ -10,7 +10,7 @@ import click
 
 from robot.cli.control import watch
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, note
+from robot.cli.output import daemon_client, emit, json_option, note
 from robot.client import ControlClient
 from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
@@ -30,7 +30,7 @@ def test(cycles: int, keep_going: bool, as_json: bool) -> int:
     Exit code 0 when every cube was scrambled and solved; else that of the worst outcome: 3 when the
     robot failed (a jam or a slip included), 4 when it was stopped, 1 when a cube was not solved.
     """
-    client = ControlClient()
+    client = daemon_client()
     records: list[JsonObject] = []
     try:
         for number in range(cycles):

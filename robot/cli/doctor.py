@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import emit, json_option
-from robot.client import ControlClient, NoDaemon
+from robot.cli.output import daemon_client, emit, json_option
+from robot.client import NoDaemon
 from robot.machine.checkup import Computer, Finding, check_up, firmware, worst
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
@@ -44,7 +44,7 @@ def _examine(profile: str) -> Iterator[Finding]:
     findings = list(check_up(settings, state_directory(), Computer()))
     yield from findings
     try:
-        yield _daemon(ControlClient().status())
+        yield _daemon(daemon_client().status())
     except NoDaemon as error:
         port = next(found for found in findings if found.about == "board")
         if port.verdict == "ok":

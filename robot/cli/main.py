@@ -34,6 +34,7 @@ COMMANDS = {
     "runs": ("robot.cli.runs:runs", "List the robot's runs, newest first."),
     "scramble": ("robot.cli.control:scramble", "Scramble the cube in the robot."),
     "shutdown": ("robot.cli.control:shutdown", "Switch the robot's Raspberry Pi off cleanly."),
+    "simulate": ("robot.cli.simulate:simulate", "Keep a simulated robot for all other commands."),
     "solve": ("robot.cli.solve:solve", "Find moves, or a robot's motion, that solve a cube."),
     "start": ("robot.cli.control:start", "Solve the cube in the robot."),
     "status": ("robot.cli.status:status", "Show what the robot is doing."),

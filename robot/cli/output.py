@@ -18,8 +18,10 @@ from typing import TextIO, TypeVar
 
 import click
 
+from robot.client import ControlClient
 from robot.faults import FAULTS, fault_code
 from robot.outcomes import ERRORS, ExitCode, exit_code
+from robot.paths import running_simulation
 from robot.records.storage import is_standard_output
 from solver.errors import CubistError
 
@@ -244,6 +246,15 @@ def complain(message: str) -> None:
     """Say what went wrong, on standard error."""
     click.secho("cubist: ", fg="red", bold=True, nl=False, err=True)
     click.echo(message, err=True)
+
+
+def daemon_client() -> ControlClient:
+    """A client of the daemon; says so when that is a simulated robot's."""
+    client = ControlClient()
+    found = running_simulation()
+    if found is not None and client.path == found.control_socket:
+        note(f"simulated {found.robot} (cubist simulate, process {found.process})")
+    return client
 
 
 def note(message: str) -> None:

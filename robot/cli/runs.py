@@ -11,9 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.cli.numbers import Whole
-from robot.cli.output import Listing, emit, json_option, printing_beside, refuse_two_outputs
+from robot.cli.output import (
+    Listing,
+    daemon_client,
+    emit,
+    json_option,
+    printing_beside,
+    refuse_two_outputs,
+)
 from robot.cli.solution_text import timeline as timeline_table
-from robot.client import ControlClient, NoDaemon
+from robot.client import NoDaemon
 from robot.outcomes import ExitCode, Outcome, exit_code
 from robot.paths import state_directory
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
@@ -65,7 +72,7 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
 
 def _latest(count: int) -> Sequence[RunRecord]:
     try:
-        return [RunRecord.model_validate(run) for run in ControlClient().runs(count)]
+        return [RunRecord.model_validate(run) for run in daemon_client().runs(count)]
     except NoDaemon:
         return _store().latest(count)
 
@@ -75,7 +82,7 @@ def _load(run_id: str) -> RunRecord:
         told = shortened(run_id)
         raise click.UsageError(f"RUN is a number, not {told!r}; `cubist runs` lists them")
     try:
-        return RunRecord.model_validate(ControlClient().run(run_id))
+        return RunRecord.model_validate(daemon_client().run(run_id))
     except NoDaemon:
         return _store().load(run_id)
 
@@ -83,7 +90,7 @@ def _load(run_id: str) -> RunRecord:
 def _store() -> RunStore:
     """The records of the daemon that answers, else those where this user's daemon keeps them."""
     try:
-        return RunStore(Path(ControlClient().status()["records"]))
+        return RunStore(Path(daemon_client().status()["records"]))
     except NoDaemon:
         return RunStore(state_directory() / "runs")
 

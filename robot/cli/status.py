@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.numbers import Whole
-from robot.cli.output import emit, json_option, while_read
+from robot.cli.output import daemon_client, emit, json_option, while_read
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
@@ -28,7 +28,7 @@ _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 @json_option
 def status(watch: bool, as_json: bool) -> int:
     """Show what the robot is doing; exit code 1 when it needs help (a fault)."""
-    client = ControlClient()
+    client = daemon_client()
     if not watch:
         return _tell_now(client, as_json)
     with client.events() as events:
@@ -53,7 +53,10 @@ def tell_status(now: JsonMapping) -> None:
     """Print a status for a person."""
     click.secho(now["state"], fg=_COLOURS.get(now["state"], "cyan"), bold=True, nl=False)
     homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
-    click.echo(f"  {now['robot']}, {homed}cubistd {now['version']} (process {now['process']})")
+    simulated = "simulated, " if now["simulated"] else ""
+    click.echo(
+        f"  {now['robot']}, {simulated}{homed}cubistd {now['version']} (process {now['process']})"
+    )
     if now["job"]:
         job = now["job"]
         click.echo(f"  run {job['run']}: {job['step']}{_how_far(job)} ({job['elapsed_s']:.0f} s)")

@@ -50,6 +50,7 @@ class JobController:
         store: RunStore,
         *,
         version: str,
+        simulated: bool = False,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.machine = machine
@@ -60,6 +61,7 @@ class JobController:
         self.power_off = False
         self.estop_open = False
         self._version = version
+        self._simulated = simulated
         self._now = now
         self._since = now()
         self._homed = False
@@ -116,6 +118,7 @@ class JobController:
             state=self.state,
             since=self._since,
             robot=self.machine.name,
+            simulated=self._simulated,
             homed=self._homed,
             job=self._job_status(),
             preparation=self.preparation,

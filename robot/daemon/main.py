@@ -71,7 +71,12 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     make = partial(make_machine, contact=contact, port=options.port, twin=options.twin)
     calibrated = apply(profile, calibration)
     robot = await asyncio.to_thread(make, calibrated)
-    controller = JobController(robot, RunStore(options.state_dir / "runs"), version=release)
+    controller = JobController(
+        robot,
+        RunStore(options.state_dir / "runs"),
+        version=release,
+        simulated=options.twin is not None,
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, controller.ended.set)

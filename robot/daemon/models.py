@@ -93,6 +93,7 @@ class RobotStatus(ApiDocument):
     state: RobotState
     since: datetime
     robot: str
+    simulated: bool = False
     homed: bool
     job: JobStatus | None = None
     preparation: Preparation | None = None

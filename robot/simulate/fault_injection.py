@@ -35,6 +35,14 @@ class Scene:
     firmware: int
     cable: Cable | None
 
+    def mend(self) -> None:
+        """Undo what faults have left behind."""
+        self.robot.mend()
+        self.studio.mend()
+        if self.cable is not None:
+            self.cable.noise = 0.0
+            self.cable.mend()
+
 
 Injection = Callable[[Scene, str], Awaitable[None]]
 

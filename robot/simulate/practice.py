@@ -72,8 +72,8 @@ class _Stage:
         self._end = (asyncio.get_running_loop(), over)
         try:
             with workspace() as folder:
-                async with self._demo.standing(folder) as socket:
-                    self._folder = str(socket.parent)
+                async with self._demo.standing(folder):
+                    self._folder = str(folder / "run")
                     self._ready.set()
                     await over.wait()
         except Exception as error:  # told by the thread that waits for us

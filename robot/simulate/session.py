@@ -103,14 +103,17 @@ class DemoOptions:
     photographs: Mapping[str, Image] = field(default_factory=dict)
     firmware: str | None = None
     faults: Sequence[InjectedFault] = ()
+    cable: bool = False
+    """Whether there is one that can be pulled, also when no fault asked for needs it."""
 
 
 @dataclass(frozen=True)
-class _DemoStage:
+class DemoStage:
     """What a running demo consists of."""
 
     children: Sequence[Child]
     daemon: DaemonView
+    scene: Scene
     injection: FaultInjection
 
 
@@ -143,14 +146,14 @@ class Demo:
                     self._display.close()
 
     @contextlib.asynccontextmanager
-    async def standing(self, folder: Path) -> AsyncIterator[Path]:
-        """The robot with its daemon ready and nothing under way; where the daemon's socket is."""
+    async def standing(self, folder: Path) -> AsyncIterator[DemoStage]:
+        """The robot with its daemon ready and nothing under way; what it runs is in ``folder``."""
         async with self._everything(folder) as stage:
-            await stage.daemon.ready()
-            yield folder / "run" / "control.sock"
+            await unless_ended(stage.daemon.ready(), stage.children)
+            yield stage
 
     @contextlib.asynccontextmanager
-    async def _everything(self, folder: Path) -> AsyncIterator[_DemoStage]:
+    async def _everything(self, folder: Path) -> AsyncIterator[DemoStage]:
         """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
         options = self._options
         studio = Studio(self._robot, options.seed, options.photographs)
@@ -175,12 +178,13 @@ class Demo:
             scene = Scene(self._robot, studio, firmware.process.pid, cable)
             delay_s = FAULT_DELAY_S / options.speed
             injection = FaultInjection(options.faults, scene, delay_s)
-            yield _DemoStage([firmware, cubistd], daemon, injection)
+            yield DemoStage([firmware, cubistd], daemon, scene, injection)
 
     @property
     def _cable_wanted(self) -> bool:
         """Carrying bytes takes time that a simulation at full speed does not have to spare."""
-        return any(fault.name in CABLE_FAULTS for fault in self._options.faults)
+        options = self._options
+        return options.cable or any(fault.name in CABLE_FAULTS for fault in options.faults)
 
     def _firmware_command(self, link: Path, pins: Path, folder: Path) -> list[str]:
         program = firmware_command(self._firmware, self._options.profile, folder)
@@ -203,7 +207,7 @@ class Demo:
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         return path
 
-    async def _solve(self, stage: _DemoStage) -> DemoOutcome:
+    async def _solve(self, stage: DemoStage) -> DemoOutcome:
         """Press the button and follow the job to its end."""
         daemon = stage.daemon
         status = await daemon.ready()

@@ -157,6 +157,12 @@ class SimulatedRobot:
         """Block an actuator, or free it."""
         self._parts.motors[actuator].jammed = jammed
 
+    def mend(self) -> None:
+        """Undo whatever is wrong with actuators and end stops."""
+        for name, motor in self._parts.motors.items():
+            motor.jammed = False
+            self.stick_end_stop(name, None)
+
     def lose_steps(self, actuator: str, steps: int = 1) -> None:
         """Make a stepper miss its next steps without anybody noticing."""
         self._parts.motors[actuator].lose_steps(steps)

@@ -160,6 +160,10 @@ class Studio:
     def _disturbed(self, body: CubeBody) -> CubeBody:
         return body.repainted(self.disturbances.repainted)
 
+    def mend(self) -> None:
+        """Nothing is wrong with light, stickers or what is in view any more."""
+        self.disturbances = Disturbances()
+
     def glare(self, strength: float, at: tuple[float, float] = (0.5, 0.45)) -> None:
         """A reflection at ``at`` (fractions of the picture); 0 takes it away."""
         light = replace(self.disturbances.light, glare=strength, glare_at=at)

@@ -1,0 +1,155 @@
+"""``cubist simulate``: a simulated robot that stays, for all other commands to find."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robot.cli.numbers import SEED, Number
+from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
+from robot.outcomes import ExitCode
+from robot.paths import Simulation, running_simulation
+from robot.settings import DEFAULT_PROFILE, load_profile, profile_path
+from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
+
+if TYPE_CHECKING:
+    from robot.documents import JsonObject
+
+
+@click.group(cls=Listing, invoke_without_command=True)
+@click.option(
+    "--robot",
+    "profile_name",
+    default=DEFAULT_PROFILE,
+    show_default=True,
+    help="A profile: a name from config/ or a path.",
+)
+@click.option(
+    "--firmware",
+    type=click.Choice(["host", "avr"]),
+    default="host",
+    show_default=True,
+    help="The firmware built for this computer, or the AVR's own binary under simavr.",
+)
+@click.option(
+    "--speed",
+    type=Number(0.1, 1000),
+    default=1.0,
+    show_default=True,
+    help="Simulated seconds per second.",
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
+@click.option("--scramble", "moves", metavar="MOVES", help="The cube after these moves instead.")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME[:ACTUATOR][@STAGE]",
+    help=f"Inject a fault in the first job: {', '.join(INJECTIONS)}.",
+)
+@json_option
+@click.pass_context
+def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
+    context: click.Context,
+    profile_name: str,
+    firmware: str,
+    speed: float,
+    seed: int,
+    moves: str | None,
+    faults: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Keep a simulated robot with its real daemon and firmware until Ctrl-C.
+
+    In another terminal every other command finds it by itself: cubist status, start, home,
+    scramble, test, runs, calibrate. A daemon of a real robot on this machine comes before it. The
+    commands below do what a person does with a robot's cube.
+    """
+    if context.invoked_subcommand is not None:
+        return ExitCode.DONE
+    from robot.simulate.session import DemoOptions
+    from robot.simulate.stay import cube_after, stay
+    from robot.twin.cube import scrambled
+
+    profile = load_profile(profile_name)
+    size = profile.cube.size
+    options = DemoOptions(
+        profile=profile,
+        profile_file=_file_of(profile_name),
+        body=scrambled(size, seed) if moves is None else cube_after(size, moves),
+        title=profile.title,
+        speed=speed,
+        seed=seed,
+        firmware=firmware,
+        faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
+        cable=True,
+    )
+
+    def ready(simulation: Simulation) -> None:
+        if as_json:
+            socket = str(simulation.control_socket)
+            emit({"socket": socket, "web": None, "robot": simulation.robot})
+            return
+        click.echo(f"{profile.title}, simulated: its daemon listens at {simulation.control_socket}")
+        click.echo("In another terminal: cubist status, cubist start, cubist scramble, ...")
+        click.echo("Ctrl-C ends it.")
+
+    # Also when its terminal is closed: robot stopped, processes ended, folder removed.
+    with interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        try:
+            run_async(stay(options, ready))
+        except KeyboardInterrupt:
+            note("ended")
+    return ExitCode.DONE
+
+
+@simulate.command()
+@click.argument("moves", required=False)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
+def scramble(moves: str | None, seed: int) -> int:
+    """Put another scrambled cube in, as a person does: MOVES from solved, or a random one."""
+    return _do({"do": "scramble", "seed": seed} | ({} if moves is None else {"moves": moves}))
+
+
+@simulate.command()
+def remove() -> int:
+    """Take the cube out."""
+    return _do({"do": "remove"})
+
+
+@simulate.command()
+def insert() -> int:
+    """Put the cube back."""
+    return _do({"do": "insert"})
+
+
+@simulate.command()
+@click.argument("name", metavar="NAME[:ACTUATOR]")
+def fault(name: str) -> int:
+    """Let something go wrong now, as `cubist demo --fault` names it."""
+    return _do({"do": "fault", "fault": name})
+
+
+@simulate.command()
+def mend() -> int:
+    """Undo what faults have left behind: jams, end stops, cable, light, view."""
+    return _do({"do": "mend"})
+
+
+def _do(request: JsonObject) -> int:
+    from robot.simulate.stay import HandRefused, ask
+
+    simulation = running_simulation()
+    if simulation is None:
+        raise HandRefused("no simulated robot runs: start one with `cubist simulate`")
+    ask(simulation, request)
+    return ExitCode.DONE
+
+
+def _file_of(name: str) -> Path:
+    """The profile's file, by a path that means the same to the daemon."""
+    given = Path(name)
+    return given.resolve() if given.suffix in {".yaml", ".yml"} else profile_path(name)

@@ -1,0 +1,180 @@
+"""A simulated robot that stays until it is ended, with its daemon and a person's hands.
+
+What a person does with a real robot and its cube is asked for at a socket of its own, a JSON object
+per line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
+``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from robot.daemon.models import WORKING
+from robot.documents import JsonObject
+from robot.paths import Simulation, announced
+from robot.simulate.fault_injection import parse_injected_fault
+from robot.simulate.processes import Child, DemoFault, workspace
+from robot.simulate.progress import SilentDisplay
+from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.studio import OddScene
+from solver.cube.cube import Cube
+from solver.cube.pocket import PocketCube
+from solver.errors import CubistError
+
+LONGEST_REQUEST = 10_000
+ANSWER_LIMIT_S = 30.0
+
+
+class HandRefused(CubistError, RuntimeError):
+    """What a person wanted to do cannot be done; the robot is as it was."""
+
+
+async def stay(options: DemoOptions, ready: Callable[[Simulation], None]) -> None:
+    """Keep a simulated robot until cancelled, or until its daemon is shut down.
+
+    Raises :class:`DemoFault` when a part of it ends, :class:`robot.paths.SimulationRuns` when this
+    user has one already.
+    """
+    with workspace() as folder:
+        simulation = Simulation(os.getpid(), options.profile.name, folder)
+        with announced(simulation):
+            async with Demo(options, SilentDisplay()).standing(folder) as stage:
+                hands = Hands(options, stage)
+                async with hands.listening(simulation):
+                    following = asyncio.create_task(_inject(stage))
+                    try:
+                        ready(simulation)
+                        await _until_shut_down(stage)
+                    finally:
+                        following.cancel()
+                        stage.injection.cancel()
+
+
+async def _inject(stage: DemoStage) -> None:
+    """Let the faults asked for happen in their stages."""
+    async with stage.daemon.events() as events:
+        async for event in events:
+            stage.injection.enter(event.state)
+
+
+async def _until_shut_down(stage: DemoStage) -> None:
+    try:
+        await unless_ended(asyncio.Event().wait(), stage.children)
+    except DemoFault:
+        if not _was_shut_down(stage.children[-1]):
+            raise
+
+
+def _was_shut_down(daemon: Child) -> bool:
+    return daemon.process.returncode == 0
+
+
+def cube_after(size: int, moves: str) -> CubeBody:
+    """The cube of 2 or 3 layers after moves from solved; raises ``BadNotation``."""
+    solved = PocketCube.solved() if size == PocketCube.size else Cube.solved()
+    return CubeBody(solved.apply(moves).facelets())
+
+
+class Hands:
+    """What a person can do with the robot while it stands there."""
+
+    def __init__(self, options: DemoOptions, stage: DemoStage) -> None:
+        self._profile = options.profile
+        self._stage = stage
+        self._doing: dict[str, Callable[[JsonObject], Awaitable[None]]] = {
+            "scramble": self._scramble,
+            "remove": self._remove,
+            "insert": self._insert,
+            "fault": self._fault,
+            "mend": self._mend,
+        }
+
+    @contextlib.asynccontextmanager
+    async def listening(self, simulation: Simulation) -> AsyncIterator[None]:
+        """Do what is asked for at the socket while the context lasts."""
+        path = simulation.hand_socket
+        server = await asyncio.start_unix_server(self._serve, path, limit=LONGEST_REQUEST)
+        path.chmod(0o600)
+        try:
+            yield
+        finally:
+            server.close()
+
+    async def do(self, request: JsonObject) -> None:
+        """One action; raises :class:`solver.errors.CubistError` when it cannot be done."""
+        action = self._doing.get(str(request.get("do")))
+        if action is None:
+            raise HandRefused(f"choose from {', '.join(self._doing)}")
+        await action(request)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, ValueError):
+            request = json.loads(await reader.readline())
+            try:
+                await self.do(request)
+                answer: JsonObject = {}
+            except CubistError as error:
+                answer = {"error": str(error)}
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    async def _scramble(self, request: JsonObject) -> None:
+        await self._require_rest()
+        size = self._profile.cube.size
+        moves = request.get("moves")
+        seed = int(request.get("seed", 1))
+        self._put_in(scrambled(size, seed) if moves is None else cube_after(size, str(moves)))
+
+    async def _remove(self, _: JsonObject) -> None:
+        await self._require_rest()
+        self._stage.scene.studio.disturbances.odd = OddScene.NO_CUBE
+
+    async def _insert(self, _: JsonObject) -> None:
+        await self._require_rest()
+        self._put_in(self._stage.scene.robot.body)
+
+    def _put_in(self, body: CubeBody) -> None:
+        scene = self._stage.scene
+        scene.robot.insert(body)
+        if scene.studio.disturbances.odd is OddScene.NO_CUBE:
+            scene.studio.disturbances.odd = None
+
+    async def _fault(self, request: JsonObject) -> None:
+        fault = parse_injected_fault(str(request.get("fault")), self._profile.actuators)
+        await fault.inject(self._stage.scene)
+
+    async def _mend(self, _: JsonObject) -> None:
+        self._stage.scene.mend()
+
+    async def _require_rest(self) -> None:
+        """Nobody reaches into a robot that works."""
+        status = await self._stage.daemon.status()
+        if status.job is not None or status.state in WORKING:
+            raise HandRefused(
+                f"the robot is {status.state}: wait for its end, or stop it with `cubist stop`"
+            )
+
+
+def ask(simulation: Simulation, request: JsonObject) -> None:
+    """Have a simulated robot's hands do something, from another process.
+
+    Raises :class:`HandRefused` with the reason when it was not done.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(ANSWER_LIMIT_S)
+        try:
+            connection.connect(str(simulation.hand_socket))
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            with connection.makefile("rb") as stream:
+                answer = json.loads(stream.readline())
+        except (OSError, ValueError) as error:
+            raise HandRefused(f"the simulated robot does not answer: {error}") from error
+    if "error" in answer:
+        raise HandRefused(answer["error"])

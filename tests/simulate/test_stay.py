@@ -1,0 +1,150 @@
+"""`cubist simulate`: a robot that stays, which every other command finds by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.cli.main import run
+from robot.paths import (
+    Simulation,
+    SimulationRuns,
+    announced,
+    control_socket,
+    running_simulation,
+)
+
+READY_S = 120
+SPEED = "20"
+FULL_CIRCLE = "R U R' U' " * 6
+
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The only folder in which this test's daemons are looked for."""
+    monkeypatch.delenv("CUBIST_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
+    monkeypatch.setattr("robot.paths.SYSTEM_RUNTIME", Path("/nonexistent"))
+    with tempfile.TemporaryDirectory(prefix="cubist-test-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def simulating(*options: str) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """The command in a process of its own, and the line that says it is ready."""
+    command = [sys.executable, "-m", "robot.cli.main", "simulate", "--speed", SPEED, "--json"]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(READY_S)
+
+
+@pytest.fixture
+def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = run(list(arguments))
+        return code, *capfd.readouterr()
+
+    return call
+
+
+def test_every_command_finds_it(place: Path, ask: Ask) -> None:
+    with simulating("--robot", "soltvvo") as (process, ready):
+        assert ready == {"socket": str(control_socket()), "web": None, "robot": "soltvvo"}
+        code, status, note = ask("status")
+        assert (code, "soltvvo, simulated" in status) == (0, True)
+        assert note == f"simulated soltvvo (cubist simulate, process {process.pid})\n"
+        assert json.loads(ask("status", "--json")[1])["simulated"] is True
+        assert ask("start")[0] == 0
+        assert ask("start", "--json")[1].count("already-solved") == 1
+        code, lines, _ = ask("test", "--cycles", "1", "--json")
+        assert (code, json.loads(lines.splitlines()[0])["outcome"]) == (0, "solved"), lines
+        runs = [json.loads(line) for line in ask("runs", "--json")[1].splitlines()]
+        assert {one["kind"] for one in runs} == {"solve", "scramble"}
+        code, _, error = ask("simulate")
+        assert (code, "runs already (soltvvo, process" in error) == (3, True)
+    assert process.returncode == 0
+    assert list(place.iterdir()) == []
+    assert ask("status")[0] == 3
+
+
+def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> None:
+    with simulating("--robot", "cubotino", "--scramble", "R U F"):
+        assert ask("simulate", "remove")[0] == 0
+        assert "no-cube" in ask("start")[1]
+        assert ask("simulate", "insert")[0] == 0
+        assert "F' U' R'" in ask("start")[1]
+        assert ask("simulate", "scramble", FULL_CIRCLE)[0] == 0
+        assert "already-solved" in ask("start")[1]
+        assert ask("simulate", "scramble", "--seed", "3")[0] == 0
+        assert ask("simulate", "fault", "jam:lid")[0] == 0
+        assert ask("start")[0] == 3
+        assert ask("simulate", "mend")[0] == 0
+        assert ask("start")[1].startswith("solved")
+        for wrong in (("fault", "jam"), ("fault", "rain"), ("scramble", "R X")):
+            code, _, error = ask("simulate", *wrong)
+            assert code in {1, 2, 3}, wrong
+            assert "choose from" in error or "is not a move" in error
+        ask("simulate", "scramble", "--seed", "5")
+        ask("start", "--no-wait")
+        assert "wait for its end" in ask("simulate", "remove")[2]
+        ask("stop")
+
+
+def test_one_that_is_shut_down_or_killed_leaves_nothing(place: Path, ask: Ask) -> None:
+    with simulating("--robot", "soltvvo") as (process, _):
+        assert ask("shutdown", "--yes")[0] == 0
+        assert process.wait(READY_S) == 0
+    assert list(place.iterdir()) == []
+    with simulating("--robot", "soltvvo") as (process, ready):
+        process.kill()
+        process.wait(READY_S)
+        assert running_simulation() is None
+        assert ask("status")[0] == 3
+    with simulating("--robot", "soltvvo"):
+        assert not Path(ready["socket"]).exists()
+        assert ask("status")[0] == 0
+
+
+def test_a_real_robot_comes_first(place: Path) -> None:
+    usual = place / "cubist" / "control.sock"
+    usual.parent.mkdir()
+    simulation = Simulation(os.getpid(), "cubotino", place / "simulated")
+    assert control_socket() == usual
+    with announced(simulation):
+        assert running_simulation() == simulation
+        assert control_socket() == simulation.control_socket
+        with socket.socket(socket.AF_UNIX) as daemon:
+            daemon.bind(str(usual))
+            daemon.listen()
+            assert control_socket() == usual
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"process": "x", "robot": 1, "folder": 2}'])
+def test_a_damaged_announcement_is_none(place: Path, text: str) -> None:
+    file = place / "cubist-simulation.json"
+    file.write_text(text)
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert running_simulation() is None
+        with pytest.raises(SimulationRuns), announced(Simulation(1, "x", place)):
+            pass
