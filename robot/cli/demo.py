@@ -12,7 +12,7 @@ from robot.cli.numbers import SEED, Number
 from robot.cli.output import emit, interrupted_by, json_option, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
-from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_path
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
 from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
@@ -85,7 +85,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     )
     options = DemoOptions(
         profile=fitting,
-        profile_file=_file_of(profile_name) if fitting == profile else None,
+        profile_file=profile_file(profile_name).resolve() if fitting == profile else None,
         body=body,
         title=_title(profile, seed, faces, speed),
         speed=speed,
@@ -119,12 +119,6 @@ def _body_of(state: str) -> CubeBody:
     size = 2 if len(facelets) == 24 else 3
     parse_state(facelets, size)
     return CubeBody(facelets)
-
-
-def _file_of(name: str) -> Path:
-    """The profile's file, by a path that means the same to the daemon."""
-    given = Path(name)
-    return given.resolve() if given.suffix in {".yaml", ".yml"} else profile_path(name)
 
 
 def _title(profile: RobotProfile, seed: int, faces: Path | None, speed: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,8 @@ from robot.cli.numbers import SEED, Number
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.paths import Simulation, running_simulation
-from robot.settings import DEFAULT_PROFILE, load_profile, profile_path
+from robot.settings import DEFAULT_PROFILE, load_profile, profile_file
+from robot.simulate.boards import FIRMWARES
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--firmware",
-    type=click.Choice(["host", "avr"]),
-    default="host",
-    show_default=True,
-    help="The firmware built for this computer, or the AVR's own binary under simavr.",
+    type=click.Choice(FIRMWARES),
+    help="As for `cubist demo`.  [default: the profile's own board]",
 )
 @click.option(
     "--speed",
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
 def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     context: click.Context,
     profile_name: str,
-    firmware: str,
+    firmware: str | None,
     speed: float,
     seed: int,
     moves: str | None,
@@ -78,7 +76,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     size = profile.cube.size
     options = DemoOptions(
         profile=profile,
-        profile_file=_file_of(profile_name),
+        profile_file=profile_file(profile_name).resolve(),
         body=scrambled(size, seed) if moves is None else cube_after(size, moves),
         title=profile.title,
         speed=speed,
@@ -147,9 +145,3 @@ def _do(request: JsonObject) -> int:
         raise HandRefused("no simulated robot runs: start one with `cubist simulate`")
     ask(simulation, request)
     return ExitCode.DONE
-
-
-def _file_of(name: str) -> Path:
-    """The profile's file, by a path that means the same to the daemon."""
-    given = Path(name)
-    return given.resolve() if given.suffix in {".yaml", ".yml"} else profile_path(name)

@@ -8,6 +8,7 @@ from robot.settings.loader import (
     list_profiles,
     load_profile,
     parse_profile,
+    profile_file,
     profile_path,
 )
 from robot.settings.mechanisms import MechanismSettings
@@ -31,5 +32,6 @@ __all__ = [
     "list_profiles",
     "load_profile",
     "parse_profile",
+    "profile_file",
     "profile_path",
 ]

@@ -54,11 +54,16 @@ def profile_path(name: str) -> Path:
     )
 
 
-def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
-    """The profile of that name, or of that file; :class:`BadProfile` lists all its faults."""
+def profile_file(name_or_path: str | Path) -> Path:
+    """The file a profile is in, given as a path or by its name; :class:`UnknownProfile`."""
     given = Path(name_or_path)
     is_path = isinstance(name_or_path, Path) or given.suffix in {".yaml", ".yml"}
-    path = given if is_path else profile_path(str(name_or_path))
+    return given if is_path else profile_path(str(name_or_path))
+
+
+def load_profile(name_or_path: str | Path = DEFAULT_PROFILE) -> RobotProfile:
+    """The profile of that name, or of that file; :class:`BadProfile` lists all its faults."""
+    path = profile_file(name_or_path)
     try:
         text = read_text(path, MAX_BYTES)
     except BadFile as error:
