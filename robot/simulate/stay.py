@@ -114,22 +114,30 @@ class Hands:
         await action(request)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, ValueError):
-            request = json.loads(await reader.readline())
-            try:
-                await self.do(request)
-                answer: JsonObject = {}
-            except CubistError as error:
-                answer = {"error": str(error)}
+        with contextlib.suppress(ConnectionError):
+            answer = await self._answer(reader)
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
         writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> JsonObject:
+        try:
+            request = json.loads(await reader.readline())
+        except ValueError:
+            return {"error": f"one JSON object of at most {LONGEST_REQUEST} bytes on a line"}
+        try:
+            await self.do(request if isinstance(request, dict) else {})
+        except CubistError as error:
+            return {"error": str(error)}
+        return {}
 
     async def _scramble(self, request: JsonObject) -> None:
         await self._require_rest()
         size = self._profile.cube.size
         moves = request.get("moves")
-        seed = int(request.get("seed", 1))
+        seed = request.get("seed", 1)
+        if not isinstance(seed, int) or seed < 0:
+            raise HandRefused("a seed is a whole number from 0")
         self._put_in(scrambled(size, seed) if moves is None else cube_after(size, str(moves)))
 
     async def _remove(self, _: JsonObject) -> None:

@@ -28,6 +28,7 @@ from robot.paths import (
 
 READY_S = 120
 SPEED = "20"
+HOSTILE_SEED = b'{"do": "scramble", "seed": [1]}'
 FULL_CIRCLE = "R U R' U' " * 6
 
 Ask = Callable[..., tuple[int, str, str]]
@@ -67,6 +68,16 @@ def ask(capfd: pytest.CaptureFixture[str]) -> Ask:
     return call
 
 
+def told(line: bytes) -> Any:
+    """What the hands answer to a line of bytes."""
+    simulation = running_simulation()
+    assert simulation is not None
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(simulation.hand_socket))
+        connection.sendall(line + b"\n")
+        return json.loads(connection.makefile("rb").readline())
+
+
 def test_every_command_finds_it(place: Path, ask: Ask) -> None:
     with simulating("--robot", "soltvvo") as (process, ready):
         assert ready == {"socket": str(control_socket()), "web": None, "robot": "soltvvo"}
@@ -104,6 +115,8 @@ def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> No
             code, _, error = ask("simulate", *wrong)
             assert code in {1, 2, 3}, wrong
             assert "choose from" in error or "is not a move" in error
+        for line in (b"", b"{", b"[1]", b"7", b'{"do": []}', b"x" * 20_000, HOSTILE_SEED):
+            assert "error" in told(line), line
         ask("simulate", "scramble", "--seed", "5")
         ask("start", "--no-wait")
         assert "wait for its end" in ask("simulate", "remove")[2]
