@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypedDict, TypeVar
 
 from solver.cube.cube import Cube, parse_state
-from solver.cube.notation import length, parse_moves
+from solver.cube.notation import in_sign, length, parse_moves
 from solver.cube.pocket import PocketCube
 from solver.errors import IllegalCube
 from solver.search import ALGORITHMS, AnyCube, solve_many
@@ -172,6 +172,7 @@ class Wanted(TypedDict):
     target: int | None
     tables: str
     depth: int | None
+    notation: str
 
 
 def make_job(profile: str | None, wanted: Wanted) -> SearchJob:
@@ -192,7 +193,7 @@ class MetricSearch:
             found = interruptible(
                 lambda flag: solve_many(cube, self._request(cube.size, flag, line.report))
             )
-        return [_document(cube.facelets(), solution) for solution in found]
+        return [self._document(cube.facelets(), solution) for solution in found]
 
     def _request(
         self, size: int, flag: CancelFlag, progress: Callable[[Progress], None]
@@ -211,6 +212,28 @@ class MetricSearch:
             cancel=flag,
             progress=progress,
         )
+
+    def _document(self, state: str, solution: Solution) -> JsonObject:
+        """A solution as the command's contract wants it."""
+        answer = {
+            "state": state,
+            "algorithm": solution.algorithm,
+            "metric": solution.metric,
+            "moves": self._written(solution.moves),
+            "length": solution.length,
+            "optimal": solution.optimal,
+            "lower_bound": solution.lower_bound,
+            "search_s": round(solution.search_s, 6),
+            "cpu_s": round(solution.cpu_s, 6),
+        }
+        if solution.phases is not None:
+            moves = [self._written(phase) for phase in solution.phases]
+            answer["phases"] = _named(moves, solution.phase_names)
+        return answer | dict(solution.extra)
+
+    def _written(self, moves: tuple[str, ...]) -> str:
+        text = " ".join(moves)
+        return in_sign(text) if self._wanted["notation"] == "sign" else text
 
 
 class RobotSearch:
@@ -272,28 +295,7 @@ class RobotSearch:
         )
 
 
-def _document(state: str, solution: Solution) -> JsonObject:
-    """A solution as the command's contract wants it."""
-    answer = {
-        "state": state,
-        "algorithm": solution.algorithm,
-        "metric": solution.metric,
-        "moves": " ".join(solution.moves),
-        "length": solution.length,
-        "optimal": solution.optimal,
-        "lower_bound": solution.lower_bound,
-        "search_s": round(solution.search_s, 6),
-        "cpu_s": round(solution.cpu_s, 6),
-    }
-    if solution.phases is not None:
-        answer["phases"] = _phases(solution.phases, solution.phase_names)
-    return answer | dict(solution.extra)
-
-
-def _phases(
-    phases: tuple[tuple[str, ...], ...], names: tuple[str, ...] | None
-) -> list[str] | list[dict[str, str]]:
-    moves = [" ".join(phase) for phase in phases]
+def _named(moves: list[str], names: tuple[str, ...] | None) -> list[str] | list[dict[str, str]]:
     if names is None:
         return moves
     return [{"name": name, "moves": own} for name, own in zip(names, moves, strict=True)]

@@ -84,6 +84,13 @@ class SolveCommand(click.Command):
 )
 @click.option("--depth", type=Whole(1, 40), help="Depth of the tables of heuristic-db.")
 @click.option(
+    "--notation",
+    type=click.Choice(["wca", "sign"]),
+    default="wca",
+    show_default=True,
+    help="Of wide turns in the answer: 3Rw or 3r.",
+)
+@click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --robot: draw the plan into this SVG file; - for standard output.",
@@ -124,7 +131,14 @@ def _check_for_robot(wanted: Wanted) -> None:
         raise click.UsageError(
             "--metric counts turns and --robot counts time: give only one of them"
         )
-    usual = {"algorithm": None, "solutions": 1, "target": None, "tables": "default", "depth": None}
+    usual = {
+        "algorithm": None,
+        "solutions": 1,
+        "target": None,
+        "tables": "default",
+        "depth": None,
+        "notation": "wca",
+    }
     for name, value in usual.items():
         if wanted.get(name) != value:
             raise click.UsageError(f"--robot has its own search: omit --{name}")

@@ -97,6 +97,11 @@ def _stem(move: Move) -> str:
     return f"{'' if move.last == 2 else move.last}{move.face}w"
 
 
+def in_sign(text: str) -> str:
+    """Moves of WCA notation in SiGN, which writes wide turns small: ``3Rw`` is ``3r``."""
+    return re.sub("([URFDLB])w", lambda wide: wide[1].lower(), text)
+
+
 def parse_moves(text: str) -> tuple[Move, ...]:
     """The moves of ``text``, at most :data:`MOST_MOVES`; spaces are optional.
 

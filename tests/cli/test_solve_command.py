@@ -109,6 +109,16 @@ def test_large_cubes_are_solved_by_reduction(ask: Ask, size: int) -> None:
     assert answer["phases"][-1]["name"] == "3x3x3"
 
 
+def test_wide_turns_are_written_as_asked(ask: Ask) -> None:
+    search = ("solve", "--size", "6", "--time-limit", "0.05", "--scramble", "R 3Fw Uw2 Rw")
+    _, (usual,), _ = ask(*search)
+    _, (small,), _ = ask(*search, "--notation", "sign")
+    assert "w" in usual["moves"]
+    assert "w" not in small["moves"]
+    assert StickerCube(small["state"], 6).apply(small["moves"]).is_solved
+    assert all("w" not in phase["moves"] for phase in small["phases"])
+
+
 def test_an_illegal_large_cube_is_refused_with_the_reason(ask: Ask) -> None:
     mirrored = "".join(face * 16 for face in "URFDLB").translate(str.maketrans("LR", "RL"))
     code, (answer,), _ = ask("solve", mirrored)

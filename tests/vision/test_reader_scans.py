@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from solver.cube.sticker_cube import StickerCube
+from solver.search import solve
 from vision.decide.reader import Unreadable, read_cube
 from vision.decide.schemes import rotations
 from vision.measure.sticker_colours import FACES, StickerColours
@@ -61,3 +63,12 @@ def test_larger_cubes_are_read_at_least_as_well_as_by_others(vision_data, size):
         if reading.confident:
             assert ours == 6 * size * size, scan["name"]
     assert not worse
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_larger_cubes_that_were_read_are_legal_and_solved(vision_data, size):
+    for scan in scans(vision_data, size)[:3]:
+        reading = read_cube(StickerColours.from_srgb(size, scan["rgb"]))
+        cube = StickerCube.from_facelets(reading.facelets, size)
+        solution = solve(cube, algorithm="reduction", metric="obtm", time_limit=0.05)
+        assert cube.apply(" ".join(solution.moves)).is_solved, scan["name"]
