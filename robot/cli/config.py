@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -58,6 +59,46 @@ def schema(as_json: bool) -> int:
         emit(document)
     else:
         click.echo(json.dumps(document, indent=2))
+    return ExitCode.DONE
+
+
+@config.command("import-cubotino")
+@click.argument("settings", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("calibration", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--robot",
+    "name",
+    default="cubotino",
+    show_default=True,
+    help="The robot's profile: cubotino, cubotino-micro, cubotino-pocket or cubotino-uno.",
+)
+@json_option
+def import_settings(settings: Path, calibration: Path, name: str, as_json: bool) -> int:
+    """Write CALIBRATION from SETTINGS, the servo settings of CUBOTino's own program.
+
+    Pulses, limits and times are taken over; what has no counterpart is listed. Then run
+    `cubist calibration import CALIBRATION`.
+    """
+    from robot.calibration.cubotino import POSITIONS, import_cubotino
+    from robot.calibration.store import Calibration, apply
+    from robot.records.storage import write_atomically
+    from robot.settings import load_profile
+
+    profile = load_profile(name)
+    if not POSITIONS.keys() <= profile.actuators.keys():
+        raise click.UsageError(f"{name} is no CUBOTino: it has no lid and holder")
+    found = import_cubotino(settings, profile)
+    made = Calibration(robot=profile.name, values=found.values)
+    apply(profile, made)
+    write_atomically(calibration.resolve(), (made.model_dump_json(indent=1) + "\n").encode())
+    if as_json:
+        emit({"robot": profile.name, "values": found.values, "unused": dict(found.unused)})
+        return ExitCode.DONE
+    for key, value in found.values.items():
+        click.echo(f"{key}: {value}")
+    for key, reason in found.unused.items():
+        click.echo(f"not taken over: {key}: {reason}")
+    click.echo(f"Now run: cubist calibration import {calibration}")
     return ExitCode.DONE
 
 

@@ -1,0 +1,144 @@
+"""CUBOTino's own settings file, as a calibration: pulses, limits and times of its two servos.
+
+Its positions run from -1 to +1 between a servo's shortest and longest pulse, in milliseconds; its
+timers are the seconds its program sleeps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from robot.calibration.store import BadCalibration
+from robot.documents import JsonObject
+from robot.settings import RobotProfile, Servo
+from robot.settings.board_table import PULSE_US
+from solver.errors import shortened
+from solver.files import parse_json, read_text
+
+MAX_BYTES = 64 * 1024
+POSITIONS: Mapping[str, Mapping[str, str]] = {
+    "lid": {"open": "t_servo_open", "close": "t_servo_close", "flip": "t_servo_flip"},
+    "holder": {"ccw": "b_servo_CCW", "home": "b_home", "cw": "b_servo_CW"},
+}
+"""Actuator -> position -> key of CUBOTino's file."""
+PULSES = {"lid": "t", "holder": "b"}
+"""What the keys of a servo's shortest and longest pulse begin with."""
+WITHOUT_COUNTERPART: Mapping[str, str] = {
+    "t_servo_read": "the camera looks with the lid open",
+    "t_servo_rel_delta": "the lid is closed to the position itself",
+    "b_rel_CCW": "calibrate the holder's overshoot instead",
+    "b_rel_CW": "calibrate the holder's overshoot instead",
+    "b_extra_sides": "calibrate the holder's overshoot instead",
+    "b_extra_home": "calibrate the holder's overshoot instead",
+    "b_extra_home_CCW": "calibrate the holder's overshoot instead",
+    "b_extra_home_CW": "calibrate the holder's overshoot instead",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSettings:
+    """Values for a calibration; keys of the file without a counterpart, with the reason."""
+
+    values: JsonObject
+    unused: Mapping[str, str]
+
+
+def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
+    """What a settings file says of the servos of a CUBOTino's profile.
+
+    Raises :class:`BadCalibration` for a file that is none, and :class:`solver.files.BadFile`.
+    """
+    found = parse_json(read_text(path, MAX_BYTES), str(path))
+    if not isinstance(found, dict) or "t_servo_open" not in found:
+        raise BadCalibration(
+            f"{path}: no servo settings of a CUBOTino: give its Cubotino_T_servo_settings.txt"
+        )
+    file = _ServoFile(path, found)
+    values: JsonObject = {}
+    for name in POSITIONS:
+        values |= _pulses(file, name)
+    values |= _lid_times(file) | _holder_times(file, profile)
+    unused = {
+        key: WITHOUT_COUNTERPART.get(key, "Cubist does not know it")
+        for key in found
+        if key not in file.used
+    }
+    return ImportedSettings(values, unused)
+
+
+class _ServoFile:
+    """The numbers of the file; remembers which of them were used."""
+
+    def __init__(self, path: Path, found: Mapping[str, object]) -> None:
+        self._path, self._found = path, found
+        self.used: set[str] = set()
+
+    def number(self, key: str) -> float:
+        """The file has text where it means numbers, in some versions."""
+        self.used.add(key)
+        if key not in self._found:
+            raise BadCalibration(f"{self._path}: {key} is missing")
+        with contextlib.suppress(ValueError):
+            if math.isfinite(number := float(str(self._found[key]))):
+                return number
+        given = shortened(str(self._found[key]))
+        raise BadCalibration(f"{self._path}: {key}: {given} is no number")
+
+    def milliseconds(self, key: str) -> float:
+        """Seconds of the file; a travel takes a millisecond at the least."""
+        return max(1.0, round(1000 * self.number(key), 3))
+
+
+def _pulses(file: _ServoFile, name: str) -> JsonObject:
+    """Positions, and limits that hold them."""
+    shortest, longest = (
+        1000 * file.number(f"{PULSES[name]}_{end}_pulse_width") for end in ("min", "max")
+    )
+    middle, reach = (shortest + longest) / 2, (longest - shortest) / 2
+    places = {
+        place: round(middle + reach * file.number(key)) for place, key in POSITIONS[name].items()
+    }
+    low = max(PULSE_US[0], min(round(shortest), *places.values()))
+    high = min(PULSE_US[1], max(round(longest), *places.values()))
+    values: JsonObject = {f"actuators.{name}.limits_us": [low, high]}
+    return values | {f"actuators.{name}.positions_us.{at}": us for at, us in places.items()}
+
+
+def _lid_times(file: _ServoFile) -> JsonObject:
+    rows = [
+        {"between": ["open", "close"], "ms": file.milliseconds("t_open_close_time")},
+        {"between": ["open", "flip"], "ms": file.milliseconds("t_flip_open_time")},
+        *(
+            {"between": list(way), "ms": file.milliseconds(key), "one_way": True}
+            for way, key in (
+                (("close", "flip"), "t_close_to_flip_time"),
+                (("flip", "close"), "t_flip_to_close_time"),
+            )
+        ),
+    ]
+    settle = round(1000 * file.number("t_rel_time"), 3)
+    return {"actuators.lid.travel": rows, "actuators.lid.settle_ms": {"close": settle}}
+
+
+def _holder_times(file: _ServoFile, profile: RobotProfile) -> JsonObject:
+    """Half turns take as many times a quarter turn's time as in the profile."""
+    free, held = file.milliseconds("b_spin_time"), file.milliseconds("b_rotate_time")
+    holder = profile.actuators_of(Servo)["holder"]
+    quarter, half = (holder.transition_us(*way) for way in (("ccw", "home"), ("ccw", "cw")))
+    assert quarter is not None and half is not None, "every CUBOTino's profile has these ways"
+    longer = half[0] / quarter[0]
+    rows = [
+        {"between": ["ccw", "home"], "ms": free, "held_ms": held},
+        {"between": ["home", "cw"], "ms": free, "held_ms": held},
+        {
+            "between": ["ccw", "cw"],
+            "ms": round(longer * free, 3),
+            "held_ms": round(longer * held, 3),
+        },
+    ]
+    settle = round(1000 * file.number("b_rel_time"), 3)
+    return {"actuators.holder.travel": rows, "actuators.holder.held_settle_ms": settle}
