@@ -232,8 +232,8 @@ class MetricSearch:
         return answer | dict(solution.extra)
 
     def _written(self, moves: tuple[str, ...]) -> str:
-        text = " ".join(moves)
-        return in_sign(text) if self._wanted["notation"] == "sign" else text
+        notation = self._wanted["notation"]
+        return in_sign(" ".join(moves)) if notation == "sign" else " ".join(moves)
 
 
 class RobotSearch:
