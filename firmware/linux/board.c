@@ -12,6 +12,7 @@
 #include "pulses.h"
 #include "realtime.h"
 #include "simulation.h"
+#include "timing.h"
 
 #define NS_PER_MS 1000000ull
 #define LATE_NS (2 * NS_PER_MS)
@@ -19,10 +20,12 @@
 const char machine_name[] = "cubist-firmware-linux";
 const char machine_usage[] =
     "  --pwm FOLDER      the PWM chips, instead of /sys/class/pwm\n"
-    "  --step-rate N     steps/s that plans may ask for, instead of 1000\n";
+    "  --step-rate N     steps/s that plans may ask for, instead of 1000\n"
+    "  --timing          print at the end how long after their moment pulses were set\n";
 const struct option machine_options[] = {NATIVE_OPTIONS,
                                          {"pwm", required_argument, 0, 'w'},
                                          {"step-rate", required_argument, 0, 'a'},
+                                         {"timing", no_argument, 0, 't'},
                                          {0, 0, 0, 0}};
 
 static uint16_t step_rate = 1000;
@@ -41,6 +44,10 @@ bool board_option(int letter, const char *value)
     if (letter == 'a') {
         step_rate = (uint16_t)strtoul(value, 0, 10);
         return step_rate > 0;
+    }
+    if (letter == 't') {
+        timing_start();
+        return true;
     }
     return false;
 }
@@ -61,6 +68,7 @@ void board_end(void)
 {
     pwm_close_all();
     lines_release_all();
+    timing_print();
 }
 
 void board_passes(uint64_t tick)
@@ -90,7 +98,9 @@ board_pin board_open_servo(uint8_t number, bool level)
 
 bool board_set_pulse(uint8_t number, uint16_t ticks)
 {
-    return pwm_set(number, ticks) == FAULT_NONE;
+    bool set = pwm_set(number, ticks) == FAULT_NONE;
+    timing_note(clock_behind_ns(simulation_now()));
+    return set;
 }
 
 board_pin board_output(uint8_t number, bool level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -191,7 +192,11 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[Process, Path]]]:
     def start() -> tuple[Process, Path]:
         port = tmp_path / "port"
         command = (program("cubist-firmware-linux"), "--pwm", tmp_path / "pwm", "--pty-link", port)
-        processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        processes.append(
+            subprocess.Popen(
+                (*command, "--timing"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        )
         deadline = time.monotonic() + LIMIT_S
         while not port.exists():
             assert processes[-1].poll() is None, "the board ended at once"
@@ -202,7 +207,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[Process, Path]]]:
     yield start
     for process in processes:
         process.kill()
-        process.wait(LIMIT_S)
+        process.communicate(timeout=LIMIT_S)
     chips.close()
 
 
@@ -243,6 +248,10 @@ def test_a_plan_is_played_in_real_time(
     process.terminate()
     assert process.wait(LIMIT_S) == 0
     assert duties(tmp_path) == [0], "no pulses after its end"
+    assert process.stdout is not None
+    delays = json.loads(process.stdout.read())
+    assert delays["pulses"] >= len(values)
+    assert 0 <= delays["p50_us"] <= delays["p99_us"] <= delays["max_us"]
     assert not port.is_symlink()
 
 
