@@ -32,8 +32,6 @@
 #define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are the serial port */
 #define PROTOCOL_FIRST_PIN_LINUX 2
 #define PROTOCOL_PINS_LINUX 48 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685 */
-#define PROTOCOL_FIRST_PIN_MAESTRO 0
-#define PROTOCOL_PINS_MAESTRO 24 /* Pololu Maestro: its channels */
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 3
 #define PROTOCOL_FIRMWARE_PATCH 0
@@ -84,7 +82,6 @@ enum board {
     BOARD_ATMEGA328P = 1, /* Arduino Uno, Nano */
     BOARD_ATMEGA2560 = 2, /* Arduino Mega */
     BOARD_LINUX = 3, /* a process on the Raspberry Pi */
-    BOARD_MAESTRO = 4, /* a Pololu Maestro behind a process on the Raspberry Pi */
 };
 
 enum reset_cause {

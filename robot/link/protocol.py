@@ -165,8 +165,6 @@ class Board(IntEnum):
     """Arduino Mega."""
     LINUX = 3
     """A process on the Raspberry Pi."""
-    MAESTRO = 4
-    """A Pololu Maestro behind a process on the Raspberry Pi."""
 
 
 class ResetCause(IntEnum):

@@ -45,8 +45,8 @@ Pin = Annotated[
         strict=True,
         ge=FIRST_PIN,
         le=LAST_PIN,
-        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN}, "
-        "or pca9685:0 to pca9685:15",
+        description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
+        "port of an Arduino), or pca9685:0 to pca9685:15",
     ),
 ]
 Gpio = Annotated[

@@ -12,7 +12,6 @@ PINS: Mapping[str, range] = {
     "atmega328p": range(2, 20),
     "atmega2560": range(2, 70),
     "linux": range(2, 48),
-    "maestro": range(24),
 }
 """Numbers of the pins, by ``firmware.target``."""
 PULSE_US = (300, 2500)

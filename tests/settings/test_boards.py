@@ -39,8 +39,7 @@ def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
     ("robot", "changes", "key", "text"),
     [
         ("cubotino", {"actuators.lid.pins.pulse": 13}, "lid", "already the pulse of holder"),
-        ("cubotino", {"actuators.lid.pins.pulse": 1}, "lid", "2..27, 32..47, not 1: BCM numbers"),
-        ("cubotino", {"actuators.lid.pins.pulse": 28}, "lid", "not 28"),
+        ("cubotino", {"actuators.lid.pins.pulse": 28}, "lid", "2..27, 32..47, not 28: BCM numbers"),
         ("cubotino", {"actuators.lid.pins.pulse": 48}, "lid", "not 48"),
         ("cubotino", {"actuators.lid.pins.pulse": 19}, "lid", "13 and 19 are one channel"),
         ("cubotino", {"actuators.lid.pins.pulse": 26}, "lid", "already panel.start_button_gpio"),

@@ -44,7 +44,7 @@ WRONG = [
     ("pulse: 10", "pulse: 55", "actuators.lid.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 9", "pulse: 20", "actuators.holder.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 10", "pulse: 9", "actuators.lid.pins.pulse", "already the pulse of holder"),
-    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "0..69"),
+    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "2..69"),
     ("size: 3", "size: 4", "cube.size", "2 or 3"),
     ("kind: servo", "kind: motor", "actuators.holder", "'servo'"),
     ("kind: flipper", "kind: flapper", "mechanism", "'flipper'"),
@@ -146,7 +146,7 @@ def test_panel_inputs_rest_where_they_are_pulled_to():
 STEPPER_TEXT = profile_path("four-arm").read_text()
 
 WRONG_STEPPER = [
-    ("step: 22,", "step: 70,", "actuators.right.pins.step", "0..69"),
+    ("step: 22,", "step: 70,", "actuators.right.pins.step", "2..69"),
     ("step: 24,", "step: 22,", "actuators.left.pins.step", "already the step of right"),
     (
         "enable: 30}\n    steps",
