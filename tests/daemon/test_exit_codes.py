@@ -57,7 +57,7 @@ class Ended:
 def test_every_command_leaves_the_code_of_the_outcome(
     outcome: Outcome | None, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robot.cli.control.ControlClient", lambda: Ended(outcome))
+    monkeypatch.setattr("robot.cli.control.daemon_client", lambda: Ended(outcome))
     assert run([*command, "--json"]) == exit_code(outcome)
 
 
@@ -65,7 +65,7 @@ def test_every_command_leaves_the_code_of_the_outcome(
 def test_cycles_and_demo_leave_it_too_but_done_takes_a_solved_cube(
     outcome: Outcome | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robot.cli.cycles.ControlClient", lambda: Ended(outcome))
+    monkeypatch.setattr("robot.cli.cycles.daemon_client", lambda: Ended(outcome))
     code = exit_code(outcome)
     cycles = run(["test", "--cycles", "1", "--json"])
     good = outcome is Outcome.SOLVED
