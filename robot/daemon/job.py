@@ -15,6 +15,7 @@ from robot.daemon.models import Event, RobotState
 from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
+from robot.memory import leave_libraries
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
 from robot.records.storage import StorageError
 from solver.solution import Progress
@@ -74,8 +75,13 @@ class Job:
         return self._clock() - self._started
 
     def enter(self, state: RobotState, step: str) -> None:
-        """Say what is done next; raises ``RunStopped`` when the job is to stop."""
+        """Say what is done next; raises ``RunStopped`` when the job is to stop.
+
+        What the stage before has mapped of libraries need not stay until the end of the job.
+        """
         self.check()
+        if state is not RobotState.TURNING:  # whose beginning waits for nothing
+            leave_libraries()
         self._note(state, step)
 
     def _note(self, state: RobotState, step: str) -> None:
