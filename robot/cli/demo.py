@@ -22,35 +22,42 @@ from robot.twin.cube import CubeBody, scrambled
 from robot.twin.studio import load_photographs
 from solver.cube.cube import parse_state
 
-
-@click.command()
-@click.option(
+robot_option = click.option(
     "--robot",
     "profile_name",
     default=DEFAULT_PROFILE,
     show_default=True,
     help="A profile: a name from config/ or a path.",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
-@click.option(
-    "--faces",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Show the camera these photographs instead (U.* R.* F.* D.* L.* B.*).",
+seed_option = click.option(
+    "--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube."
 )
-@click.option("--state", help="The true state of the cube in the photographs: 54 or 24 facelets.")
-@click.option(
+speed_option = click.option(
     "--speed",
     type=Number(0.1, 1000),
     default=1.0,
     show_default=True,
     help="Simulated seconds per second.",
 )
-@click.option(
+firmware_option = click.option(
     "--firmware",
     type=click.Choice(FIRMWARES),
     help="The firmware built for this computer, the AVR's own binary under simavr, or the "
     "Raspberry Pi's process with a folder of PWM files.  [default: the profile's own board]",
 )
+
+
+@click.command()
+@robot_option
+@seed_option
+@click.option(
+    "--faces",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show the camera these photographs instead (U.* R.* F.* D.* L.* B.*).",
+)
+@click.option("--state", help="The true state of the cube in the photographs: 54 or 24 facelets.")
+@speed_option
+@firmware_option
 @click.option(
     "--fault",
     "faults",

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.numbers import SEED, Number
+from robot.cli.demo import firmware_option, robot_option, seed_option, speed_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.paths import Simulation, running_simulation
-from robot.settings import DEFAULT_PROFILE, load_profile, profile_file
-from robot.simulate.boards import FIRMWARES
+from robot.settings import load_profile, profile_file
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 
 if TYPE_CHECKING:
@@ -20,26 +19,10 @@ if TYPE_CHECKING:
 
 
 @click.group(cls=Listing, invoke_without_command=True)
-@click.option(
-    "--robot",
-    "profile_name",
-    default=DEFAULT_PROFILE,
-    show_default=True,
-    help="A profile: a name from config/ or a path.",
-)
-@click.option(
-    "--firmware",
-    type=click.Choice(FIRMWARES),
-    help="As for `cubist demo`.  [default: the profile's own board]",
-)
-@click.option(
-    "--speed",
-    type=Number(0.1, 1000),
-    default=1.0,
-    show_default=True,
-    help="Simulated seconds per second.",
-)
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
+@robot_option
+@firmware_option
+@speed_option
+@seed_option
 @click.option("--scramble", "moves", metavar="MOVES", help="The cube after these moves instead.")
 @click.option(
     "--fault",
@@ -106,7 +89,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
 
 @simulate.command()
 @click.argument("moves", required=False)
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the random cube.")
+@seed_option
 def scramble(moves: str | None, seed: int) -> int:
     """Put another scrambled cube in, as a person does: MOVES from solved, or a random one."""
     return _do({"do": "scramble", "seed": seed} | ({} if moves is None else {"moves": moves}))

@@ -45,8 +45,8 @@ async def stay(options: DemoOptions, ready: Callable[[Simulation], None]) -> Non
         simulation = Simulation(os.getpid(), options.profile.name, folder)
         with announced(simulation):
             async with Demo(options, SilentDisplay()).standing(folder) as stage:
-                hands = Hands(options, stage)
-                async with hands.listening(simulation):
+                attendant = Attendant(options, stage)
+                async with attendant.listening(simulation):
                     following = asyncio.create_task(_inject(stage))
                     try:
                         ready(simulation)
@@ -81,8 +81,8 @@ def cube_after(size: int, moves: str) -> CubeBody:
     return CubeBody(solved.apply(moves).facelets())
 
 
-class Hands:
-    """What a person can do with the robot while it stands there."""
+class Attendant:
+    """Does what a person can do with the robot while it stands there."""
 
     def __init__(self, options: DemoOptions, stage: DemoStage) -> None:
         self._profile = options.profile
