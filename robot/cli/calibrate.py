@@ -25,7 +25,7 @@ from robot.calibration.step import (
     Step,
     steps_of,
 )
-from robot.cli.numbers import Number, Whole
+from robot.cli.numbers import Number, Whole, misadjust_option
 from robot.cli.output import (
     Listing,
     daemon_client,
@@ -45,6 +45,7 @@ from robot.settings import RobotProfile, load_profile
 if TYPE_CHECKING:
     from robot.calibration.camera import Image
     from robot.cli.guide.screens import StepScreen
+    from robot.twin.misadjustment import Misadjustment
 
 
 def conduct(measurement: Measurement, as_json: bool) -> None:
@@ -210,6 +211,7 @@ def _cell(*rgb: int) -> str:
     default=None,
     help="A simulated robot to practise on; the usual where no cubistd runs.",
 )
+@misadjust_option
 @json_option
 def everything(
     profile: str,
@@ -217,6 +219,7 @@ def everything(
     settings: tuple[str, ...],
     skip: tuple[str, ...],
     simulated: bool | None,
+    misadjusted: Misadjustment | None,
     as_json: bool,
 ) -> int:
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
@@ -225,7 +228,7 @@ def everything(
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
-    with _robot_to_calibrate(robot, simulated):
+    with _robot_to_calibrate(robot, simulated, misadjusted):
         if not yes:
             return on_screen(Session(profile=robot), *steps, as_json=as_json)
         _perform_all(Session(profile=robot), steps, given, as_json)
@@ -248,10 +251,14 @@ def _perform_all(
 
 
 @contextlib.contextmanager
-def _robot_to_calibrate(robot: RobotProfile, simulated: bool | None) -> Iterator[None]:
+def _robot_to_calibrate(
+    robot: RobotProfile, simulated: bool | None, misadjusted: Misadjustment | None
+) -> Iterator[None]:
     """The daemon's robot, or one in simulation for as long as this lasts."""
     if simulated is None:
         simulated = not _daemon_runs()
+    if misadjusted is not None and not simulated:
+        raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
     if not simulated:
         found = Session().calibration.robot
         if found != robot.name:
@@ -261,7 +268,7 @@ def _robot_to_calibrate(robot: RobotProfile, simulated: bool | None) -> Iterator
     from robot.simulate.practice import practising
 
     note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
-    with practising(robot):
+    with practising(robot, misadjusted=misadjusted):
         yield
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from robot.cli.numbers import SEED, Number
+from robot.cli.numbers import SEED, Number, misadjust_option
 from robot.cli.output import emit, interrupted_by, json_option, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
@@ -19,6 +19,7 @@ from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.progress import STAGES, Display, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoOutcome
 from robot.twin.cube import CubeBody, scrambled
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.studio import load_photographs
 from solver.cube.cube import parse_state
 
@@ -66,6 +67,7 @@ firmware_option = click.option(
     help=f"Inject a fault: {', '.join(INJECTIONS)}. Stages: "
     f"{', '.join(title for _, title in STAGES)} (default: turn; home for what is in view).",
 )
+@misadjust_option
 @json_option
 def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     profile_name: str,
@@ -75,6 +77,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     speed: float,
     firmware: str | None,
     faults: tuple[str, ...],
+    misadjusted: Misadjustment | None,
     as_json: bool,
 ) -> int:
     """Solve a cube with a simulated robot, from the start button to the robot's own verdict.
@@ -100,6 +103,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         photographs=load_photographs(faces) if faces else {},
         firmware=firmware,
         faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
+        misadjusted=misadjusted,
     )
     outcome = _run(options, SilentDisplay() if as_json else display_for(sys.stderr))
     if as_json:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import click
 
 from solver.errors import shortened
+
+if TYPE_CHECKING:
+    from robot.twin.misadjustment import Misadjustment
 
 _LONGEST = 40
 """Characters of a number that can be in any range here."""
@@ -51,3 +55,18 @@ def _refuse_long(
     """Neither Python nor a person wants to read a number of thousands of digits."""
     if isinstance(value, str) and len(value) > _LONGEST:
         kind.fail(f"{shortened(value)!r} is too long for a number", param, ctx)
+
+
+def _misadjustment(_: click.Context, __: click.Parameter, text: str | None) -> Misadjustment | None:
+    from robot.twin.misadjustment import parse_misadjustment
+
+    return None if text is None else parse_misadjustment(text)
+
+
+misadjust_option = click.option(
+    "--misadjust",
+    "misadjusted",
+    metavar="SEED[:SCALE]",
+    callback=_misadjustment,
+    help="A simulated robot that was not built as its profile says; each seed is another.",
+)

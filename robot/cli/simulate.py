@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.demo import firmware_option, robot_option, seed_option, speed_option
+from robot.cli.demo import (
+    firmware_option,
+    robot_option,
+    seed_option,
+    speed_option,
+)
+from robot.cli.numbers import misadjust_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.paths import Simulation, running_simulation
@@ -16,6 +22,7 @@ from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 
 if TYPE_CHECKING:
     from robot.documents import JsonObject
+    from robot.twin.misadjustment import Misadjustment
 
 
 @click.group(cls=Listing, invoke_without_command=True)
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     metavar="NAME[:ACTUATOR][@STAGE]",
     help=f"Inject a fault in the first job: {', '.join(INJECTIONS)}.",
 )
+@misadjust_option
 @json_option
 @click.pass_context
 def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
@@ -41,6 +49,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     seed: int,
     moves: str | None,
     faults: tuple[str, ...],
+    misadjusted: Misadjustment | None,
     as_json: bool,
 ) -> int:
     """Keep a simulated robot with its real daemon and firmware until Ctrl-C.
@@ -66,6 +75,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
         seed=seed,
         firmware=firmware,
         faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
+        misadjusted=misadjusted,
         cable=True,
     )
 

@@ -13,6 +13,7 @@ from robot.simulate.processes import DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
 
 SPEED = 20.0
 """Simulated seconds per second: nobody practises to wait."""
@@ -22,9 +23,12 @@ VARIABLE = "CUBIST_RUNTIME_DIR"
 
 
 @contextlib.contextmanager
-def practising(profile: RobotProfile, seed: int = 1) -> Iterator[None]:
+def practising(
+    profile: RobotProfile, seed: int = 1, misadjusted: Misadjustment | None = None
+) -> Iterator[None]:
     """A simulated robot of ``profile`` that this process's commands find; gone afterwards.
 
+    ``misadjusted``: it was not built as the profile says.
     Raises :class:`DemoFault` when a part of it does not start.
     """
     options = DemoOptions(
@@ -34,6 +38,7 @@ def practising(profile: RobotProfile, seed: int = 1) -> Iterator[None]:
         title=profile.title,
         speed=SPEED,
         seed=seed,
+        misadjusted=misadjusted,
     )
     stage = _Stage(Demo(options, SilentDisplay()))
     with stage.standing() as folder, _environment(folder):

@@ -25,6 +25,7 @@ from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, running, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Image
 from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
@@ -92,6 +93,7 @@ T = TypeVar("T")
 class DemoOptions:
     """What to show; ``photographs`` by face. The daemon gets ``profile_file``, or the profile.
     ``firmware`` is one of :data:`robot.simulate.boards.FIRMWARES`; None: the profile's own board.
+    ``misadjusted``: the simulated robot was not built as the profile says.
     """
 
     profile: RobotProfile
@@ -103,6 +105,7 @@ class DemoOptions:
     photographs: Mapping[str, Image] = field(default_factory=dict)
     firmware: str | None = None
     faults: Sequence[InjectedFault] = ()
+    misadjusted: Misadjustment | None = None
     cable: bool = False
     """Whether there is one that can be pulled, also when no fault asked for needs it."""
 
@@ -128,7 +131,7 @@ class Demo:
         self._options = options
         self._display = display
         self._facelets = options.body.facelets()
-        self._robot = SimulatedRobot(options.profile, options.body)
+        self._robot = SimulatedRobot(options.profile, options.body, misadjusted=options.misadjusted)
         self._panel = SimulatedPanel()
         self._panel.connect(options.profile.panel)
         self._progress = DemoProgress(options.title)

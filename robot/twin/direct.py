@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from robot.settings import RobotProfile
 from robot.twin.cube import CubeBody, Pose
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
 from robot.twin.twisting import Slipping, TwistingCube
 
@@ -59,8 +60,9 @@ class DirectReading(SettingsReading):
     overlap_degrees: float
 
 
-def direct_parts(profile: RobotProfile) -> MechanismParts:
-    """The motors of a profile, each on its face."""
+def direct_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
+    """The motors of a profile, each on its face: their steps have no truth but their own."""
+    del misadjusted
     settings = DirectReading.model_validate(profile.mechanism)
     cutting = max(CORNER_CUTTING_DEGREES, settings.overlap_degrees + CORNER_CUTTING_DEGREES / 2)
     sites = {name: site for site, name in settings.motors.items()}

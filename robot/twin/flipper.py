@@ -6,15 +6,18 @@ Nothing here knows of plans or operations: only where the table and the arms are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from robot.settings import RobotProfile
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, turned
+from robot.twin.misadjustment import HOLD_MARGIN_DEGREES, ArmTruth, Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
     SettingsReading,
+    Stop,
+    degree_us,
     tolerance_quarters,
 )
 from robot.twin.twisting import Slipping, beyond
@@ -30,12 +33,16 @@ Roll = tuple[tuple[int, int, int], int]
 
 @dataclass(frozen=True)
 class ArmPlace:
-    """A position of an arm: where it is, what it does, and the roll it makes when entered."""
+    """A position of an arm: where it is, what it does, and the roll it makes when entered.
+
+    ``zone``: from where to where it does that, if not within a part of the way to its neighbour.
+    """
 
     name: str
     at: float
     role: str
     roll: Roll | None = None
+    zone: tuple[float, float] | None = None
 
 
 class SimulatedArm:
@@ -47,9 +54,12 @@ class SimulatedArm:
 
     def place(self, position: float) -> ArmPlace | None:
         """The place in whose zone the arm is, if it is in any."""
+        for place in self._places:
+            if place.zone is not None and place.zone[0] <= position <= place.zone[1]:
+                return place
         nearest = min(self._places, key=lambda place: abs(place.at - position))
         near = abs(nearest.at - position) <= ZONE_PART * self._gap(nearest)
-        return nearest if near else None
+        return nearest if near and nearest.zone is None else None
 
     def role(self, position: float) -> str:
         """``open``, ``hold`` or ``block`` in a zone; ``moving`` between zones."""
@@ -69,6 +79,36 @@ class SimulatedArm:
         return min(abs(place.at - other.at) for other in self._places if other is not place)
 
 
+def built_in(
+    places: Sequence[ArmPlace], truth: ArmTruth, degree_us: float
+) -> tuple[list[ArmPlace], tuple[Stop, ...]]:
+    """The places of an arm that was not built as drawn, and what is in its way.
+
+    It holds from a margin before its place on, until it presses too hard. An arm whose outermost
+    place holds presses against the cube, any other against its own stop.
+    """
+    found, stops = [], []
+    lowest, highest = (edge(place.at for place in places) for edge in (min, max))
+    free = next(place.at for place in places if place.role == "open")
+    for place in places:
+        upwards = place.at > free
+        sign = 1 if upwards else -1
+        is_outermost = place.at == (highest if upwards else lowest) and place.role != "open"
+        beyond_us = truth.stop_degrees * degree_us
+        if place.role == "hold":
+            beyond_us = truth.grip_degrees * degree_us
+            ends = place.at - sign * HOLD_MARGIN_DEGREES * degree_us, place.at + sign * beyond_us
+            found.append(replace(place, zone=(min(ends), max(ends))))
+        else:
+            found.append(place)
+        if is_outermost:
+            kind, text = "strained", "pushed against its stop for over a second"
+            if place.role == "hold":
+                kind, text = "pressed-too-hard", "pressed on the cube for over a second"
+            stops.append(Stop(place.at + sign * beyond_us, upwards, kind, text))
+    return found, tuple(stops)
+
+
 TIPPING_PART = 0.75
 """A cube lifted this far (after the slack) falls over; otherwise it falls back."""
 
@@ -86,7 +126,13 @@ class Lift:
 
 
 class Flipper:
-    """Table, arms and cube; ``table`` and ``arms`` are known by their motors' names."""
+    """Table, arms and cube; ``table`` and ``arms`` are known by their motors' names.
+
+    ``play``: by how many quarters a held cube can turn within its arm. Such an arm turns a cube
+    that stands askew until it fits, the turning bottom layer drags the others along until they meet
+    the arm, and a layer left a little askew stays so until the cube is rolled. None: a cube that
+    fits exactly, and whose layers spring square by themselves.
+    """
 
     def __init__(
         self,
@@ -95,8 +141,10 @@ class Flipper:
         arms: Sequence[SimulatedArm],
         tolerance_quarters: float,
         report: Reporter,
+        play: float | None = None,
     ) -> None:
         self.body = body
+        self._play = play
         self.slips = Slipping()
         self._table = table
         self._arms = tuple(arms)
@@ -156,6 +204,8 @@ class Flipper:
         if mode == "hold" and abs(beyond(self._yaw)) > self._tolerance:
             text = "an arm closed on a cube that did not stand square"
             self._report("hold-not-square", text, "")
+        if mode == "hold" and self._play is not None:
+            self._drag(0.0)
         self._mode, self._drift = mode, 0.0
 
     def _release(self) -> None:
@@ -164,8 +214,22 @@ class Flipper:
         if abs(rest) > self._tolerance:
             text = "the cube was let go with its bottom layer between two quarter turns"
             self._report("layer-not-square", text, "")
+        elif self._play is not None:
+            self._twist = rest
+            return
         self._twist = 0.0
         self._set_yaw(self._yaw + rest)
+
+    def _drag(self, quarters: float) -> None:
+        """The bottom layer turns, and the others with it as far as the arm lets them."""
+        dragged = 0.0
+        if self._play is not None:
+            off = beyond(self._yaw)
+            dragged = max(-self._play, min(self._play, off + quarters)) - off
+            self._set_yaw(self._yaw + dragged)
+        before = round(self._twist)
+        self._twist += quarters - dragged
+        self.body.turn("D", round(self._twist) - before)
 
     def _follow_lift(self, positions: Mapping[str, float]) -> None:
         """Follow the arm that rolls the cube, if one does."""
@@ -178,6 +242,8 @@ class Flipper:
         if self._lift is None:
             self._lift = Lift(roll, part, part)
             self._check_start(name, positions)
+            self._set_yaw(self._yaw + beyond(self._twist))  # its neighbours square the layer
+            self._twist = 0.0
         self._lift.part = part
         self._lift.highest = max(self._lift.highest, part)
         if part >= TIPPING_PART and not self._lift.rolled:
@@ -209,9 +275,7 @@ class Flipper:
     def _turn(self, quarters: float) -> None:
         """The table has moved by ``quarters``, with whatever it takes along."""
         if self._mode == "hold":
-            before = round(self._twist)
-            self._twist += quarters
-            self.body.turn("D", round(self._twist) - before)
+            self._drag(quarters)
             return
         if self._mode != "open":
             self._check_drift(quarters)
@@ -262,23 +326,52 @@ class FlipperReading(SettingsReading):
     arms: tuple[ArmReading, ...]
 
 
-def flipper_parts(profile: RobotProfile) -> MechanismParts:
+def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
     """Table and arms of a profile with a flipper."""
     settings = FlipperReading.model_validate(profile.mechanism)
     table = settings.turntable
-    arms = [_arm(arm, profile) for arm in settings.arms]
+    arms = {arm.actuator: _places(arm, profile) for arm in settings.arms}
     starts = {arm.actuator: arm.start for arm in settings.arms}
     if isinstance(table.start, str):
         starts[table.actuator] = table.start
-    tolerance = tolerance_quarters(profile)
+    tolerance = tolerance_quarters(profile, misadjusted)
+    rotations = {table.actuator: table.angles}
+    stops: dict[str, tuple[Stop, ...]] = {}
+    play = None
+    if misadjusted is not None:
+        per_degree = degree_us(profile, rotations)
+        for name, places in arms.items():
+            truth = misadjusted.arm(name)
+            arms[name], stops[name] = built_in(places, truth, per_degree)
+            play = truth.play_degrees / 90
+        stops[table.actuator] = _table_stops(profile, table, misadjusted, per_degree)
+    simulated = [SimulatedArm(name, places) for name, places in arms.items()]
     return MechanismParts(
-        rotations={table.actuator: table.angles},
+        rotations=rotations,
         start_places=starts,
-        around=lambda body, report: Flipper(body, table.actuator, arms, tolerance, report),
+        around=lambda body, report: Flipper(
+            body, table.actuator, simulated, tolerance, report, play
+        ),
+        stops=stops,
     )
 
 
-def _arm(arm: ArmReading, profile: RobotProfile) -> SimulatedArm:
+def _table_stops(
+    profile: RobotProfile, table: TableReading, misadjusted: Misadjustment, degree_us: float
+) -> tuple[Stop, ...]:
+    """The ends of a table that does not turn for ever."""
+    places = [profile.actuators[table.actuator].places[name] for name in table.angles]
+    if len(places) < 2:
+        return ()
+    beyond_us = misadjusted.arm(table.actuator).stop_degrees * degree_us
+    text = "pushed the table against its stop for over a second"
+    return (
+        Stop(min(places) - beyond_us, False, "strained", text),
+        Stop(max(places) + beyond_us, True, "strained", text),
+    )
+
+
+def _places(arm: ArmReading, profile: RobotProfile) -> list[ArmPlace]:
     at = profile.actuators[arm.actuator].places
     places = []
     for name, role in arm.positions.items():
@@ -286,7 +379,7 @@ def _arm(arm: ArmReading, profile: RobotProfile) -> SimulatedArm:
             places.append(ArmPlace(name, at[name], role.then, _roll(role.rolls)))
         else:
             places.append(ArmPlace(name, at[name], role))
-    return SimulatedArm(arm.actuator, places)
+    return places
 
 
 def _roll(text: str) -> Roll:

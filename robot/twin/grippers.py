@@ -16,11 +16,14 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, FloatArray, Pose, turned
-from robot.twin.flipper import ArmPlace, SimulatedArm
+from robot.twin.flipper import ArmPlace, SimulatedArm, built_in
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
     MechanismParts,
     SettingsReading,
+    Stop,
+    degree_us,
     tolerance_quarters,
 )
 from robot.twin.twisting import OPPOSITE, Slipping, TwistingCube, beyond
@@ -234,32 +237,48 @@ class GrippersReading(SettingsReading):
     grippers: dict[str, GripperReading]
 
 
-def gripper_parts(profile: RobotProfile) -> MechanismParts:
+def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
     """The grippers of a profile."""
     settings = GrippersReading.model_validate(profile.mechanism).grippers
-    tolerance = tolerance_quarters(profile)
+    tolerance = tolerance_quarters(profile, misadjusted)
     starts = {one.jaw: one.closed for one in settings.values()}
     starts |= {one.rotation: one.start for one in settings.values() if isinstance(one.start, str)}
+    rotations = {one.rotation: one.angles for one in settings.values()}
+    jaws = {one.jaw: _jaws(one, profile) for one in settings.values()}
+    stops: dict[str, tuple[Stop, ...]] = {}
+    if misadjusted is not None:
+        per_degree = degree_us(profile, rotations)
+        for name, places in jaws.items():
+            jaws[name], stops[name] = built_in(places, misadjusted.arm(name), per_degree)
+    grippers = [
+        _gripper(site, one, tuple(settings), profile, jaws[one.jaw])
+        for site, one in settings.items()
+    ]
     return MechanismParts(
-        rotations={one.rotation: one.angles for one in settings.values()},
+        rotations=rotations,
         start_places=starts,
         around=lambda body, report: GripperMechanism(
-            TwistingCube(body, tolerance, report),
-            [_gripper(site, one, tuple(settings), profile) for site, one in settings.items()],
-            tolerance,
-            report,
+            TwistingCube(body, tolerance, report), grippers, tolerance, report
         ),
+        stops=stops,
     )
 
 
-def _gripper(
-    site: str, settings: GripperReading, sites: tuple[str, ...], profile: RobotProfile
-) -> SimulatedGripper:
+def _jaws(settings: GripperReading, profile: RobotProfile) -> list[ArmPlace]:
     at = profile.actuators[settings.jaw].places
-    places = [
+    return [
         ArmPlace(settings.open, at[settings.open], "open"),
         ArmPlace(settings.closed, at[settings.closed], "hold"),
     ]
+
+
+def _gripper(
+    site: str,
+    settings: GripperReading,
+    sites: tuple[str, ...],
+    profile: RobotProfile,
+    places: Sequence[ArmPlace],
+) -> SimulatedGripper:
     across = SITE_OF_AXIS[settings.jaws] if settings.jaws else _free_direction(site, sites)
     width = {"nothing": 0.0, "middle": 1 / profile.cube.size, "row": 1.0}[settings.covers]
     jaws = SimulatedArm(settings.jaw, places)

@@ -14,13 +14,17 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from robot.settings import RobotProfile
-from robot.settings.actuators import ActuatorSettings
+from robot.settings.actuators import ActuatorSettings, Servo
 from robot.settings.kinds import Kinds
 from robot.settings.mechanisms import BUILT_IN_MECHANISMS
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
+from robot.twin.misadjustment import TOLERANCE_DEGREES, Misadjustment
 from robot.twin.twisting import Slipping
 from robot.twin.violations import Reporter
+
+DEGREE_US = 1000 / 90
+"""The usual hobby servo: a quarter turn for a millisecond more."""
 
 Scale = Callable[[float], float]
 """From a motor's own units to quarter turns."""
@@ -74,6 +78,32 @@ class EndStop(Protocol):
 
 
 @dataclass(frozen=True)
+class Stop:
+    """Where something is in a motor's way, in its own units, and what pushing against it is called.
+
+    ``upwards``: it stops motion towards higher positions, else towards lower ones. A servo that
+    pushes for longer than it can is reported as ``kind``.
+    """
+
+    at: float
+    upwards: bool
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Build:
+    """How one motor was built in: what is in its way, and the robot's deviations, if it has any.
+
+    ``degree_us``: pulse microseconds for a degree of a servo's shaft, where it was built as drawn.
+    """
+
+    misadjusted: Misadjustment | None = None
+    stops: tuple[Stop, ...] = ()
+    degree_us: float = 1.0
+
+
+@dataclass(frozen=True)
 class WiredMotor:
     """A motor, what the edges of each pin do to it, and the end stops that it works, by pin."""
 
@@ -86,12 +116,12 @@ class WiredMotor:
 class MotorKind(Generic[Own]):
     """A kind of actuator in simulation.
 
-    ``wire`` makes the motor from its name, settings, physics and the position where it stands when
-    switched on, if one is named. ``scale`` is made from its settings and the quarter turns of its
-    named positions.
+    ``wire`` makes the motor from its name, settings, physics, the position where it stands when
+    switched on, if one is named, how it was built in, and who hears of violations. ``scale`` is
+    made from its settings and the quarter turns of its named positions.
     """
 
-    wire: Callable[[str, Own, SimulatedActuator, str | None, Reporter], WiredMotor]
+    wire: Callable[[str, Own, SimulatedActuator, str | None, Build, Reporter], WiredMotor]
     scale: Callable[[Own, Mapping[str, int]], Scale]
 
 
@@ -131,15 +161,19 @@ class MechanismParts:
 
     ``rotations``: motors whose positions count in quarter turns, with the quarter turns of their
     named positions. ``start_places``: where servos stand when the robot is switched on, as it was
-    put away. ``around`` puts the parts around a cube.
+    put away. ``around`` puts the parts around a cube. ``stops``: what is in the way of a motor.
     """
 
     rotations: Mapping[str, Mapping[str, int]]
     start_places: Mapping[str, str]
     around: Callable[[CubeBody, Reporter], SimulatedMechanism]
+    stops: Mapping[str, tuple[Stop, ...]] = field(default_factory=dict)
 
 
-SIMULATED_MECHANISMS: Kinds[Callable[[RobotProfile], MechanismParts]] = Kinds(
+MakeParts = Callable[[RobotProfile, Misadjustment | None], MechanismParts]
+"""The parts of a profile's mechanism; built as drawn, unless deviations are given."""
+
+SIMULATED_MECHANISMS: Kinds[MakeParts] = Kinds(
     "simulated mechanism", "robot.twin.{kind}", BUILT_IN_MECHANISMS
 )
 
@@ -150,9 +184,9 @@ class SettingsReading(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
-def parts_of(profile: RobotProfile) -> MechanismParts:
+def parts_of(profile: RobotProfile, misadjusted: Misadjustment | None = None) -> MechanismParts:
     """The parts of the profile's mechanism."""
-    return SIMULATED_MECHANISMS[profile.mechanism.kind](profile)
+    return SIMULATED_MECHANISMS[profile.mechanism.kind](profile, misadjusted)
 
 
 def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Scale:
@@ -161,6 +195,22 @@ def scale_of(profile: RobotProfile, motor: str, angles: Mapping[str, int]) -> Sc
     return MOTORS[settings.kind].scale(settings, angles)
 
 
-def tolerance_quarters(profile: RobotProfile) -> float:
+def degree_us(profile: RobotProfile, rotations: Mapping[str, Mapping[str, int]]) -> float:
+    """Pulse microseconds for a degree of a servo: as the profile has it for one that rotates, and
+    the same for all others; :data:`DEGREE_US` without one."""
+    for name, angles in rotations.items():
+        servo = profile.actuators[name]
+        if isinstance(servo, Servo) and len(angles) > 1:
+            scale = scale_of(profile, name, angles)
+            pulses = [servo.positions_us[place] for place in angles]
+            low, high = min(pulses), max(pulses)
+            return (high - low) / (90 * abs(scale(high) - scale(low)))
+    return DEGREE_US
+
+
+def tolerance_quarters(profile: RobotProfile, misadjusted: Misadjustment | None) -> float:
     """How far anything may be off square before it counts as wrong."""
-    return profile.simulation.tolerance_degrees / 90
+    degrees = profile.simulation.tolerance_degrees
+    if misadjusted is not None:
+        degrees = min(degrees, TOLERANCE_DEGREES)
+    return degrees / 90

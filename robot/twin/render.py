@@ -6,8 +6,8 @@ Where a camera stands is found from how the profile says it sees the robot's sit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from robot.settings.profile import CameraSettings
 from robot.twin.cube import NORMALS, SITES, CubeBody, FloatArray, Pose, face_axes, turned
+from robot.twin.misadjustment import CameraTruth
 
 FOCAL_TRIALS = np.geomspace(0.6, 4.0, 40)
 """Focal lengths tried, in picture widths: from a wide angle to a long lens."""
@@ -56,6 +57,17 @@ def place_camera(camera: CameraSettings) -> Optics:
     pixels = np.concatenate([np.array(view.quad) * (width, height) for view in camera.views])
     trials = [_fit(corners, pixels, width, height, part * width) for part in FOCAL_TRIALS]
     return min(trials, key=lambda optics: _miss(optics, corners, pixels))
+
+
+def moved_camera(optics: Optics, truth: CameraTruth) -> Optics:
+    """The camera as it really stands: tilted around the cube, then turned in its picture, farther
+    away and aside."""
+    about_x, about_z = (degrees / 90 for degrees in truth.tilted_degrees)
+    tilt = turned(NORMALS["R"], about_x) @ turned(NORMALS["F"], about_z)
+    roll = turned(NORMALS["F"], truth.rotated_degrees / 90)
+    shift = roll @ optics.translation * truth.distance
+    shift[:2] += np.array(truth.shift) * optics.width * shift[2] / optics.focal
+    return replace(optics, rotation=roll @ optics.rotation @ tilt, translation=shift)
 
 
 def _fit(corners: FloatArray, pixels: FloatArray, width: int, height: int, focal: float) -> Optics:
@@ -119,10 +131,20 @@ class Patch:
 
 
 class Painter:
-    """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels."""
+    """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels.
 
-    def __init__(self, optics: Optics, noise: float, seed: int = 0) -> None:
+    ``colours``: sRGB of the stickers by letter.
+    """
+
+    def __init__(
+        self,
+        optics: Optics,
+        noise: float,
+        seed: int = 0,
+        colours: Mapping[str, tuple[int, int, int]] = COLOURS,
+    ) -> None:
         self._optics = optics
+        self._colours = colours
         self._noise = noise
         self._random = np.random.default_rng(seed)
         self._to_linear = (np.arange(256, dtype=np.float32) / 255) ** 2.2
@@ -170,7 +192,7 @@ class Painter:
         for number in np.argsort(-np.linalg.norm(towards, axis=1)):
             if outward[number] @ towards[number] > 0:
                 self._fill(scene, self._optics.project(cells[number]), PLASTIC)
-                colour = COLOURS[str(body.letters[number])]
+                colour = self._colours[str(body.letters[number])]
                 self._fill(scene, self._optics.project(stickers[number]), colour)
 
     def _draw_innards(self, scene: Image, body: CubeBody, pose: Pose) -> None:

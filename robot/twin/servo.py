@@ -9,7 +9,16 @@ import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.profile import SimulatedActuator
-from robot.twin.registry import MOTORS, MotorKind, Scale, SimulatedMotor, WiredMotor
+from robot.twin.misadjustment import ServoTruth
+from robot.twin.registry import (
+    MOTORS,
+    Build,
+    MotorKind,
+    Scale,
+    SimulatedMotor,
+    Stop,
+    WiredMotor,
+)
 from robot.twin.violations import Reporter
 
 SIGNAL_LOST_US = 100_000.0
@@ -17,12 +26,15 @@ SIGNAL_LOST_US = 100_000.0
 SHORTEST_PULSE_US, LONGEST_PULSE_US = 300.0, 2_900.0
 """Anything else is no servo pulse; servos ignore it."""
 DEFAULT_SPEED_US_PER_S = 5_000.0
+LONGEST_PUSH_US = 1_000_000.0
+"""A servo may push against a stop for so long: more than any motion takes, less than harms it."""
 
 
 class ServoMotor(SimulatedMotor):
     """A hobby servo: its arm follows the width of the pulse at a limited speed.
 
-    Positions are microseconds of pulse.
+    Positions are microseconds of pulse, in a misadjusted robot of the pulse that the profile thinks
+    right for them (see :class:`ServoTruth`). It goes no further than ``stops``.
     """
 
     glides: ClassVar[bool] = True
@@ -34,11 +46,16 @@ class ServoMotor(SimulatedMotor):
         limits: tuple[float, float],
         max_speed_us_per_s: float,
         report: Reporter,
+        truth: ServoTruth | None = None,
+        stops: tuple[Stop, ...] = (),
     ) -> None:
         super().__init__(name, position)
         self.target: float | None = None
+        self._truth = truth or ServoTruth()
+        self._stops = stops
+        self._pushed_us = 0.0
         self._limits = limits
-        self._speed = max_speed_us_per_s / 1e6
+        self._speed = max_speed_us_per_s / 1e6 * self._truth.speed
         self._report = report
         self._rise_us: float | None = None
         self._last_pulse_us = 0.0
@@ -46,7 +63,7 @@ class ServoMotor(SimulatedMotor):
     @property
     def moving(self) -> bool:
         """Whether the arm has yet to reach where the pulse wants it."""
-        return self.target is not None and self.target != self.position and not self.jammed
+        return self._rest() != self.position and not self.jammed
 
     def reset(self) -> None:
         """The signal wire falls without that being the end of a pulse."""
@@ -72,34 +89,80 @@ class ServoMotor(SimulatedMotor):
         """Let time pass."""
         if end_us - self._last_pulse_us > SIGNAL_LOST_US:
             self.target = None
-        if not self.moving or self.target is None:
+        self._push(end_us - start_us)
+        if not self.moving:
             return
         reach = self._speed * (end_us - start_us)
-        self.position += max(-reach, min(reach, self.target - self.position))
+        self.position += max(-reach, min(reach, self._rest() - self.position))
+
+    def _rest(self) -> float:
+        """Where it will come to rest: within its dead band, and before whatever stops it."""
+        if self.target is None:
+            return self.position
+        half = self._truth.slack_us / 2
+        rest = max(self.target - half, min(self.target + half, self.position))
+        for stop in self._stops:
+            rest = min(rest, stop.at) if stop.upwards else max(rest, stop.at)
+        return rest
+
+    def _push(self, duration_us: float) -> None:
+        """Note how long it has been pushing against what stops it."""
+        pushed = next((stop for stop in self._stops if self._is_pushing(stop)), None)
+        if pushed is None:
+            self._pushed_us = 0.0
+            return
+        before, self._pushed_us = self._pushed_us, self._pushed_us + duration_us
+        if before <= LONGEST_PUSH_US < self._pushed_us:
+            self._report(pushed.kind, f"{self.name} {pushed.text}", self.name)
+
+    def _is_pushing(self, stop: Stop) -> bool:
+        if self.target is None or self.position != stop.at:
+            return False
+        beyond = self.target - stop.at if stop.upwards else stop.at - self.target
+        return beyond > self._truth.slack_us / 2
 
     def _aim(self, width: float) -> None:
         low, high = self._limits
         if not low - 1 <= width <= high + 1:
             text = f"{self.name}: pulse of {width:.1f} us is outside {low:g}..{high:g} us"
             self._report("past-limits", text, self.name)
-        self.target = max(low, min(high, width))
+        self.target = self._truth.shaft(max(low, min(high, width)))
 
 
 def wire_servo(
-    name: str, settings: Servo, physics: SimulatedActuator, start: str | None, report: Reporter
+    name: str,
+    settings: Servo,
+    physics: SimulatedActuator,
+    start: str | None,
+    build: Build,
+    report: Reporter,
 ) -> WiredMotor:
     """The servo on its pin; when switched on it stands at ``start`` or its first position."""
     at = settings.positions_us[start or next(iter(settings.positions_us))]
     speed = physics.max_speed_us_per_s or DEFAULT_SPEED_US_PER_S
-    servo = ServoMotor(name, float(at), settings.limits_us, speed, report)
+    if build.misadjusted is None:
+        truth = None
+    else:
+        truth = build.misadjusted.servo(name, settings, build.degree_us)
+    servo = ServoMotor(
+        name, float(at), settings.limits_us, speed, report, truth=truth, stops=build.stops
+    )
     return WiredMotor(servo, {settings.pins.pulse: servo.pulse_edge})
 
 
 def servo_scale(settings: Servo, angles: Mapping[str, int]) -> Scale:
-    """Linear between its calibrated positions."""
+    """Linear between its calibrated positions, and on beyond the outermost two."""
     known = sorted((settings.positions_us[place], angle) for place, angle in angles.items())
-    pulses, quarters = zip(*known, strict=True)
-    return lambda position: float(np.interp(position, pulses, quarters))
+    if len(known) == 1:
+        known = [(known[0][0] - 1, known[0][1]), *known]
+    pulses, quarters = (np.array(column, dtype=float) for column in zip(*known, strict=True))
+    slopes = np.diff(quarters) / np.diff(pulses)
+
+    def scale(position: float) -> float:
+        piece = int(np.clip(np.searchsorted(pulses, position) - 1, 0, len(slopes) - 1))
+        return float(quarters[piece] + slopes[piece] * (position - pulses[piece]))
+
+    return scale
 
 
 MOTORS["servo"] = MotorKind(wire_servo, servo_scale)

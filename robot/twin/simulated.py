@@ -13,14 +13,17 @@ from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.pwm import BrokenFile, PwmChips
 from robot.twin.registry import (
     MOTORS,
+    Build,
     EdgeHandler,
     EndStop,
     Scale,
     SimulatedMechanism,
     SimulatedMotor,
+    degree_us,
     parts_of,
     scale_of,
 )
@@ -38,18 +41,22 @@ class Assembly:
     mechanism: SimulatedMechanism
 
 
-def assemble(profile: RobotProfile, body: CubeBody, report: Reporter) -> Assembly:
+def assemble(
+    profile: RobotProfile, body: CubeBody, report: Reporter, misadjusted: Misadjustment | None
+) -> Assembly:
     """The robot of ``profile`` holding ``body``, at rest where it is switched on."""
     motors: dict[str, SimulatedMotor] = {}
     edges: dict[int, tuple[EdgeHandler, ...]] = {}
     end_stops: dict[int, tuple[EndStop, SimulatedMotor]] = {}
-    parts = parts_of(profile)
+    parts = parts_of(profile, misadjusted)
+    per_degree = degree_us(profile, parts.rotations)
     for name, settings in profile.actuators.items():
         if not settings.drivable:
             continue
         physics = profile.simulation.actuators.get(name, SimulatedActuator())
         start = parts.start_places.get(name)
-        wired = MOTORS[settings.kind].wire(name, settings, physics, start, report)
+        build = Build(misadjusted, parts.stops.get(name, ()), per_degree)
+        wired = MOTORS[settings.kind].wire(name, settings, physics, start, build, report)
         motors[name] = wired.motor
         for pin, handler in wired.edges.items():
             edges[pin] = (*edges.get(pin, ()), handler)
@@ -70,15 +77,21 @@ class SimulatedRobot:
     """Motors, mechanism and cube of one profile, driven by the firmware's pins alone.
 
     Times given to it are microseconds of the firmware's clock, which starts again at zero after a
-    :meth:`reset`; its own time goes on.
+    :meth:`reset`; its own time goes on. ``misadjusted``: it was not built as the profile says.
     """
 
     def __init__(
-        self, profile: RobotProfile, body: CubeBody, on_input: InputListener | None = None
+        self,
+        profile: RobotProfile,
+        body: CubeBody,
+        on_input: InputListener | None = None,
+        *,
+        misadjusted: Misadjustment | None = None,
     ) -> None:
         self.profile = profile
+        self.misadjusted = misadjusted
         self.incidents = Incidents()
-        self._parts = assemble(profile, body, self.incidents.report)
+        self._parts = assemble(profile, body, self.incidents.report, misadjusted)
         motors = tuple(self._parts.motors.values())
         self._gliding = tuple(motor for motor in motors if motor.glides)
         self._stepping = tuple(motor for motor in motors if not motor.glides)

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 
 from robot.settings.profile import SimulatedActuator
 from robot.settings.stepper import Stepper
-from robot.twin.registry import MOTORS, EdgeHandler, MotorKind, Scale, SimulatedMotor, WiredMotor
+from robot.twin.registry import (
+    MOTORS,
+    Build,
+    EdgeHandler,
+    MotorKind,
+    Scale,
+    SimulatedMotor,
+    WiredMotor,
+)
 from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
@@ -233,7 +241,12 @@ class StepperEndStop:
 
 
 def wire_stepper(
-    name: str, settings: Stepper, physics: SimulatedActuator, start: str | None, report: Reporter
+    name: str,
+    settings: Stepper,
+    physics: SimulatedActuator,
+    start: str | None,
+    build: Build,
+    report: Reporter,
 ) -> WiredMotor:
     """The stepper with its driver and end stop; it stands wherever it was left."""
     del start
@@ -242,10 +255,11 @@ def wire_stepper(
         physics.stall_acceleration_steps_per_s2
         or STALL_MARGIN * settings.max_acceleration_steps_per_s2
     )
+    strength = 1.0 if build.misadjusted is None else build.misadjusted.stall(name)
     motor = StepMotor(
         name,
         physics.power_on_steps,
-        Rotor(speed, acceleration),
+        Rotor(speed * strength, acceleration * strength),
         report,
         inverted=settings.invert_direction,
         play=settings.backlash_steps if physics.play_steps is None else physics.play_steps,

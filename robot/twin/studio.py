@@ -14,7 +14,18 @@ import numpy as np
 
 from robot.settings.profile import CameraSettings, View
 from robot.twin.cube import SITES, CubeBody, FloatArray, face_axes, scrambled
-from robot.twin.render import COLOURS, PLASTIC, Image, Painter, Patch, StudioLight, place_camera
+from robot.twin.misadjustment import Misadjustment
+from robot.twin.render import (
+    COLOURS,
+    PLASTIC,
+    Image,
+    Optics,
+    Painter,
+    Patch,
+    StudioLight,
+    moved_camera,
+    place_camera,
+)
 from robot.twin.simulated import SimulatedRobot
 from vision.cameras.photographs import face_files, load_photo
 
@@ -92,14 +103,16 @@ class Studio:
         seed: int = 0,
         photographs: Mapping[str, Image] | None = None,
     ) -> None:
-        self.disturbances = Disturbances()
+        self._light = _light(robot.misadjusted)
+        self.disturbances = Disturbances(self._light)
         self._robot = robot
         self._photographs = dict(photographs or {})
         self._faces = _face_letters(robot.body)
         self._cameras = {camera.name: camera for camera in robot.profile.cameras}
         noise = robot.profile.simulation.picture_noise
+        colours = _colours(robot.misadjusted)
         self._painters = {
-            name: Painter(place_camera(camera), noise, seed + number)
+            name: Painter(_optics(camera, robot.misadjusted), noise, seed + number, colours)
             for number, (name, camera) in enumerate(self._cameras.items())
         }
 
@@ -162,7 +175,7 @@ class Studio:
 
     def mend(self) -> None:
         """Nothing is wrong with light, stickers or what is in view any more."""
-        self.disturbances = Disturbances()
+        self.disturbances = Disturbances(self._light)
 
     def glare(self, strength: float, at: tuple[float, float] = (0.5, 0.45)) -> None:
         """A reflection at ``at`` (fractions of the picture); 0 takes it away."""
@@ -172,6 +185,27 @@ class Studio:
     def colour_cast(self, gains: tuple[float, float, float]) -> None:
         """Light of another colour: factors of linear red, green and blue."""
         self.disturbances.light = replace(self.disturbances.light, gains=gains)
+
+
+def _light(misadjusted: Misadjustment | None) -> StudioLight:
+    usual = StudioLight()
+    if misadjusted is None:
+        return usual
+    truth = misadjusted.light
+    red, green, blue = (a * b for a, b in zip(usual.gains, truth.gains, strict=True))
+    across, down = (a + b for a, b in zip(usual.slope, truth.slope, strict=True))
+    return replace(usual, gains=(red, green, blue), slope=(across, down))
+
+
+def _colours(misadjusted: Misadjustment | None) -> Mapping[str, tuple[int, int, int]]:
+    if misadjusted is None:
+        return COLOURS
+    return {letter: misadjusted.colour(letter, srgb) for letter, srgb in COLOURS.items()}
+
+
+def _optics(camera: CameraSettings, misadjusted: Misadjustment | None) -> Optics:
+    drawn = place_camera(camera)
+    return drawn if misadjusted is None else moved_camera(drawn, misadjusted.camera(camera.name))
 
 
 def load_photographs(folder: Path) -> dict[str, Image]:

@@ -32,6 +32,7 @@ from robot.settings.mechanisms import (
 from robot.settings.profile import RobotProfile
 from robot.simulate.display import operation_text
 from robot.twin.cube import CubeBody, Pose, scrambled
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts
 from robot.twin.studio import Studio
 from robot.twin.twisting import Slipping, TwistingCube
@@ -146,7 +147,7 @@ class Gimbal:
         return self._cube.pose()
 
 
-def gimbal_parts(profile: RobotProfile) -> MechanismParts:
+def gimbal_parts(profile: RobotProfile, _: Misadjustment | None) -> MechanismParts:
     settings = profile.mechanism
     assert isinstance(settings, GimbalSettings)
 

@@ -1,0 +1,195 @@
+"""A simulated robot that was not built as drawn: how far its truth is from its profile.
+
+One seed is one robot. Each part draws its own deviations from the seed and its name, so that they
+do not depend on what else the robot has. The parts apply them where they are simulated: servos and
+steppers in their modules, arms and jaws in :mod:`robot.twin.flipper` and
+:mod:`robot.twin.grippers`, cameras and light in :mod:`robot.twin.studio`.
+
+Nothing outside the simulation may read this: calibration has to find it out.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robot.settings.actuators import Servo
+from solver.errors import CubistError
+
+ZERO_DEGREES = 12.0
+"""A horn on its splines and a zero that no two servos share."""
+GAIN = 0.10
+"""How much more or less than written a servo turns for a pulse."""
+SLACK_DEGREES = (0.3, 1.5)
+"""Dead band and play of its gears: a servo stops so far (in all) before it is there."""
+SPEED = 0.25
+STALL = 0.25
+LID_PLAY_DEGREES = (0.2, 1.0)
+"""How far a held cube can turn within an arm, to either side."""
+TOLERANCE_DEGREES = 5.0
+"""How far off square anything may be before it jams."""
+HOLD_MARGIN_DEGREES = 3.0
+"""An arm holds from so far before its position on. The right position is defined by this."""
+GRIP_DEGREES = (3.0, 15.0)
+"""How far beyond its position an arm presses before it is too much: by the cube's friction."""
+STOP_DEGREES = (8.0, 16.0)
+"""From an outermost position to where the plastic ends."""
+CAMERA_ROTATED_DEGREES = 8.0
+CAMERA_TILTED_DEGREES = 4.0
+CAMERA_SHIFT = 0.05
+"""Of the picture's width."""
+CAMERA_DISTANCE = 0.10
+COLOUR_GAIN = 0.10
+LIGHT_GAIN = 0.12
+LIGHT_SLOPE = 0.2
+
+MOST_TRIES = 1000
+LARGEST_SCALE = 5.0
+LARGEST_SEED = 2**63 - 1
+
+
+class BadMisadjustment(CubistError, ValueError):
+    """``--misadjust`` says something else than a seed and perhaps a scale."""
+
+
+@dataclass(frozen=True)
+class ServoTruth:
+    """What a servo's pulses really do; by default what the profile says.
+
+    Its shaft stands where ``shaft`` says, in microseconds of the profile's pulse: a robot built as
+    drawn has its positions there. ``slack_us`` is how far in all it may stay away from that.
+    """
+
+    middle_us: float = 1500.0
+    zero_us: float = 0.0
+    gain: float = 1.0
+    slack_us: float = 0.0
+    speed: float = 1.0
+
+    def shaft(self, pulse_us: float) -> float:
+        """Where a pulse turns it."""
+        return self.middle_us + self.gain * (pulse_us - self.middle_us) + self.zero_us
+
+    def pulse(self, shaft_us: float) -> float:
+        """The pulse that turns it there."""
+        return self.middle_us + (shaft_us - self.zero_us - self.middle_us) / self.gain
+
+
+@dataclass(frozen=True)
+class ArmTruth:
+    """How an arm or jaws fit the cube. Degrees of the servo's shaft, ``play`` of the cube."""
+
+    play_degrees: float
+    grip_degrees: float
+    stop_degrees: float
+
+
+@dataclass(frozen=True)
+class CameraTruth:
+    """How a camera stands otherwise: turned in its picture, tilted, moved and farther away.
+
+    ``tilted``: degrees about the robot's x and z axes. ``shift``: parts of the picture's width.
+    """
+
+    rotated_degrees: float
+    tilted_degrees: tuple[float, float]
+    shift: tuple[float, float]
+    distance: float
+
+
+@dataclass(frozen=True)
+class LightTruth:
+    """Factors of linear red, green and blue, and the change of light across the picture."""
+
+    gains: tuple[float, float, float]
+    slope: tuple[float, float]
+
+
+class Misadjustment:
+    """One robot's deviations, drawn from ``seed``; ``scale`` times as large as usual."""
+
+    def __init__(self, seed: int, scale: float = 1.0) -> None:
+        self.seed, self.scale = seed, scale
+
+    def servo(self, name: str, settings: Servo, degree_us: float) -> ServoTruth:
+        """A servo's truth. Up to the usual scale all its positions are within its limits: whoever
+        builds a robot puts the horn on the tooth for that."""
+        random = self._random("servo", name)
+        low, high = settings.limits_us
+        for _ in range(MOST_TRIES):
+            truth = ServoTruth(
+                middle_us=(low + high) / 2,
+                zero_us=self._spread(random, ZERO_DEGREES) * degree_us,
+                gain=1 + self._spread(random, GAIN),
+                slack_us=self.scale * random.uniform(*SLACK_DEGREES) * degree_us,
+                speed=1 + max(-0.8, self._spread(random, SPEED)),
+            )
+            pulses = [truth.pulse(place) for place in settings.positions_us.values()]
+            if self.scale > 1 or (min(pulses) >= low and max(pulses) <= high):
+                return truth
+        raise BadMisadjustment(f"{name}: no horn lets it reach its positions within {low}..{high}")
+
+    def stall(self, name: str) -> float:
+        """A stepper's stall speed and acceleration as a factor."""
+        return 1 + max(-0.8, self._spread(self._random("stepper", name), STALL))
+
+    def arm(self, name: str) -> ArmTruth:
+        """How an arm or jaws fit the cube; a larger scale leaves less of a band that holds."""
+        random = self._random("arm", name)
+        return ArmTruth(
+            play_degrees=self.scale * random.uniform(*LID_PLAY_DEGREES),
+            grip_degrees=random.uniform(*GRIP_DEGREES) / max(1.0, self.scale),
+            stop_degrees=random.uniform(*STOP_DEGREES),
+        )
+
+    def camera(self, name: str) -> CameraTruth:
+        """How a camera stands."""
+        random = self._random("camera", name)
+        tilts = (self._spread(random, CAMERA_TILTED_DEGREES) for _ in range(2))
+        shifts = (self._spread(random, CAMERA_SHIFT) for _ in range(2))
+        return CameraTruth(
+            rotated_degrees=self._spread(random, CAMERA_ROTATED_DEGREES),
+            tilted_degrees=(next(tilts), next(tilts)),
+            shift=(next(shifts), next(shifts)),
+            distance=1 + self._spread(random, CAMERA_DISTANCE),
+        )
+
+    @cached_property
+    def light(self) -> LightTruth:
+        """The light in the room."""
+        random = self._random("light", "")
+        red, green, blue = (1 + self._spread(random, LIGHT_GAIN) for _ in "RGB")
+        across, down = (self._spread(random, LIGHT_SLOPE) for _ in range(2))
+        return LightTruth((red, green, blue), (across, down))
+
+    def colour(self, letter: str, srgb: tuple[int, int, int]) -> tuple[int, int, int]:
+        """The stickers of a face, as this cube has them."""
+        random = self._random("colour", letter)
+        red, green, blue = (
+            round(min(250.0, level * (1 + self._spread(random, COLOUR_GAIN)))) for level in srgb
+        )
+        return red, green, blue
+
+    def _random(self, kind: str, name: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed, zlib.crc32(f"{kind} {name}".encode())])
+
+    def _spread(self, random: np.random.Generator, most: float) -> float:
+        return float(self.scale * random.uniform(-most, most))
+
+
+def parse_misadjustment(text: str) -> Misadjustment:
+    """``SEED`` or ``SEED:SCALE``; raises :class:`BadMisadjustment`."""
+    seed, _, scale = text.partition(":")
+    try:
+        found = Misadjustment(int(seed), float(scale) if scale else 1.0)
+    except ValueError:
+        found = Misadjustment(-1)
+    if not (0 <= found.seed <= LARGEST_SEED and 0 < found.scale <= LARGEST_SCALE):
+        raise BadMisadjustment(
+            f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number up "
+            f"to {LARGEST_SCALE:g}, such as 7 or 7:0.5"
+        )
+    return found

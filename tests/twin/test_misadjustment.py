@@ -1,0 +1,211 @@
+"""A simulated robot that was not built as its profile says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.settings import load_profile
+from robot.settings.actuators import Servo
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.flipper import Flipper, SimulatedArm, flipper_parts
+from robot.twin.misadjustment import (
+    CAMERA_ROTATED_DEGREES,
+    GAIN,
+    SPEED,
+    ZERO_DEGREES,
+    BadMisadjustment,
+    CameraTruth,
+    Misadjustment,
+    ServoTruth,
+    parse_misadjustment,
+)
+from robot.twin.registry import Stop, parts_of
+from robot.twin.render import moved_camera, place_camera, site_corners
+from robot.twin.servo import ServoMotor
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from robot.twin.violations import Incidents
+
+SEEDS = st.integers(0, 2**32)
+PERIOD_US = 20_000.0
+SOLVED = "".join(face * 9 for face in "URFDLB")
+
+
+def drive(servo: ServoMotor, incidents: Incidents, pulse_us: float, seconds: float) -> None:
+    """Send it pulses of this width for so long."""
+    for _ in range(round(seconds * 1e6 / PERIOD_US)):
+        start = incidents.time_us
+        servo.pulse_edge(start, True)
+        servo.pulse_edge(start + pulse_us, False)
+        incidents.time_us = start + PERIOD_US
+        servo.advance(start, incidents.time_us)
+
+
+def servo_of(incidents: Incidents, truth: ServoTruth, *stops: Stop) -> ServoMotor:
+    return ServoMotor("lid", 1500.0, (900, 2100), 5000.0, incidents.report, truth, stops)
+
+
+@given(SEEDS, st.floats(0.01, 1.0))
+def test_a_servo_deviates_within_bounds_and_reaches_all_its_positions(
+    seed: int, scale: float
+) -> None:
+    robot = Misadjustment(seed, scale)
+    for name, servo in load_profile("cubotino").actuators_of(Servo).items():
+        truth = robot.servo(name, servo, 5.0)
+        assert abs(truth.zero_us) <= scale * ZERO_DEGREES * 5.0
+        assert abs(truth.gain - 1) <= scale * GAIN
+        assert abs(truth.speed - 1) <= scale * SPEED
+        for place in servo.positions_us.values():
+            low, high = servo.limits_us
+            assert low <= truth.pulse(place) <= high
+            assert truth.shaft(truth.pulse(place)) == pytest.approx(place)
+
+
+@given(SEEDS)
+def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int) -> None:
+    first, again = Misadjustment(seed), Misadjustment(seed)
+    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
+    assert first.camera("top") == again.camera("top")
+    assert again.servo("lid", servo, 5.0) == first.servo("lid", servo, 5.0)
+    assert first.servo("lid", servo, 5.0) != first.servo("holder", servo, 5.0)
+    assert first.camera("top") != Misadjustment(seed + 1).camera("top")
+
+
+def test_with_a_large_scale_positions_may_be_out_of_reach() -> None:
+    holder = load_profile("cubotino").actuators_of(Servo)["holder"]
+    low, high = holder.limits_us
+    robots = (Misadjustment(seed, 3.0).servo("holder", holder, 5.56) for seed in range(30))
+    reached = [low <= robot.pulse(1000) and robot.pulse(2000) <= high for robot in robots]
+    assert not all(reached)
+    assert any(reached)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "7:", "1.5", "7:x", "7:0", "7:-1", "7:6", "7:nan"])
+def test_what_is_no_seed_is_refused(text: str) -> None:
+    if text == "7:":
+        assert parse_misadjustment(text).scale == 1.0
+        return
+    with pytest.raises(BadMisadjustment, match="SEED:SCALE"):
+        parse_misadjustment(text)
+
+
+def test_a_servo_stops_short_by_half_its_slack_on_either_side() -> None:
+    incidents = Incidents()
+    servo = servo_of(incidents, ServoTruth(zero_us=30.0, gain=1.1, slack_us=8.0))
+    drive(servo, incidents, 1600, 0.5)
+    assert servo.position == pytest.approx(1500 + 110 + 30 - 4)
+    assert not servo.moving
+    drive(servo, incidents, 1603, 0.5)
+    assert servo.position == pytest.approx(1500 + 110 + 30 - 4 + 3.3)
+    drive(servo, incidents, 1600, 0.5)
+    assert servo.position == pytest.approx(1500 + 110 + 30 - 4 + 3.3)
+    drive(servo, incidents, 1590, 0.5)
+    assert servo.position == pytest.approx(1500 + 99 + 30 + 4)
+
+
+def test_a_servo_that_pushes_for_over_a_second_is_reported_once() -> None:
+    incidents = Incidents()
+    stop = Stop(1600.0, True, "strained", "pushes")
+    servo = servo_of(incidents, ServoTruth(slack_us=4.0), stop)
+    drive(servo, incidents, 1700, 0.9)
+    assert servo.position == 1600.0
+    assert not servo.moving
+    drive(servo, incidents, 1550, 0.3)
+    drive(servo, incidents, 1700, 0.9)
+    assert incidents.violations == []
+    drive(servo, incidents, 1700, 3.0)
+    assert [(one.kind, one.text) for one in incidents.violations] == [("strained", "lid pushes")]
+    drive(servo, incidents, 1601, 3.0)  # within its dead band: it does not push
+    assert len(incidents.violations) == 1
+
+
+def flipper(play_quarters: float) -> tuple[Flipper, Incidents]:
+    incidents = Incidents()
+    profile = load_profile("cubotino")
+    parts = flipper_parts(profile, None)
+    around = parts.around(CubeBody(SOLVED), incidents.report)
+    assert isinstance(around, Flipper)
+    arms: tuple[SimulatedArm, ...] = around._arms
+    body = CubeBody(SOLVED)
+    return Flipper(body, "holder", arms, 5 / 90, incidents.report, play_quarters), incidents
+
+
+def seen_degrees(mechanism: Flipper) -> float:
+    """How far the top face stands turned, clockwise from below."""
+    whole = mechanism.pose().whole
+    return float(np.degrees(np.arctan2(-whole[0, 2], whole[0, 0])))
+
+
+def test_a_closing_lid_squares_the_cube_as_far_as_it_fits() -> None:
+    mechanism, incidents = flipper(1 / 90)
+    mechanism.update({"holder": 0.0, "lid": 1335})
+    mechanism.update({"holder": 4 / 90, "lid": 1335})
+    assert abs(seen_degrees(mechanism)) == pytest.approx(4)
+    mechanism.update({"holder": 4 / 90, "lid": 1500})
+    mechanism.update({"holder": 4 / 90, "lid": 1335})
+    assert abs(seen_degrees(mechanism)) == pytest.approx(1)
+    assert mechanism.pose().layers[0] == ("D", pytest.approx(3 / 90))
+    assert incidents.violations == []
+
+
+def test_a_turned_layer_drags_the_held_ones_along_until_the_lid_stops_them() -> None:
+    mechanism, incidents = flipper(1 / 90)
+    for angle in (0.0, 1.0):
+        mechanism.update({"holder": angle, "lid": 1500})
+    mechanism.update({"holder": 1.0, "lid": 1335})
+    assert abs(seen_degrees(mechanism)) == pytest.approx(1)
+    assert not mechanism.body.solved
+    mechanism.update({"holder": 1.0, "lid": 1250})  # its neighbours square the layer again
+    mechanism.update({"holder": 1.0, "lid": 1335})
+    assert seen_degrees(mechanism) == pytest.approx(0)
+    assert mechanism.pose().layers == ()
+    assert {one.kind for one in incidents.violations} <= {"flip-incomplete"}
+
+
+def test_a_lid_that_presses_on_the_cube_has_a_stop_and_holds_from_a_margin_on() -> None:
+    profile = load_profile("cubotino")
+    parts = parts_of(profile, Misadjustment(1))
+    (press, strain), table = sorted(parts.stops["lid"], key=lambda stop: -stop.at), parts.stops
+    assert (press.kind, press.upwards) == ("pressed-too-hard", True)
+    assert press.at > profile.actuators["lid"].places["close"]
+    assert (strain.kind, strain.upwards) == ("strained", False)
+    assert strain.at < profile.actuators["lid"].places["flip"]
+    assert [stop.upwards for stop in table["holder"]] == [False, True]
+    mechanism = parts.around(CubeBody(SOLVED), Incidents().report)
+    margin = 3 * 1000 / 180
+    assert mechanism.place("lid", 1500 - margin + 1) == "close"
+    assert mechanism.place("lid", 1500 - margin - 1) is None
+
+
+@pytest.mark.parametrize("name", ["cubotino", "mindcuber", "two-arm", "four-arm", "six-motor"])
+def test_every_kind_of_robot_can_be_built_badly(name: str) -> None:
+    profile = load_profile(name)
+    robot = SimulatedRobot(profile, scrambled(3, 1), misadjusted=Misadjustment(3))
+    as_drawn = SimulatedRobot(profile, scrambled(3, 1))
+    assert not robot.violations
+    if profile.cameras:
+        difference = Studio(robot).shoot().image.astype(int) - Studio(as_drawn).shoot().image
+        assert np.abs(difference).mean() > 1
+
+
+def test_a_camera_turned_in_its_picture_turns_the_face_as_far() -> None:
+    (camera, *_) = load_profile("cubotino").cameras
+    optics = place_camera(camera)
+    truth = CameraTruth(CAMERA_ROTATED_DEGREES, (0.0, 0.0), (0.0, 0.0), 1.0)
+    edges = [
+        np.subtract(*one.project(site_corners("U"))[1::-1])
+        for one in (optics, moved_camera(optics, truth))
+    ]
+    degrees = [float(np.degrees(np.arctan2(y, x))) for x, y in edges]
+    assert abs(degrees[1] - degrees[0]) == pytest.approx(CAMERA_ROTATED_DEGREES, abs=0.5)
+    farther = replace(truth, rotated_degrees=0.0, distance=1.1)
+    width = [
+        float(np.linalg.norm(np.subtract(*one.project(site_corners("U"))[1::-1])))
+        for one in (optics, moved_camera(optics, farther))
+    ]
+    assert width[0] / width[1] == pytest.approx(1.1, abs=0.02)
