@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from robot.documents import JsonMapping
 
 
+_LIVE = frozenset({"cube", "look", "motion", "clock"})
+"""Events for those who see pictures, not lines."""
+
 _COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
 
 
@@ -83,6 +86,8 @@ def _how_far(work: JsonMapping) -> str:
 def _tell_event(event: JsonMapping, as_json: bool) -> None:
     if as_json:
         emit(event)
+        return
+    if event["event"] in _LIVE:
         return
     local = datetime.fromisoformat(event["time"]).astimezone()
     text = event["text"]

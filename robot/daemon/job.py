@@ -11,7 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
+from robot.daemon.pictures import Pictures
 from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
@@ -39,6 +41,7 @@ class Job:
     to stop: steps already in threads watch it themselves.
     ``progressed`` is told, in the event loop's thread too, each tenth of a step.
     ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
+    ``live`` and ``pictures`` show what it does to whoever watches.
     """
 
     def __init__(
@@ -48,7 +51,11 @@ class Job:
         before: LinkRecord,
         clock: Callable[[], float] = time.monotonic,
         progressed: Callable[[float], None] = lambda _: None,
+        live: LiveBoard | None = None,
+        pictures: Pictures | None = None,
     ) -> None:
+        self.live = live or LiveBoard(lambda *_, **__: None)
+        self.pictures = pictures or Pictures()
         self.writer = writer
         self.cancel = threading.Event()
         self.step = "starting"
@@ -147,9 +154,12 @@ class Job:
         if len(self.record.photos) > drawn:
             await self._keep(self.writer.save)
 
-    async def save_photo(self, name: str, frame: Frame) -> None:
-        """Keep a picture with the record, as JPEG."""
-        await self._keep(lambda: self.writer.save_photo(name, as_jpeg(frame)))
+    async def save_photo(self, name: str, frame: Frame) -> int:
+        """Keep a picture with the record, as JPEG; its number among the pictures to watch."""
+        encoded = await asyncio.to_thread(as_jpeg, frame)
+        number = self.pictures.show(frame.camera, encoded)
+        await self._keep(self.writer.save_photo, name, encoded)
+        return number
 
     async def save_explanation(self) -> None:
         """Draw how the cube was read, if it was."""
@@ -175,6 +185,7 @@ class Job:
 
     def _set_progress(self, fraction: float) -> None:
         self.progress = min(max(fraction, 0.0), 1.0)
+        self.live.advance(self.progress)
         if self.progress >= self._told + TOLD_EVERY:
             self._told = TOLD_EVERY * int(self.progress / TOLD_EVERY)
             self._progressed(self.progress)

@@ -8,9 +8,11 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 
 from robot.daemon import jobs
 from robot.daemon.job import EventBoard, Job
+from robot.daemon.live import LiveBoard
 from robot.daemon.models import (
     WORKING,
     Event,
@@ -21,6 +23,7 @@ from robot.daemon.models import (
     StartRequest,
     check_transition,
 )
+from robot.daemon.pictures import Picture, Pictures
 from robot.daemon.service import complaint, ending
 from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
 from robot.link.statistics import complaints
@@ -56,6 +59,8 @@ class JobController:
         self.machine = machine
         self.store = store
         self.events = EventBoard()
+        self.live = LiveBoard(self._publish)
+        self._pictures = Pictures()
         self.state = RobotState.IDLE
         self.ended = asyncio.Event()
         self.power_off = False
@@ -150,6 +155,8 @@ class JobController:
                 self._report,
                 self.machine.motion.link_statistics(),
                 progressed=self._progressed,
+                live=self.live,
+                pictures=self._pictures,
             )
         finally:
             self._starting = False
@@ -189,6 +196,26 @@ class JobController:
             if record is not None and record.id == number:
                 return record
         return await asyncio.to_thread(self.store.load, run_id)
+
+    async def run_file(self, run_id: str, name: str) -> tuple[str, bytes]:
+        """A file of a run by its name, with its media type; ``StorageError`` if there is none."""
+        return await asyncio.to_thread(self.store.file, run_id, name)
+
+    async def picture(self, camera: str | None) -> Picture:
+        """What somebody who watches sees: a camera's picture, or the job's last one of it.
+
+        Raises ``InvalidRequest`` for a camera that is not there, and :class:`Refused` while the
+        robot works and has taken no picture yet, or is being calibrated.
+        """
+        name = self.machine.scanner.camera_named(camera)
+        if self.in_maintenance:
+            raise Refused("the robot is being calibrated; who does that has the camera")
+        if self._job is None and not self._starting:
+            return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
+        shown = self._pictures.latest(None if camera is None else name)
+        if shown is None:
+            raise Refused("the robot works and has taken no picture yet")
+        return shown
 
     async def shut_down(self, *, power_off: bool) -> bool:
         """Stop and let the daemon end, then the machine if ``power_off``; whether a job ended."""

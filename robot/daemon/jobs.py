@@ -87,6 +87,7 @@ async def solve_known(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Solve a cube whose state is known, without looking at it first."""
     await _home(job, machine)
     job.record.facelets = cube.facelets()
+    job.live.read(job.record.facelets)
     return await _turn_until_solved(job, machine, cube, None)
 
 
@@ -159,6 +160,7 @@ def _note_recovery(job: Job, text: str) -> None:
 
 async def _home(job: Job, machine: Machine) -> None:
     job.enter(RobotState.HOMING, "finding the home positions")
+    job.live.forget_cube(machine.size)
     await job.run_blocking("home", machine.motion.home)
 
 
@@ -190,6 +192,7 @@ async def _scan(
     if phase is RobotState.SCANNING:
         job.record.facelets = reading.facelets
         job.record.reading = _facts(reading)
+    job.live.read(reading.facelets)
     await job.save()
     assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
     return reading.cube, held.state
@@ -238,12 +241,14 @@ async def _look_around(
         job.enter(phase, f"looking at {view.face} ({number + 1} of {len(views)})")
         if motion is not None:
             schedule = motion.schedule()
+            job.live.move("look", [motion], _operations([motion]))
             await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
         held.state = state
         if number == 0:
             await job.run_blocking(timing, machine.scanner.settle)
         image = await job.run_blocking(timing, machine.scanner.take, view)
-        await job.save_photo(f"{phase}-{len(images) + 1}-{view.face}.jpg", image.frame)
+        name = f"{phase}-{len(images) + 1}-{view.face}.jpg"
+        job.live.look(view, image, await job.save_photo(name, image.frame))
         if number == 0 and phase is RobotState.SCANNING:
             # Before the robot turns what may be a hand, or nothing.
             await job.run_blocking("read", machine.scanner.check_view, image)
@@ -295,16 +300,21 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     parts = await _parts(job, machine, plan, cube)
     if parts is not None:
         progress = _progress(job, [parts.head, parts.tail], 0)
+        job.live.move("turn", [parts.head, parts.tail], job.record.operations)
         executed_us, plan = await _turn_and_improve(job, machine, parts, progress)
         done.append(parts.head)
         note(job, [*done, plan])
         if plan is not parts.tail:
             job.enter(RobotState.TURNING, f"{_turning(job)}, with a faster end")
     progress = _progress(job, [*done, plan], len(done))
+    head_us = sum(part.duration_us for part in done)
+    job.live.move("turn", [*done, plan], job.record.operations, head_us)
     turn = machine.motion.perform
     executed_us += await job.run_blocking("turn", turn, plan.schedule(), progress)
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
     job.record.executed_us = executed_us
+    moves = " ".join(move for part in [*done, plan] for move in part.moves)
+    job.live.arrive(plan.final_orientation, None if cube is None else cube.apply(moves).facelets())
     return plan.end
 
 

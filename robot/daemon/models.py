@@ -164,20 +164,91 @@ class RunList(ApiDocument):
     runs: list[RunRecord]
 
 
+Corner = tuple[float, float]
+
+
+EventKind = Literal["state", "step", "progress", "finished", "cube", "look", "motion", "clock"]
+
+LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
+"""Kinds that tell of the cube and the motion, not of the job."""
+
+
+class CubeView(ApiDocument):
+    """The cube as it was before the motion that is told with it, in its own drawing.
+
+    ``facelets``: 6 N^2 letters of URFDLB, faces in that order, or ``?``. ``seen``: the colour
+    measured on each sticker as #rrggbb; null where it was not seen, empty once the cube is read.
+    ``palette``: the colour of each letter as measured. ``orientation``: the cube's faces at the
+    robot's sites U and F.
+    """
+
+    size: int
+    facelets: str
+    seen: list[str | None] = Field(default_factory=list)
+    palette: dict[str, str] = Field(default_factory=dict)
+    orientation: str = "UF"
+
+
+class MotionView(ApiDocument):
+    """The motion under way, from ``orientation``: its operations with start times, in us.
+
+    ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns.
+    """
+
+    purpose: Literal["look", "turn"]
+    orientation: str
+    duration_us: int
+    operations: list[JsonObject]
+    moves: str = ""
+
+
+class LookView(ApiDocument):
+    """A face that a job has looked at; ``corners`` are those of the face as it is drawn, from its
+    top left clockwise, in a picture of width and height 1. ``picture`` is the picture's number."""
+
+    face: str
+    site: str
+    camera: str
+    picture: int
+    corners: list[Corner]
+
+
+class LiveView(ApiDocument):
+    """All of it as it is now; null is what there is not. ``at_us``: the motion's own clock."""
+
+    cube: CubeView | None = None
+    motion: MotionView | None = None
+    at_us: int | None = None
+    look: LookView | None = None
+
+
 class Event(ApiDocument):
     """One line of the event stream.
 
     ``state``: another state, with its first step; ``step``: the next step in the same state;
     ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome.
+
+    For those who watch the robot itself (:data:`LIVE_EVENTS`): ``cube``: another cube, or more is
+    known of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;
+    ``clock``: how far it is, in its own time.
     """
 
-    event: Literal["state", "step", "progress", "finished"]
+    event: EventKind
     time: datetime
     state: RobotState
     run: str | None = None
     text: str = ""
     outcome: Outcome | None = None
     progress: float | None = Field(default=None, ge=0, le=1)
+    cube: CubeView | None = None
+    look: LookView | None = None
+    motion: MotionView | None = None
+    at_us: int | None = None
+
+    def line(self) -> str:
+        """The event as JSON; what only live events have is left out of others."""
+        absent = {name for name in LiveView.model_fields if getattr(self, name) is None}
+        return self.model_dump_json(exclude=absent)
 
 
 class ErrorReply(ApiDocument):

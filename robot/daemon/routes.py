@@ -18,6 +18,7 @@ from robot.daemon.models import (
     CalibrationRequest,
     ErrorReply,
     Event,
+    LiveView,
     RobotStatus,
     RunList,
     ShutdownRequest,
@@ -27,7 +28,7 @@ from robot.daemon.models import (
     StopRequest,
 )
 from robot.documents import JsonObject, Nothing
-from robot.records.runs import RunRecord
+from robot.records.runs import MEDIA_TYPES, RunRecord
 
 MAX_LISTED = 1000
 
@@ -59,18 +60,33 @@ class Parameter:
     schema: JsonObject
 
 
+RUN_NUMBER = Parameter("run", "path", {"type": "string", "pattern": "^[0-9]{1,9}$"})
+
+
+@dataclass(frozen=True)
+class Content:
+    """An answer that is no JSON document; ``tag``, if any, is another one for other data."""
+
+    media: str
+    data: bytes
+    tag: str = ""
+
+
 CAMERA_QUERY = (Parameter("camera", "query", {"type": "string", "maxLength": 64}),)
 
 
 @dataclass(frozen=True)
 class Route:
-    """One operation; ``handler`` is None for the streams, which the server itself writes."""
+    """One operation; ``handler`` is None for the streams, which the server itself writes.
+
+    ``answer`` is the document, or the media types of content that is none.
+    """
 
     method: str
     path: str
     summary: str
-    answer: type[BaseModel]
-    handler: Callable[[Call], Awaitable[BaseModel]] | None = None
+    answer: type[BaseModel] | tuple[str, ...]
+    handler: Callable[[Call], Awaitable[BaseModel | Content]] | None = None
     body: type[BaseModel] | None = None
     parameters: tuple[Parameter, ...] = ()
     errors: tuple[int, ...] = ()
@@ -132,6 +148,19 @@ async def _shutdown(call: Call) -> BaseModel:
     return StopReply(stopped=await call.controller.shut_down(power_off=True))
 
 
+async def _live(call: Call) -> BaseModel:
+    return call.controller.live.view
+
+
+async def _picture(call: Call) -> Content:
+    picture = await call.controller.picture(call.query.get("camera"))
+    return Content("image/jpeg", picture.jpeg, f'"{picture.number}"')
+
+
+async def _run_file(call: Call) -> Content:
+    return Content(*await call.controller.run_file(call.path["run"], call.path["name"]))
+
+
 async def _runs(call: Call) -> BaseModel:
     return RunList(runs=await call.controller.runs(int(call.query.get("count", "20"))))
 
@@ -143,6 +172,16 @@ async def _run(call: Call) -> BaseModel:
 ROUTES = (
     Route("GET", "/status", "What the robot is doing", RobotStatus, _status),
     Route("GET", "/events", "What happens from now on, one JSON object per line", Event),
+    Route("GET", "/live", "The cube and the motion under way", LiveView, _live),
+    Route(
+        "GET",
+        "/picture",
+        "What a camera sees, or the last picture of the job under way",
+        ("image/jpeg",),
+        _picture,
+        parameters=CAMERA_QUERY,
+        errors=(409, 503),
+    ),
     Route(
         "POST",
         "/maintenance",
@@ -196,7 +235,19 @@ ROUTES = (
         "One record",
         RunRecord,
         _run,
-        parameters=(Parameter("run", "path", {"type": "string", "pattern": "^[0-9]{1,9}$"}),),
+        parameters=(RUN_NUMBER,),
+        errors=(404,),
+    ),
+    Route(
+        "GET",
+        "/runs/{run}/files/{name}",
+        "A file of a run: a picture that the record names, or run.json",
+        tuple(MEDIA_TYPES.values()),
+        _run_file,
+        parameters=(
+            RUN_NUMBER,
+            Parameter("name", "path", {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
+        ),
         errors=(404,),
     ),
 )
@@ -215,7 +266,9 @@ _ALWAYS = (400, 405, 413)
 
 def document(version: str) -> JsonObject:
     """The whole description."""
-    models = {model for route in ROUTES for model in (route.answer, route.body) if model}
+    models = {
+        model for route in ROUTES for model in (route.answer, route.body) if isinstance(model, type)
+    }
     ordered = sorted(models | {ErrorReply}, key=lambda model: model.__name__)
     _, definitions = models_json_schema(
         [(model, "validation") for model in ordered],
@@ -237,10 +290,9 @@ def document(version: str) -> JsonObject:
 
 
 def _operation(route: Route) -> JsonObject:
-    kind = "application/json" if route.handler else "application/jsonl"
-    responses: JsonObject = {
-        "200": {"description": route.summary, "content": _content(kind, route.answer.__name__)}
-    }
+    responses: JsonObject = {"200": {"description": route.summary, "content": _answer(route)}}
+    if not isinstance(route.answer, type):
+        responses["304"] = {"description": "It is what the header If-None-Match names."}
     for code in (*_ALWAYS, *route.errors):
         responses[str(code)] = {
             "description": _MEANINGS[code],
@@ -256,6 +308,14 @@ def _operation(route: Route) -> JsonObject:
         content = _content("application/json", route.body.__name__)
         operation["requestBody"] = {"required": _required(route.body), "content": content}
     return operation
+
+
+def _answer(route: Route) -> JsonObject:
+    if isinstance(route.answer, type):
+        kind = "application/json" if route.handler else "application/jsonl"
+        return _content(kind, route.answer.__name__)
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    return dict.fromkeys(route.answer, binary)
 
 
 def _required(body: type[BaseModel]) -> bool:

@@ -172,7 +172,12 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
         assert route.handler is not None
         # Who asked may leave; what was asked for is done to its end all the same.
         answer = await asyncio.shield(route.handler(call))
-        return web.Response(text=answer.model_dump_json(), content_type="application/json")
+        if isinstance(answer, BaseModel):
+            return web.json_response(text=answer.model_dump_json())
+        if answer.tag and answer.tag == request.headers.get("If-None-Match"):
+            return web.Response(status=http.HTTPStatus.NOT_MODIFIED)
+        headers = {"ETag": answer.tag} if answer.tag else None
+        return web.Response(body=answer.data, content_type=answer.media, headers=headers)
 
     return handler
 
@@ -203,7 +208,7 @@ def _events(controller: JobController) -> Handler:
         with controller.events.listening() as events, contextlib.suppress(ConnectionError):
             await response.prepare(request)
             async for event in events:
-                await response.write(event.model_dump_json().encode() + b"\n")
+                await response.write(event.line().encode() + b"\n")
         return response
 
     return handler

@@ -42,7 +42,8 @@ class NoRobot(CubistError, ValueError):
 class Machine:
     """One robot.
 
-    ``reconnect_s``: how long to wait for a board that went away in the middle of a job.
+    ``reconnect_s``: how long to wait for a board that went away in the middle of a job. ``size``:
+    layers of its cube.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Machine:
     planner: SolvePlanner
     policy: PolicySettings
     reconnect_s: float = 10.0
+    size: int = 3
 
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
         """A picture of every face, and the state in which that leaves the robot.
@@ -86,6 +88,7 @@ def make_machine(
         scanner=Scanner(profile, cameras),
         planner=SolvePlanner(profile, build_mechanism(profile)),
         policy=profile.policy,
+        size=profile.cube.size,
     )
 
 

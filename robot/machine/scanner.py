@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ COLOURS_KEY = "colours"
 
 SITES = "URFDLB"
 JPEG_QUALITY = 92
+PREVIEW_QUALITY = 80
+PREVIEW_WIDTH = 640
 GLANCE_SIZE = (80, 60)
 
 
@@ -79,18 +82,20 @@ class Scanner:
             (camera.name, view.site): view for camera in profile.cameras for view in camera.views
         }
         self._explanation: Callable[[], bytes] = bytes
+        # Somebody may watch through a camera at the moment in which a job begins to look.
+        self._in_use = threading.Lock()
 
     def settle(self) -> None:
         """Adapt to the light, then lock exposure and colours until the next call."""
         for camera in self._cameras.values():
-            with _explained():
+            with self._in_use, _explained():
                 camera.settle()
 
     def take(self, view: FaceView) -> FaceImage:
         """Take and measure one picture."""
         camera = self._cameras[view.camera]
+        frame = self._capture(view.camera)
         with _explained():
-            frame = camera.capture()
             grid = self._grid(camera, frame, self._views[view.camera, view.site])
             seen = measure(camera, frame, grid.quads, fit=grid.fit)
         return FaceImage(
@@ -103,18 +108,35 @@ class Scanner:
 
     def glance(self) -> tuple[int, NDArray[np.float32]]:
         """What the first camera sees now, small and grey: us of its clock, float32[H, W]."""
-        with _explained():
-            frame = next(iter(self._cameras.values())).capture()
+        frame = self._capture(next(iter(self._cameras)))
         return frame.time_us, small_and_grey(frame.image)
 
     def picture(self, camera: str | None) -> bytes:
         """What a camera (None: the first) sees now, as the JPEG that is sent."""
+        return as_jpeg(self._capture(self.camera_named(camera)))
+
+    def preview(self, camera: str) -> bytes:
+        """The same, no larger than somebody who watches needs it."""
+        frame = self._capture(camera)
+        height, width = frame.image.shape[:2]
+        factor = PREVIEW_WIDTH / width
+        if factor < 1.0:
+            size = (PREVIEW_WIDTH, round(height * factor))
+            small = cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA)
+            frame = replace(frame, image=small.astype(np.uint8, copy=False))
+        return as_jpeg(frame, PREVIEW_QUALITY)
+
+    def camera_named(self, camera: str | None) -> str:
+        """The name of a camera (None: the first); raises ``InvalidRequest`` where it is none."""
         name = camera if camera is not None else next(iter(self._cameras), "")
         if name not in self._cameras:
             known = ", ".join(self._cameras) or "none"
             raise InvalidRequest(f"camera: there is no {name!r}; there is {known}")
-        with _explained():
-            return as_jpeg(self._cameras[name].capture())
+        return name
+
+    def _capture(self, camera: str) -> Frame:
+        with self._in_use, _explained():
+            return self._cameras[camera].capture()
 
     def check_view(self, image: FaceImage) -> None:
         """Raise :class:`NotReadable` for a picture that shows no face, or not of such a cube."""
@@ -156,8 +178,9 @@ class Scanner:
 
     def close(self) -> None:
         """Give the cameras back. Idempotent."""
-        for camera in self._cameras.values():
-            camera.close()
+        with self._in_use:
+            for camera in self._cameras.values():
+                camera.close()
 
     def _refusal(
         self, error: Unreadable, images: Sequence[FaceImage], colours: StickerColours
@@ -275,10 +298,10 @@ def small_and_grey(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     return cv2.resize(grey, GLANCE_SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
 
 
-def as_jpeg(frame: Frame) -> bytes:
+def as_jpeg(frame: Frame, quality: int = JPEG_QUALITY) -> bytes:
     """The frame as it is written to disk or sent."""
     bgr = cv2.cvtColor(frame.image, cv2.COLOR_RGB2BGR)
-    _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data.tobytes()
 
 

@@ -41,6 +41,11 @@ class Plan:
         """How the robot holds the cube before the plan."""
         return self.start.orientation
 
+    @property
+    def final_orientation(self) -> Orientation:
+        """How the robot holds the cube after it."""
+        return self.end.orientation
+
     @cached_property
     def duration_us(self) -> int:
         """When the last motion is over."""

@@ -33,6 +33,9 @@ RECORD_NAME = "run.json"
 EXPLANATION_NAME = "reading.png"
 """The picture of how the cube was read."""
 
+MEDIA_TYPES = {".json": "application/json", ".jpg": "image/jpeg", ".png": "image/png"}
+"""Of a run's files."""
+
 RESERVE_NAME = "outcome.reserve"
 RESERVE_BYTES = 64 * 1024
 """Kept free for the end of a run: a short record has a few thousand bytes."""
@@ -247,6 +250,21 @@ class RunStore:
             raise StorageError(f"run {run_id}: no such run; `cubist runs` lists them") from error
         except (OSError, ValidationError) as error:
             raise StorageError(f"{path}: cannot be read: {error}") from error
+
+    def file(self, run_id: str, name: str) -> tuple[str, bytes]:
+        """A file of a run by its name, and its media type. Raises :class:`StorageError`.
+
+        Only what the record names is there, beside the record itself.
+        """
+        media = MEDIA_TYPES.get(Path(name).suffix)
+        if media is None or name not in (RECORD_NAME, *self.load(run_id).photos):
+            missing = f"run {int(run_id)}: no file {shortened(name)!r}; the record names them"
+            raise StorageError(missing) from FileNotFoundError(name)
+        path = self.directory_of(run_id) / name
+        try:
+            return media, path.read_bytes()
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
 
     def directory_of(self, run_id: str) -> Path:
         """Where a run's files are; raises :class:`StorageError` for what is not a number."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
-from robot.daemon.models import Event, RobotState
+from robot.daemon.models import LIVE_EVENTS, Event, RobotState
 from robot.documents import JsonObject
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
@@ -255,8 +255,8 @@ class Demo:
             injection.enter(event.state)
             self._progress.clock_s = self._robot.time_us / 1e6
             self._progress.enter(event.state)
-            if event.event == "progress":  # as often as it is drawn, it is asked for
-                continue
+            if event.event == "progress" or event.event in LIVE_EVENTS:
+                continue  # as often as it is drawn, it is asked for
             self._progress.step = event.text or self._progress.step
             if event.state is RobotState.TURNING and event.run is not None:
                 record = await daemon.run(event.run)

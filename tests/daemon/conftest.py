@@ -37,6 +37,7 @@ from solver.solution import Progress
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
+from vision.measure.sticker_colours import FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -48,6 +49,8 @@ SCRAMBLED, SOLVED = "scrambled", "solved"
 CUBES = {SCRAMBLED: Cube.solved().apply("R U F2"), SOLVED: Cube.solved()}
 TURN = Operation("turn", 1000, site="D", quarter_turns=1)
 GRID = FaceGrid.of_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
+AS_DRAWN = Orientation(0)
+GREY = FaceColours.measured(np.full((9, 3), 0.5))
 BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
 
 
@@ -139,6 +142,9 @@ class FakePlan:
     operations: tuple[Operation, ...] = ()
     transitions: tuple[str, ...] = ("some",)
 
+    initial_orientation: Orientation = AS_DRAWN
+    final_orientation: Orientation = AS_DRAWN
+
     def schedule(self) -> Schedule:
         return Schedule((), (), self.duration_us)
 
@@ -151,13 +157,14 @@ class FakeScanner:
     seen: list[str] = field(default_factory=list)
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
     odd: list[Exception] = field(default_factory=list)
+    previews: int = 0
 
     def settle(self) -> None:
         pass
 
     def take(self, view: FaceView) -> FaceImage:
         self.seen.append(view.face)
-        return FaceImage(view.face, BLACK, None, GRID)
+        return FaceImage(view.face, BLACK, GREY, GRID)
 
     def check_view(self, image: FaceImage) -> None:
         if self.odd:
@@ -179,6 +186,15 @@ class FakeScanner:
 
     def picture(self, camera: str | None) -> bytes:
         return b"jpeg"
+
+    def camera_named(self, camera: str | None) -> str:
+        if camera not in {None, "top"}:
+            raise InvalidRequest(f"camera: there is no {camera!r}; there is top")
+        return "top"
+
+    def preview(self, camera: str) -> bytes:
+        self.previews += 1
+        return b"preview"
 
     def close(self) -> None:
         pass

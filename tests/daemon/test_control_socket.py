@@ -193,6 +193,9 @@ async def test_the_description_names_every_route(client: aiohttp.ClientSession) 
     for route in ROUTES:
         operation = document["paths"][route.path][route.method.lower()]
         schema = next(iter(operation["responses"]["200"]["content"].values()))["schema"]
+        if not isinstance(route.answer, type):
+            assert schema == {"type": "string", "format": "binary"}
+            continue
         name = schema["$ref"].removeprefix("#/components/schemas/")
         assert name in document["components"]["schemas"]
     assert "#/$defs" not in json.dumps(document)

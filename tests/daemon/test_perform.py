@@ -22,7 +22,9 @@ from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
 from solver.cost import composite_index, merged_moves
 from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
 
+AS_DRAWN = Orientation(0)
 TURN = Operation("turn", 10, site="D", quarter_turns=1)
 
 
@@ -34,6 +36,8 @@ class Part:
     duration_us: int
     end: str
     operations: tuple[Operation, ...] = (TURN,)
+    initial_orientation: Orientation = AS_DRAWN
+    final_orientation: Orientation = AS_DRAWN
 
     def schedule(self) -> Schedule:
         return Schedule((), (), self.duration_us)

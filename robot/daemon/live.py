@@ -1,0 +1,147 @@
+"""What somebody who watches sees: the cube as far as it is known, the motion under way, its clock.
+
+It is sent as events, and as a whole to whoever comes later (``GET /live``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.daemon.models import CubeView, LiveView, LookView, MotionView
+from robot.documents import JsonObject
+from robot.machine.scanner import FaceImage
+from robot.planner import FaceView
+from solver.cube.facelets import FACES
+from solver.cube.orientation import Orientation
+from vision.measure.sticker_colours import linear_to_srgb
+
+UNKNOWN = "?"
+"""Stands for a sticker whose colour is not known yet, where else a face's letter stands."""
+
+
+class Moving(Protocol):
+    """What of a plan is told."""
+
+    @property
+    def duration_us(self) -> int:
+        """When it is over."""
+
+    @property
+    def moves(self) -> Sequence[str]:
+        """The turns of layers."""
+
+    @property
+    def initial_orientation(self) -> Orientation:
+        """How the cube is held before it."""
+
+
+class Publish(Protocol):
+    """Hands on one event of a kind with what belongs to it."""
+
+    def __call__(self, event: str, text: str, **more: object) -> None:
+        """One event of this kind."""
+
+
+class LiveBoard:
+    """Follows what a job does, and publishes it; used from the event loop's thread only.
+
+    ``publish`` gets the kind of event (``cube``, ``look``, ``motion``, ``clock``) and its document.
+    """
+
+    def __init__(self, publish: Publish) -> None:
+        self._publish = publish
+        self._measured: NDArray[np.float32] = np.zeros((0, 3), np.float32)
+        self.view = LiveView()
+
+    def forget_cube(self, size: int) -> None:
+        """Nothing is known of the cube of ``size`` layers: it is held as after homing."""
+        count = 6 * size**2
+        self._measured = np.full((count, 3), np.nan, np.float32)
+        self._set_cube(CubeView(size=size, facelets=UNKNOWN * count, seen=[None] * count))
+
+    def look(self, view: FaceView, image: FaceImage, picture: int) -> None:
+        """A face was looked at."""
+        known = self.view.cube
+        if known is None:
+            raise RuntimeError("a job homes before it looks")
+        count = known.size**2
+        first = FACES.index(view.face) * count
+        valid = image.colours.valid[:, None]
+        before = self._measured[first : first + count]
+        self._measured[first : first + count] = np.where(valid, image.colours.linear_rgb, before)
+        height, width = image.frame.image.shape[:2]
+        corners = (image.grid.corners / (width, height)).round(4).tolist()
+        seen = [_hex(colour) for colour in self._measured]
+        cube = known.model_copy(update={"seen": seen, "orientation": view.orientation.name})
+        look = LookView(
+            face=view.face, site=view.site, camera=view.camera, picture=picture, corners=corners
+        )
+        self.view = LiveView(cube=cube, look=look)
+        self._publish("look", "", cube=cube, look=look)
+
+    def read(self, facelets: str) -> None:
+        """The cube was read."""
+        if self.view.cube is None:
+            raise RuntimeError("a cube is seen before it is read")
+        palette: dict[str, str] = {}
+        for letter in sorted(set(facelets)):
+            ours = self._measured[[letter == other for other in facelets]]
+            ours = ours[~np.isnan(ours).any(axis=1)]
+            if len(ours) and (colour := _hex(np.median(ours, axis=0))):
+                palette[letter] = colour
+        self._set_cube(
+            self.view.cube.model_copy(
+                update={"facelets": facelets, "seen": [], "palette": palette or self._palette}
+            )
+        )
+
+    def move(
+        self,
+        purpose: Literal["look", "turn"],
+        parts: Sequence[Moving],
+        operations: Iterable[JsonObject],
+        at_us: int = 0,
+    ) -> None:
+        """A motion of these parts begins, or goes on with another end ``at_us`` after its start."""
+        motion = MotionView(
+            purpose=purpose,
+            orientation=parts[0].initial_orientation.name,
+            duration_us=sum(part.duration_us for part in parts),
+            operations=list(operations),
+            moves=" ".join(move for part in parts for move in part.moves),
+        )
+        self.view = self.view.model_copy(update={"motion": motion, "at_us": at_us})
+        self._publish("motion", "", cube=self.view.cube, motion=motion, at_us=at_us)
+
+    def advance(self, fraction: float) -> None:
+        """The motion is so far."""
+        if (motion := self.view.motion) is not None:
+            at_us = round(min(max(fraction, 0.0), 1.0) * motion.duration_us)
+            self.view = self.view.model_copy(update={"at_us": at_us})
+            self._publish("clock", "", at_us=at_us)
+
+    def arrive(self, orientation: Orientation, facelets: str | None) -> None:
+        """The motion is over and has left the cube so; None: its state was not known before."""
+        if (cube := self.view.cube) is not None:
+            known = {"facelets": facelets or cube.facelets, "orientation": orientation.name}
+            self._set_cube(cube.model_copy(update=known))
+
+    @property
+    def _palette(self) -> dict[str, str]:
+        return self.view.cube.palette if self.view.cube else {}
+
+    def _set_cube(self, cube: CubeView) -> None:
+        self.view = LiveView(cube=cube, look=self.view.look)
+        self._publish("cube", "", cube=cube)
+
+
+def _hex(linear: NDArray[np.float32]) -> str | None:
+    """Linear light as #rrggbb; None where it was not measured."""
+    if np.isnan(linear).any():
+        return None
+    red, green, blue = linear_to_srgb(linear).tolist()
+    return f"#{red:02x}{green:02x}{blue:02x}"

@@ -1,0 +1,189 @@
+"""What somebody who watches gets: cube, motion and clock; pictures; files of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from robot.daemon.job_control import JobController
+from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
+from robot.daemon.pictures import PERIOD_S, Pictures
+from robot.daemon.server import make_app, serving
+from robot.planner.improve import AnyCube
+from solver.cube.cube import Cube
+from solver.solution import Progress
+from vision.measure.sticker_colours import linear_to_srgb
+
+SCRAMBLED = Cube.solved().apply("R U F2")
+PLANNED = SCRAMBLED.apply("R U").facelets()
+GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
+
+
+@pytest.fixture
+async def client(
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
+) -> AsyncIterator[aiohttp.ClientSession]:
+    path = short_folder / "control.sock"
+    connector = aiohttp.UnixConnector(str(path))
+    async with (
+        serving(make_app(controller, maintenance_of(controller, fake), "1.2.3"), path),
+        aiohttp.ClientSession("http://localhost", connector=connector) as session,
+    ):
+        yield session
+
+
+async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
+    """The live events of a job."""
+    with controller.events.listening() as events:
+        await controller.start(request)
+        await controller.finished()
+        controller.events.close()
+        told = [json.loads(event.line()) async for event in events]
+    return [event for event in told if event["event"] in LIVE_EVENTS]
+
+
+async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobController) -> None:
+    told = await watched(controller, StartRequest())
+    turning = next(n for n, e in enumerate(told) if e.get("motion", {}).get("purpose") == "turn")
+    unknown, *looks, read, motion = told[: turning + 1]
+    clock, after = told[turning + 1 : turning + 3]
+    assert unknown["cube"] == {
+        "size": 3,
+        "facelets": "?" * 54,
+        "seen": [None] * 54,
+        "palette": {},
+        "orientation": "UF",
+    }
+    # The fake robot's tour has motions between its looks.
+    looked = [event for event in looks if event["event"] == "look"]
+    assert [event["look"]["face"] for event in looked] == list("URFDLB")
+    assert [sum(c is not None for c in e["cube"]["seen"]) for e in looked] == [
+        9 * count for count in range(1, 7)
+    ]
+    assert looked[0]["cube"]["seen"][:9] == [GREY] * 9
+    assert looked[0]["look"]["corners"] == [[0, 0], [0.75, 0], [0.75, 1], [0, 1]]
+    assert read["cube"]["facelets"] == SCRAMBLED.facelets()
+    assert read["cube"]["palette"] == dict.fromkeys("URFDLB", GREY)
+    assert motion["motion"]["operations"] == [
+        {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 1000}
+    ]
+    assert (motion["motion"]["purpose"], motion["motion"]["moves"]) == ("turn", "R U")
+    assert motion["at_us"] == 0
+    assert (clock["event"], clock["at_us"]) == ("clock", 500)
+    assert (after["event"], after["cube"]["facelets"]) == ("cube", PLANNED)
+
+
+async def test_ordinary_events_stay_as_they_were(controller: JobController) -> None:
+    with controller.events.listening() as events:
+        await controller.start(StartRequest(kind="home"))
+        first = json.loads((await anext(events)).line())
+    await controller.finished()
+    assert set(first) == {"event", "time", "state", "run", "text", "outcome", "progress"}
+
+
+async def test_who_comes_later_gets_the_whole(
+    client: aiohttp.ClientSession, controller: JobController, fake: Any, eventually: Any
+) -> None:
+    nothing = {"cube": None, "motion": None, "at_us": None, "look": None}
+    async with client.get("/live") as response:
+        assert await response.json() == nothing
+    fake.motion.hold = threading.Event()
+    cube: AnyCube = SCRAMBLED
+    await controller.start(StartRequest(facelets=cube.facelets()))
+    await eventually(fake.motion.moving)
+    await asyncio.sleep(0)
+    async with client.get("/live") as response:
+        live = await response.json()
+    assert live["cube"]["facelets"] == cube.facelets()
+    assert (live["motion"]["duration_us"], live["at_us"]) == (1000, 500)
+    fake.motion.hold.set()
+    await controller.finished()
+
+
+async def picture(client: aiohttp.ClientSession, tag: str = "") -> tuple[int, bytes, str]:
+    async with client.get("/picture", headers={"If-None-Match": tag} if tag else {}) as response:
+        return response.status, await response.read(), response.headers.get("ETag", "")
+
+
+async def test_all_who_watch_get_one_picture_and_nobody_the_same_twice(
+    client: aiohttp.ClientSession, fake: Any
+) -> None:
+    assert fake.scanner.previews == 0
+    found = await asyncio.gather(*(picture(client) for _ in range(8)))
+    assert {code for code, _, _ in found} == {200}
+    assert {data for _, data, _ in found} == {b"preview"}
+    assert fake.scanner.previews <= 2, "and two only if 0.2 s passed between them"
+    tags = [tag for _, _, tag in found]
+    code, data, _ = await picture(client, tags[-1])
+    assert (code, data) in {(304, b""), (200, b"preview")}
+
+
+async def test_at_most_five_a_second() -> None:
+    now = 0.0
+    pictures = Pictures(lambda: now)
+    numbers = []
+    for _ in range(40):
+        numbers.append((await pictures.fresh("top", lambda: b"x")).number)
+        now += PERIOD_S / 4
+    assert numbers[-1] == 10
+    assert pictures.latest(None) == pictures.latest("top")
+
+
+async def test_nothing_is_captured_for_viewers_while_a_job_looks(
+    client: aiohttp.ClientSession, controller: JobController, fake: Any
+) -> None:
+    await controller.start(StartRequest(kind="home"))
+    assert controller.status().job is not None
+    assert (await picture(client))[0] == 409, "no picture yet, and none taken for a viewer"
+    await controller.finished()
+    fake.planner.tables = [Progress("making tables", 0.5, 1.0)]
+    with controller.events.listening() as events:
+        await controller.start(StartRequest())
+        async for event in events:
+            if event.state is RobotState.SOLVING:
+                break
+    code, data, _ = await picture(client)
+    assert code == 200
+    assert data.startswith(b"\xff\xd8"), "the job's own picture"
+    assert fake.scanner.previews == 0
+    fake.planner.tables_done.set()
+    await controller.finished()
+    assert (await picture(client))[0] == 200
+
+
+async def test_pictures_that_cannot_be(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
+    async with client.get("/picture?camera=moon") as response:
+        assert response.status == 400
+        assert "there is top" in (await response.json())["reason"]
+    controller.enter_maintenance()
+    assert (await picture(client))[0] == 409
+    await controller.leave_maintenance()
+
+
+async def test_files_of_a_run(client: aiohttp.ClientSession, controller: JobController) -> None:
+    await controller.start(StartRequest())
+    await controller.finished()
+    record = await controller.run_record("1")
+    assert "scanning-1-U.jpg" in record.photos
+    for name, media in (("scanning-1-U.jpg", "image/jpeg"), ("run.json", "application/json")):
+        async with client.get(f"/runs/1/files/{name}") as response:
+            assert (response.status, response.content_type) == (200, media)
+            kept = controller.store.directory / "000001" / name
+            assert await response.read() == kept.read_bytes()
+    (controller.store.directory / "000001" / "secret.png").write_bytes(b"x")
+    (controller.store.directory / "secret.json").write_bytes(b"x")
+    (controller.store.directory / "000001" / "outcome.reserve").write_bytes(b"x")
+    for name in ("secret.png", "..%2Fsecret.json", "..", "no.jpg", "outcome.reserve", "a" * 65):
+        async with client.get(f"/runs/1/files/{name}") as response:
+            assert response.status == 404, name
+    async with client.get("/runs/7/files/run.json") as response:
+        assert response.status == 404
