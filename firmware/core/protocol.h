@@ -9,7 +9,8 @@
 #define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
 #define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
-#define PROTOCOL_HEARTBEAT_MS 50 /* the host sends something at least this often */
+#define PROTOCOL_HEARTBEAT_MS 50 /* the host sends something at least this often while anything moves or is to move */
+#define PROTOCOL_HEARTBEAT_AT_REST_MS 500 /* and at least this often otherwise */
 #define PROTOCOL_SILENCE_HOLD_MS 220 /* silence of the host after which motion holds (the Pi may set 100 to 2000) */
 #define PROTOCOL_SILENCE_SAFE_MS 3000 /* silence of the host after which outputs go to their safe state */
 #define PROTOCOL_MAX_ACTUATORS 8 /* actuators a board may have */

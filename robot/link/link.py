@@ -236,13 +236,7 @@ class Link:
 
     async def _at_rest(self) -> Status:
         session = self._open_session
-        moving = (BoardState.RUNNING, BoardState.HOLDING, BoardState.HELD, BoardState.HOMING)
-
-        def rests() -> bool:
-            status = session.status
-            return status is not None and status.state not in moving and not status.moving
-
-        await session.until(rests)
+        await session.until(lambda: session.at_rest)
         return await session.fresh_status()
 
     async def _go_to_start(self, setup: ActuatorSetup) -> None:

@@ -22,7 +22,9 @@ MAX_PAYLOAD = 48
 WINDOW = 6
 """Sequenced frames under way without acknowledgement."""
 HEARTBEAT_MS = 50
-"""The host sends something at least this often."""
+"""The host sends something at least this often while anything moves or is to move."""
+HEARTBEAT_AT_REST_MS = 500
+"""And at least this often otherwise."""
 SILENCE_HOLD_MS = 220
 """Silence of the host after which motion holds (the Pi may set 100 to 2000)."""
 SILENCE_SAFE_MS = 3000

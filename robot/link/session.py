@@ -14,9 +14,11 @@ from robot.faults import Fault, LinkFault, RobotFault
 from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
+    HEARTBEAT_AT_REST_MS,
     HEARTBEAT_MS,
     VERSION,
     Ack,
+    BoardState,
     Hello,
     Locate,
     Message,
@@ -35,8 +37,14 @@ PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
 """A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
 STOP_EVERY_S = 0.02
+TIMER_S = 0.001
 STALLED_S = 0.1
-"""A loop that comes round later than this was kept from its processor, and heard nothing."""
+"""A loop that comes round so much too late was kept from its processor, and heard nothing."""
+CALM_AFTER_S = 1.0
+"""So long after the last order, the robot at rest, the heartbeat is slow."""
+
+MOVING = (BoardState.RUNNING, BoardState.HOLDING, BoardState.HELD, BoardState.HOMING)
+"""What the board is in while anything may move."""
 
 RESET_FAULTS = {ResetCause.WATCHDOG: Fault.HUNG, ResetCause.BROWN_OUT: Fault.BROWN_OUT}
 """Resets that say more than that there was one."""
@@ -78,7 +86,9 @@ class LinkSession:
         self._window = SendWindow()
         self._heard_at = 0.0
         self._pinged_at = 0.0
-        self._beat_at = 0.0
+        self._beat_due_at = 0.0
+        self._used_at = 0.0
+        self._used = asyncio.Event()
         self.status_count = 0
         self._told: Positions | None = None
         self._failure: RobotFault | None = None
@@ -101,7 +111,7 @@ class LinkSession:
             raise LinkFault(
                 Fault.WRONG_PROTOCOL, f"{self.capabilities.protocol_version}, expected {VERSION}"
             )
-        self._heard_at = self._beat_at = self._clock()
+        self._heard_at = self._beat_due_at = self._clock()
         self._tasks.append(asyncio.create_task(self._pump_for_ever()))
         return self.capabilities
 
@@ -129,6 +139,12 @@ class LinkSession:
         )
 
     @property
+    def at_rest(self) -> bool:
+        """Whether nothing moved at the last status."""
+        status = self.status
+        return status is not None and status.state not in MOVING and not status.moving
+
+    @property
     def all_delivered(self) -> bool:
         """True when everything queued is acknowledged."""
         return self._window.idle
@@ -137,6 +153,7 @@ class LinkSession:
         """Queue messages for the window."""
         for message in messages:
             self._window.put(message)
+        self._note_use()
         self._pump()
 
     def discard(self) -> None:
@@ -202,8 +219,14 @@ class LinkSession:
         if self._failure is not None:
             raise self._failure
 
+    def _note_use(self) -> None:
+        """Somebody wants something: the heartbeat is quick from now on, and for a while."""
+        self._used_at = self._clock()
+        self._used.set()
+
     async def _wait(self, longest_s: float) -> None:
         """Wait for the next frame, but not longer than so many seconds."""
+        self._note_use()
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), longest_s)
@@ -222,21 +245,43 @@ class LinkSession:
             while True:
                 self._pump()
                 self._beat()
-                await asyncio.sleep(PUMP_EVERY_S)
+                await self._pause()
         except RobotFault as fault:
             self.fail(fault)
 
     def _beat(self) -> None:
         now = self._clock()
         # What came while nobody listened is still to be read.
-        self._heard_at += max(0.0, now - self._beat_at - STALLED_S)
-        self._beat_at = now
+        self._heard_at += max(0.0, now - self._beat_due_at - STALLED_S)
         if now - self._heard_at > LOST_AFTER_S:
             raise LinkFault(Fault.LINK_LOST, f"nothing heard for {LOST_AFTER_S} s")
-        unanswered = self._pinged_at > self._heard_at
-        if now - self._pinged_at >= (ASK_AGAIN_S if unanswered else HEARTBEAT_MS / 1000):
+        if now >= self._next_ping_at - TIMER_S:  # timers may be early
             self._pinged_at = now
             self._send(Ping(), 0)
+
+    async def _pause(self) -> None:
+        """Until the next beat: short while the link is in use, else as long as nobody uses it."""
+        if not self._calm:
+            self._beat_due_at = self._clock() + PUMP_EVERY_S
+            await asyncio.sleep(PUMP_EVERY_S)
+            return
+        self._used.clear()
+        self._beat_due_at = self._next_ping_at
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._used.wait(), self._next_ping_at - self._clock())
+
+    @property
+    def _calm(self) -> bool:
+        """Whether nothing moves, nothing is under way, and nobody has wanted anything of late."""
+        recently = self._clock() - self._used_at < CALM_AFTER_S
+        return self.at_rest and self._window.idle and not recently
+
+    @property
+    def _next_ping_at(self) -> float:
+        if self._pinged_at > self._heard_at:
+            return self._pinged_at + ASK_AGAIN_S
+        beat_ms = HEARTBEAT_AT_REST_MS if self._calm else HEARTBEAT_MS
+        return self._pinged_at + beat_ms / 1000
 
     def _pump(self) -> None:
         for seq, message in self._window.pump(self._clock()):

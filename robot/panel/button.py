@@ -194,6 +194,11 @@ class Pads:
         """Which of the pads are stuck."""
         return tuple(pad.stuck for pad in self._pads)
 
+    @property
+    def in_use(self) -> bool:
+        """Whether a hand is on a pad, or comes or goes: look often now."""
+        return any((pad.level and pad.believed) or pad.settling for pad in self._pads)
+
     def sample(self, covered: Sequence[bool], time_us: int) -> Hands | None:
         """Take the pads' levels at a time; what the hands have done just now, if anything."""
         for pad, level in zip(self._pads, covered, strict=True):

@@ -1,11 +1,14 @@
-"""The panel at work: one thread polls its pins, tells presses, and drives light and buzzer."""
+"""The panel at work: one thread watches its pins, tells presses, and drives light and buzzer."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from robot.panel.button import Button, ButtonTimes, Debouncer, Hands, Pads, Press
 from robot.panel.gpio import Gpio, PanelFault, Pull
@@ -25,14 +28,20 @@ class Pattern:
 
     def level(self, elapsed_ms: float) -> bool:
         """Whether it is on, this long after its start."""
+        return self._step(elapsed_ms)[0]
+
+    def rest_ms(self, elapsed_ms: float) -> float:
+        """How long it then stays as it is; for ever when it is over, or never changes."""
+        changes = self.once or 0 < sum(self.steps_ms[::2]) < self.length_ms
+        return self._step(elapsed_ms)[1] if changes else math.inf
+
+    def _step(self, elapsed_ms: float) -> tuple[bool, float]:
         if self.once and elapsed_ms >= self.length_ms:
-            return False
-        rest = elapsed_ms % self.length_ms
-        for index, step in enumerate(self.steps_ms):
-            if rest < step:
-                return index % 2 == 0
-            rest -= step
-        return False
+            return False, math.inf
+        passed = elapsed_ms % self.length_ms
+        ends = list(accumulate(self.steps_ms))
+        index = bisect_right(ends, passed)
+        return index % 2 == 0, ends[index] - passed
 
 
 STEADY = Pattern((1000,))
@@ -69,8 +78,11 @@ SOUNDS: dict[str, Pattern] = {
 }
 
 
+IDLE_POLL_S = 0.2
+"""While nothing happens; an edge at any input wakes the panel at once."""
+
 POLL_S = 0.005
-"""While nothing happens: half a per cent of a slow processor."""
+"""While an emergency stop settles, or hands lie on the pads."""
 
 SETTLING_POLL_S = 0.001
 """While a contact settles: the gaps of mains pick-up are as short as two milliseconds."""
@@ -150,7 +162,8 @@ class Panel:
         self._stuck: tuple[str, ...] = ()
         self._held_very_long = False
         self._on: dict[int, bool] = {}
-        self._closing = threading.Event()
+        self._closing = False
+        self._woken = threading.Event()
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
@@ -158,11 +171,10 @@ class Panel:
         for source in (self._pins.start_button, self._pins.estop, *self._pins.pads):
             if source is not None:
                 self._gpio.setup_input(source.pin, source.pull)
+                self._gpio.on_edge(source.pin, self._edge)
         for part in (self._pins.led, self._pins.buzzer):
             if part is not None:
                 self._gpio.setup_output(part.pin, not part.active)
-        if self._pins.start_button is not None:
-            self._gpio.on_edge(self._pins.start_button.pin, self._edge)
 
     def start(self) -> None:
         """Poll on a thread of our own until :meth:`close`."""
@@ -172,10 +184,12 @@ class Panel:
     def show(self, state: str) -> None:
         """Let the light tell a state."""
         self._shown = (LIGHTS[state], self._clock())
+        self._woken.set()
 
     def sound(self, name: str) -> None:
         """Let the buzzer say something, once."""
         self._sounded = (SOUNDS[name], self._clock())
+        self._woken.set()
 
     def poll(self) -> None:
         """Look at the inputs and drive the outputs once; raises :class:`PanelFault`."""
@@ -194,27 +208,40 @@ class Panel:
 
     @property
     def poll_s(self) -> float:
-        """Seconds until the next poll is due."""
-        return SETTLING_POLL_S if self._button.settling else POLL_S
+        """Seconds until the next poll is due, unless an edge comes first."""
+        if self._button.settling:
+            return SETTLING_POLL_S
+        if self._estop.settling or self._pads.in_use:
+            return POLL_S
+        now = self._clock()
+        playing = [self._shown, *([] if self._sounded is None else [self._sounded])]
+        rests = [pattern.rest_ms((now - since) / 1000) / 1000 for pattern, since in playing]
+        return min(IDLE_POLL_S, *rests)
 
     def close(self) -> None:
         """Stop, darken and give the pins back. Idempotent."""
-        self._closing.set()
+        self._closing = True
+        self._woken.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
         self._gpio.cleanup()
 
     def _run(self) -> None:
-        while not self._closing.wait(self.poll_s):
+        while not self._closing:
+            self._woken.clear()  # before the look: what comes during it calls for another
             try:
                 self.poll()
             except PanelFault as fault:
                 self._listener.fault(fault)
                 return
+            self._woken.wait(self.poll_s)
 
-    def _edge(self, _: int) -> None:
-        self._button.edge(self._clock())
+    def _edge(self, pin: int) -> None:
+        button = self._pins.start_button
+        if button is not None and pin == button.pin:
+            self._button.edge(self._clock())
+        self._woken.set()
 
     def _pressed(self, source: Input) -> bool:
         return self._gpio.input(source.pin) == source.active

@@ -13,14 +13,25 @@ from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import EndstopHoming, Link, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.framing import WireFrame
-from robot.link.protocol import TICKS_PER_US, BoardState, Clear, Go, PlanBegin, Turns
+from robot.link.protocol import (
+    HEARTBEAT_AT_REST_MS,
+    TICKS_PER_US,
+    BoardState,
+    Clear,
+    Go,
+    PlanBegin,
+    Turns,
+)
+from robot.link.session import LOST_AFTER_S
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
+from tests.virtual import drop
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 STEP_PIN = 6
+SERVO_PIN = 9
 
 
 def in_turn(*profiles: MotionProfile, times: int = 1) -> Schedule:
@@ -258,6 +269,31 @@ async def test_a_dead_board_is_noticed_and_found_again(link: Link, rig: Rig) -> 
     assert caught.value.fault == Fault.NO_ANSWER
     rig.board.running = True
     await link.open()
+
+
+async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -> None:
+    await asyncio.sleep(2)
+    heard, pulses = link.statistics.received, len(rig.pins.pulses(SERVO_PIN))
+    await asyncio.sleep(10)
+    assert link.statistics.received - heard == 20
+    assert len(rig.pins.pulses(SERVO_PIN)) - pulses == pytest.approx(500, abs=1)
+    execution = await link.run(to_and_fro(5))
+    assert execution.turns_done == 10 and execution.events == ()
+
+
+async def test_at_rest_a_bad_line_is_not_a_lost_one(link: Link, rig: Rig) -> None:
+    rig.port.outwards.damage = rig.port.inwards.damage = drop(0.05)
+    await asyncio.sleep(120)
+    assert (await link.status()).state == BoardState.IDLE
+
+
+async def test_a_board_that_dies_at_rest_is_noticed(link: Link, rig: Rig) -> None:
+    await asyncio.sleep(10)
+    rig.board.running = False
+    await asyncio.sleep(LOST_AFTER_S + HEARTBEAT_AT_REST_MS / 1000)
+    with pytest.raises(LinkFault) as caught:
+        await link.status()
+    assert caught.value.fault == Fault.LINK_LOST
 
 
 async def test_silence_of_the_host_holds_and_the_plan_goes_on(link: Link, rig: Rig) -> None:

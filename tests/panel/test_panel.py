@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,18 @@ import pytest
 
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, RpiGpio
-from robot.panel.panel import LIGHTS, SOUNDS, Input, Listener, Output, Panel, PanelPins, Pattern
+from robot.panel.panel import (
+    IDLE_POLL_S,
+    LIGHTS,
+    POLL_S,
+    SOUNDS,
+    Input,
+    Listener,
+    Output,
+    Panel,
+    PanelPins,
+    Pattern,
+)
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 STOP = Input(ESTOP, active=True, pull="up")
@@ -247,6 +259,41 @@ def test_every_pattern_is_told_apart() -> None:
 
 def test_a_pattern_that_is_over_stays_off() -> None:
     assert not Pattern((40, 10), once=True).level(1000)
+
+
+def test_an_edge_wakes_the_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only an edge can: the next look of its own is an hour away."""
+    monkeypatch.setattr("robot.panel.panel.IDLE_POLL_S", 3600.0)
+    bench = Bench(PanelPins(estop=STOP))
+    bench.module.levels[ESTOP] = 0
+    bench.panel.open()
+    bench.panel.start()
+    bench.module.drive(ESTOP, 1)
+    deadline = time.monotonic() + 60
+    while not bench.told and time.monotonic() < deadline:
+        bench.now_us += 1000
+    bench.panel.close()
+    assert bench.told == [("estop", True)]
+
+
+def test_the_panel_looks_often_only_while_something_happens() -> None:
+    bench = Bench(PanelPins(Input(BUTTON), Output(LED), estop=STOP, pads=(Input(5), Input(6))))
+    bench.module.levels |= {ESTOP: 0, 5: 1, 6: 1}
+    bench.panel.open()
+    bench.panel.show("idle")
+    bench.panel.poll()
+    assert bench.panel.poll_s == IDLE_POLL_S
+    for pin, level in ((BUTTON, 0), (ESTOP, 1), (5, 0)):
+        before = bench.module.levels[pin]
+        bench.module.drive(pin, level)
+        bench.panel.poll()
+        assert bench.panel.poll_s <= POLL_S
+        bench.module.drive(pin, before)
+        bench.wait(200)
+        assert bench.panel.poll_s == IDLE_POLL_S
+    bench.panel.show("shutdown")
+    bench.panel.poll()
+    assert bench.panel.poll_s == pytest.approx(0.03)
 
 
 def test_a_busy_pin_is_a_clear_fault() -> None:
