@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
@@ -14,16 +13,18 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from robot.client import ControlClient
 from robot.faults import FAULTS, fault_code
 from robot.outcomes import ERRORS, ExitCode, exit_code
 from robot.paths import running_simulation
 from robot.records.storage import is_standard_output
 from solver.errors import CubistError
+
+if TYPE_CHECKING:
+    from robot.client import ControlClient
 
 T = TypeVar("T")
 
@@ -121,6 +122,8 @@ def run_async(work: Awaitable[T]) -> T:
 
     Raises ``KeyboardInterrupt`` when ``work`` has come to its end.
     """
+    import asyncio  # most commands do without
+
     interrupts, interrupted = Interrupts(), threading.Event()
 
     async def watched() -> T:
@@ -250,6 +253,8 @@ def complain(message: str) -> None:
 
 def daemon_client() -> ControlClient:
     """A client of the daemon; says so when that is a simulated robot's."""
+    from robot.client import ControlClient  # most commands do without
+
     client = ControlClient()
     found = running_simulation()
     if found is not None and client.path == found.control_socket:

@@ -103,7 +103,7 @@ def _jpeg(data: bytes) -> PhotoHeader:
         if marker == 0xDA:
             break
     # Within coded data FF is always followed by 00 or a restart: FF D9 can only be the end.
-    if header is None or data.find(b"\xff\xd9", place) < 0:
+    if header is None or data.rfind(b"\xff\xd9") < place:
         raise BadHeader("the file is truncated")
     return header
 
