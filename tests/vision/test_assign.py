@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from solver.cube.cube import from_facelets
-from vision.decide.assignment import RankedArrangements, matching, ranked_cubes, relaxed_cost
+from vision.decide.assignment import (
+    RankedArrangements,
+    matching,
+    ranked_cubes,
+    relaxed_cost,
+    slot_costs,
+)
 from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import rotations, schemes
 
@@ -55,6 +61,20 @@ def test_cheapest_cubes_are_legal_different_and_in_order(size, seed):
         total = cost[np.arange(len(cost)), labelling.letters].sum()
         assert labelling.cost == pytest.approx(total)
         from_facelets("".join("URFDLB"[i] for i in labelling.letters), size)
+
+
+@pytest.mark.parametrize("size", range(2, 8))
+def test_slots_on_their_own_cost_no_more_than_a_cube(size):
+    rng = np.random.default_rng(size)
+    cost = rng.random((6 * size * size, 6))
+    namings = np.array([rng.permutation(6) for _ in range(8)])
+    bounds = slot_costs(cost, namings, orbits(size))
+    for naming, bound in zip(namings, bounds, strict=True):
+        cube = ranked_cubes(cost[:, naming], size, 1)[0]
+        assert cube.cost / 2 < bound <= cube.cost + 1e-9
+        clear = np.ones_like(cost)
+        clear[np.arange(len(clear)), naming[cube.letters]] = 0
+        assert slot_costs(clear, naming[None], orbits(size)) == 0
 
 
 @pytest.mark.parametrize("size", range(2, 8))

@@ -221,3 +221,23 @@ def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:
         rows, columns = matching(cost)
         total += float(cost[rows, columns].sum())
     return total
+
+
+def slot_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -> Floats:
+    """Quick lower bounds on the cheapest pieces of ``where`` for many namings at once, float[n]:
+    each slot takes the piece it likes best, a fixed centre its own.
+
+    ``namings`` int[n, 6] are the columns of ``sticker_cost`` that the letters take.
+    """
+    named = sticker_cost[:, namings]
+    total: Floats = np.zeros(len(namings))
+    for orbit in where:
+        shown = sum(
+            named[facelets][:, :, letters]
+            for facelets, letters in zip(orbit.facelets.T, orbit.patterns.T, strict=True)
+        )
+        if orbit.kind == "fixed":
+            total += np.trace(shown, axis1=0, axis2=2)
+        else:
+            total += np.min(shown, axis=2).sum(axis=0)
+    return total

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.decide.assignment import Labelling, ranked_cubes, relaxed_cost
+from vision.decide.assignment import Labelling, ranked_cubes, relaxed_cost, slot_costs
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
 from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import all_namings, schemes
@@ -179,12 +179,12 @@ def _rival_naming(
     size = seen.size
     cost = seen.evidence(model).cost
     orders = _namings(cost, size, limit)
-    if not orders:
+    if not len(orders):
         return None
     telling = [orbit for orbit in orbits(size) if orbit.kind != "centre"]
-    rest = relaxed_cost(cost, orbits(size)) - relaxed_cost(cost, telling)
+    rest = relaxed_cost(cost, [orbit for orbit in orbits(size) if orbit.kind == "centre"])
     best: tuple[Labelling, Ints] | None = None
-    for order in orders:
+    for order in orders[slot_costs(cost, orders, telling) + rest < limit]:
         if relaxed_cost(cost[:, order], telling) + rest < limit:
             found = ranked_cubes(cost[:, order], size, 1)[0]
             if found.cost < limit:
@@ -192,16 +192,18 @@ def _rival_naming(
     return best
 
 
-def _namings(cost: Floats, size: int, limit: float) -> list[Ints]:
-    """Other ways to give the colours letters that may cost less than ``limit``, cheapest first."""
+def _namings(cost: Floats, size: int, limit: float) -> Ints:
+    """Other ways to give the colours letters that may cost less than ``limit``, cheapest first,
+    int[n, 6].
+    """
     middles = centres(size)
     if len(middles) == 0:
-        return list(schemes()[1:])
+        return schemes()[1:]
     orders = all_namings()[1:]
     named = cost[middles][np.arange(6), orders].sum(axis=1)
     least = cost.min(axis=1).sum() - cost[middles].min(axis=1).sum()
     ranked = np.argsort(named)[:_NAMINGS]
-    return list(orders[ranked[named[ranked] + least < limit]])
+    return orders[ranked[named[ranked] + least < limit]]
 
 
 def _judged(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> Decision:
