@@ -203,7 +203,8 @@ def _namings(cost: Floats, size: int, limit: float) -> Ints:
     named = cost[middles][np.arange(6), orders].sum(axis=1)
     least = cost.min(axis=1).sum() - cost[middles].min(axis=1).sum()
     ranked = np.argsort(named)[:_NAMINGS]
-    return orders[ranked[named[ranked] + least < limit]]
+    near: Ints = ranked[named[ranked] + least < limit]
+    return np.asarray(orders[near])
 
 
 def _judged(seen: Observations, best: _Fit, runner_up: Ints, margin: float) -> Decision:
