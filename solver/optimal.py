@@ -16,6 +16,7 @@ from solver import _native, tables, two_phase
 from solver.cube.cube import Cube
 from solver.cube.notation import Move, length, moves_of, parse_moves
 from solver.errors import BadNotation, SearchFailed
+from solver.processors import processors
 from solver.solution import Progress, Request, Solution, Stopwatch, answer
 
 TABLE_VERSION = 2
@@ -181,7 +182,7 @@ def kernel(request: Request) -> _native.OptimalTable:
 
 def _bytes(request: Request, shape: _native.OptimalShape) -> tables.Bytes:
     name = f"optimal-{request.metric}-{shape.kinds}"
-    threads = tables.processors()
+    threads = processors()
 
     return tables.load(
         name,

@@ -23,6 +23,7 @@ from solver.cube.pieces import States
 from solver.cube.pocket import PocketCube
 from solver.errors import SearchFailed
 from solver.files import NoHomeDirectory
+from solver.processors import processors
 from solver.solution import CancelFlag, Request, Solution, Stopwatch, answer, seconds_of
 
 TABLES = "the distances of all 2x2x2"
@@ -194,7 +195,7 @@ class BySearch:
 
 def _steps(costs: TurnCosts) -> _native.PocketSteps:
     both = costs.next, costs.final
-    threads = tables.processors()
+    threads = processors()
     of_costs = f"{costs.name}-{_checksum(costs):08x}"
     data = tables.load(
         f"pocket-{of_costs}",

@@ -221,11 +221,6 @@ def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
         raise _stopped(what) from stop
 
 
-def processors() -> int:
-    """Threads that make a table: the processors this process may use (``taskset``, systemd)."""
-    return len(os.sched_getaffinity(0))
-
-
 def _path(directory: Path, name: str, version: int) -> Path:
     return directory / f"{name}.v{version}.table"  # a name has no dot
 

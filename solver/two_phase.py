@@ -11,6 +11,7 @@ from solver.cost import CostModel, TurnCosts, moves_of
 from solver.cube.cube import Cube
 from solver.cube.notation import length, parse_moves
 from solver.errors import SearchFailed
+from solver.processors import processors
 from solver.solution import Request, Solution
 
 TABLE_VERSION = 4
@@ -85,7 +86,7 @@ def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
 
 
 def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
-    threads = tables.processors()
+    threads = processors()
     phase1 = tables.load(
         f"phase1-{metric}",
         TABLE_VERSION,

@@ -23,6 +23,7 @@ from robot.memory import keep_small
 from robot.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 from solver.files import read_lines
+from solver.processors import spare_processors
 
 if TYPE_CHECKING:
     from robot.documents import JsonObject
@@ -68,7 +69,13 @@ class SolveCommand(click.Command):
     help="Seconds to search (default: two-phase 1, heuristic-db 30, reduction by size; the others "
     "run to completion).",
 )
-@click.option("--threads", type=Whole(1, 64), default=1, show_default=True, help="Search threads.")
+@click.option(
+    "--threads",
+    type=Whole(1, 64),
+    default=spare_processors,
+    show_default="all processors but one",
+    help="Search threads.",
+)
 @click.option(
     "--solutions", type=Whole(1, 1000), default=1, show_default=True, help="Number of solutions."
 )

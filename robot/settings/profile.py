@@ -13,6 +13,7 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
+from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
 
 Own = TypeVar("Own", bound=ActuatorSettings)
@@ -119,7 +120,9 @@ class PolicySettings(Settings):
     """How long to think and how often to try again."""
 
     search_s: Annotated[float, Field(gt=0, le=600)] = 1.0
-    search_threads: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    search_threads: Annotated[int, Field(strict=True, ge=1, le=MOST_THREADS)] = Field(
+        default_factory=spare_processors
+    )
     stop_early: bool = True
     improve_while_turning: bool = True
     end_scan_early: bool = False

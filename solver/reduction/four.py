@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native, tables
+from solver.processors import processors
 from solver.solution import Request
 
 TABLE_VERSION = 1
@@ -54,7 +55,7 @@ def reductions(stickers: NDArray[np.uint8], left_s: float, request: Request) -> 
 
 
 def _table(size: int) -> NDArray[np.uint8]:
-    threads = tables.processors()
+    threads = processors()
     return tables.load(
         "reduction-4",
         TABLE_VERSION,

@@ -1,0 +1,18 @@
+"""How many threads work may have."""
+
+from __future__ import annotations
+
+import os
+
+MOST_THREADS = 16
+"""A search gains little from more."""
+
+
+def processors() -> int:
+    """The processors this process may use (``taskset``, systemd)."""
+    return len(os.sched_getaffinity(0))
+
+
+def spare_processors() -> int:
+    """Threads for a search: all but one processor, which is left to the link and the cameras."""
+    return max(1, min(processors() - 1, MOST_THREADS))
