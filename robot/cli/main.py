@@ -40,6 +40,7 @@ COMMANDS = {
     "status": ("robot.cli.status:status", "Show what the robot is doing."),
     "stop": ("robot.cli.control:stop", "Stop the robot safely."),
     "test": ("robot.cli.cycles:test", "Scramble and solve repeatedly, with statistics."),
+    "web": ("robot.cli.web:web", "Print the address of the page on the robot."),
 }
 """Name -> (``module:command``, the line shown by ``cubist --help``)."""
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     help=f"Inject a fault in the first job: {', '.join(INJECTIONS)}.",
 )
 @misadjust_option
+@click.option("--web/--no-web", default=True, help="Serve the robot's page (the default).")
 @json_option
 @click.pass_context
 def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
@@ -50,6 +51,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     moves: str | None,
     faults: tuple[str, ...],
     misadjusted: Misadjustment | None,
+    web: bool,
     as_json: bool,
 ) -> int:
     """Keep a simulated robot with its real daemon and firmware until Ctrl-C.
@@ -79,19 +81,21 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
         cable=True,
     )
 
-    def ready(simulation: Simulation) -> None:
+    def ready(simulation: Simulation, page: str | None) -> None:
         if as_json:
             socket = str(simulation.control_socket)
-            emit({"socket": socket, "web": None, "robot": simulation.robot})
+            emit({"socket": socket, "web": page, "robot": simulation.robot})
             return
         click.echo(f"{profile.title}, simulated: its daemon listens at {simulation.control_socket}")
+        if page is not None:
+            click.echo(f"Its page: {page}")
         click.echo("In another terminal: cubist status, cubist start, cubist scramble, ...")
         click.echo("Ctrl-C ends it.")
 
     # Also when its terminal is closed: robot stopped, processes ended, folder removed.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         try:
-            run_async(stay(options, ready))
+            run_async(stay(options, ready, web=web))
         except KeyboardInterrupt:
             note("ended")
     return ExitCode.DONE

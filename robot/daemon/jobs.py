@@ -325,6 +325,7 @@ def note(job: Job, parts: Sequence[Plan]) -> None:
     """
     job.record.moves = " ".join(merged_moves([move for part in parts for move in part.moves]))
     job.record.planned_us = sum(part.duration_us for part in parts)
+    job.record.orientation = parts[0].initial_orientation.name
     job.record.operations = list(_operations(parts))
 
 

@@ -108,7 +108,8 @@ class LinkRecord(BaseModel):
 class RunRecord(BaseModel):
     """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
 
-    ``moves`` and what is planned are of the last plan; ``recoveries`` say, in the order it
+    ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
+    ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
     happened, what went wrong on the way and what was done about it.
     """
 
@@ -125,6 +126,7 @@ class RunRecord(BaseModel):
     executed_us: int | None = None
     attempts: int = 1
     timings_s: dict[str, float] = Field(default_factory=dict)
+    orientation: str | None = None
     operations: list[JsonObject] = Field(default_factory=list)
     reading: JsonObject = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)

@@ -18,6 +18,7 @@ from robot.daemon.models import WORKING
 from robot.documents import JsonObject
 from robot.paths import Simulation, announced
 from robot.simulate.fault_injection import parse_injected_fault
+from robot.simulate.page import page_served
 from robot.simulate.processes import Child, DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
@@ -35,8 +36,14 @@ class HandRefused(CubistError, RuntimeError):
     """What a person wanted to do cannot be done; the robot is as it was."""
 
 
-async def stay(options: DemoOptions, ready: Callable[[Simulation], None]) -> None:
+Ready = Callable[[Simulation, str | None], None]
+"""Hears when all is there, and the address of the page."""
+
+
+async def stay(options: DemoOptions, ready: Ready, *, web: bool = True) -> None:
     """Keep a simulated robot until cancelled, or until its daemon is shut down.
+
+    ``web``: whether its page is served, too.
 
     Raises :class:`DemoFault` when a part of it ends, :class:`robot.paths.SimulationRuns` when this
     user has one already.
@@ -44,12 +51,15 @@ async def stay(options: DemoOptions, ready: Callable[[Simulation], None]) -> Non
     with workspace() as folder:
         simulation = Simulation(os.getpid(), options.profile.name, folder)
         with announced(simulation):
-            async with Demo(options, SilentDisplay()).standing(folder) as stage:
+            async with (
+                Demo(options, SilentDisplay()).standing(folder) as stage,
+                page_served(folder, wanted=web) as url,
+            ):
                 attendant = Attendant(options, stage)
                 async with attendant.listening(simulation):
                     following = asyncio.create_task(_inject(stage))
                     try:
-                        ready(simulation)
+                        ready(simulation, url)
                         await _until_shut_down(stage)
                     finally:
                         following.cancel()

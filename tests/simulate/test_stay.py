@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,11 @@ def told(line: bytes) -> Any:
 
 def test_every_command_finds_it(place: Path, ask: Ask) -> None:
     with simulating("--robot", "soltvvo") as (process, ready):
-        assert ready == {"socket": str(control_socket()), "web": None, "robot": "soltvvo"}
+        page = ready.pop("web")
+        assert ready == {"socket": str(control_socket()), "robot": "soltvvo"}
+        assert ask("web")[1] == f"{page}\n"
+        with urllib.request.urlopen(page) as served:
+            assert b"<title>Cubist</title>" in served.read()
         code, status, note = ask("status")
         assert (code, "soltvvo, simulated" in status) == (0, True)
         assert note == f"simulated soltvvo (cubist simulate, process {process.pid})\n"

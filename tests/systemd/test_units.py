@@ -18,16 +18,18 @@ FOLDER = Path(__file__).resolve().parents[2] / "systemd"
 UNITS = (
     "cubistd.service",
     "cubist-board.service",
+    "cubist-web.service",
     "cubist-poweroff.path",
     "cubist-poweroff.service",
 )
+HARDENED = ("cubistd.service", "cubist-board.service", "cubist-web.service")
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
 )
 
 
 @needs_analyze
-@pytest.mark.parametrize("service", ["cubistd.service", "cubist-board.service"])
+@pytest.mark.parametrize("service", HARDENED)
 def test_the_service_is_hardened(service: str) -> None:
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", f"./{service}"],

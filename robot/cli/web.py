@@ -1,0 +1,41 @@
+"""``cubist web``: where the page on the robot is, and the token that lets people in."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from robot.cli.output import emit, json_option, note
+from robot.outcomes import ExitCode
+
+
+@click.command()
+@click.option("--qr/--no-qr", default=None, help="Draw the address for a phone's camera.")
+@json_option
+def web(qr: bool | None, as_json: bool) -> int:
+    """Print the address of the page, token included, for this robot's daemon.
+
+    Whoever has the token can move the robot: give it only to whom you would give the start button.
+    """
+    from robot.web.announcement import find_page
+
+    page = find_page()
+    if as_json:
+        emit({"urls": list(page.urls), "local": page.local})
+        return ExitCode.DONE
+    for url in page.urls:
+        click.echo(url)
+    if page.local:
+        port = page.urls[0].split(":")[2].partition("/")[0]
+        note(f"Only this machine reaches it. From another: ssh -L {port}:127.0.0.1:{port} ROBOT")
+    if qr or (qr is None and sys.stdout.isatty() and not page.local):
+        _draw(page.urls[0])
+    return ExitCode.DONE
+
+
+def _draw(url: str) -> None:
+    """A QR code of half a character's height a module."""
+    import segno
+
+    segno.make(url, error="l", micro=False).terminal(out=sys.stdout, border=2, compact=True)

@@ -1,0 +1,218 @@
+"""The page's server: what can be asked for, by whom, and what is answered."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from typing import Final
+
+from aiohttp import web
+
+from robot.documents import JsonObject
+from robot.web.daemon import MOVING, WATCHING, Daemon, DaemonGone
+from robot.web.guards import (
+    HEADERS,
+    Refusal,
+    check_fetch_site,
+    check_host,
+    check_origin,
+    check_own_header,
+)
+from robot.web.hub import LONGEST_MESSAGE, Hub
+from robot.web.sessions import Sessions, TooManyAttempts
+
+log = logging.getLogger("cubist-web")
+
+MAX_BODY = 16 * 1024
+HEARTBEAT_S = 20.0
+
+MEDIA: Final = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
+"""Of the page's own files, all of them text."""
+
+PUBLIC = frozenset({"/", "/login"})
+"""What is there without a session, beside the page's own files; nothing of it is secret."""
+
+FORWARDED = tuple(
+    (method, path)
+    for method, path in (*WATCHING, *MOVING)
+    if path not in {"/events", "/picture"}  # which come over the WebSocket
+)
+"""The daemon's routes that are asked for below ``/api``."""
+
+_PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
+"""Of a path that is handed on."""
+
+_HUB = web.AppKey("hub", Hub)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file of the page, ready to be sent."""
+
+    media: str
+    zipped: bytes
+    tag: str
+
+
+def load_assets() -> dict[str, Asset]:
+    """The page's own files by their paths; they are read once, so that no path leads elsewhere."""
+    found: dict[str, Asset] = {}
+    for file in files("robot.web").joinpath("static").iterdir():
+        media = MEDIA.get(f".{file.name.rpartition('.')[2]}")
+        if media is not None:
+            data = file.read_bytes()
+            tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
+            path = "/" if file.name == "index.html" else f"/static/{file.name}"
+            found[path] = Asset(media, gzip.compress(data, 9, mtime=0), tag)
+    return found
+
+
+def make_app(
+    daemon: Daemon, hub: Hub, sessions: Sessions, names: frozenset[str]
+) -> web.Application:
+    """The application; ``names`` are those that the machine may be asked for under."""
+    app = web.Application(client_max_size=MAX_BODY)
+    app.middlewares.append(_guarding(sessions, names))
+    app.on_response_prepare.append(_harden)
+    app[_HUB] = hub
+    for path, asset in load_assets().items():
+        app.router.add_get(path, partial(_asset, asset))
+    app.router.add_post("/login", partial(_login, sessions))
+    app.router.add_post("/logout", partial(_logout, sessions))
+    app.router.add_get("/ws", partial(_socket, hub))
+    for method, path in FORWARDED:
+        app.router.add_route(method, f"/api{path}", partial(_forward, daemon, method, path))
+    return app
+
+
+def cookie_name(request: web.Request) -> str:
+    """Of the session: one for each port, because browsers keep all ports' cookies together."""
+    local = request.transport.get_extra_info("sockname") if request.transport else None
+    return f"cubist-{local[1]}" if local else "cubist"
+
+
+def _guarding(
+    sessions: Sessions, names: frozenset[str]
+) -> Callable[..., Awaitable[web.StreamResponse]]:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            check_host(request, names)
+            asset = request.path == "/" or request.path.startswith("/static/")
+            if not asset:
+                _check_asker(request, sessions)
+            return await handler(request)
+        except Refusal as refusal:
+            return _refused(refusal.status, refusal.error, refusal.reason)
+        except web.HTTPException as error:
+            name = http.HTTPStatus(error.status).name.lower().replace("_", "-")
+            return _refused(error.status, name, error.reason)
+        except DaemonGone as error:
+            return _refused(503, "no-daemon", str(error))
+        except ConnectionError:
+            raise
+        except Exception:
+            log.exception("%s failed", request.method)
+            return _refused(500, "internal", "internal error; see the journal of cubist-web")
+
+    return guard
+
+
+def _check_asker(request: web.Request, sessions: Sessions) -> None:
+    """Whoever asks is our own page, with a session of somebody who had the token."""
+    check_fetch_site(request)
+    if request.method not in {"GET", "HEAD"}:
+        check_origin(request)
+        check_own_header(request)
+    elif request.path == "/ws":
+        check_origin(request)
+    if request.path not in PUBLIC and not sessions.is_open(_session_of(request)):
+        raise Refusal(401, "no-session", "log in with the token that `cubist web` prints")
+
+
+def _session_of(request: web.Request) -> str:
+    return request.cookies.get(cookie_name(request), "")
+
+
+async def _harden(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(HEADERS)
+    response.headers.setdefault("Cache-Control", "no-store")
+    response.headers["Server"] = "cubist-web"
+    del request
+
+
+async def _asset(asset: Asset, request: web.Request) -> web.StreamResponse:
+    headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if request.headers.get("If-None-Match") == asset.tag:
+        return web.Response(status=304, headers=headers)
+    body = asset.zipped
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+    else:
+        body = gzip.decompress(body)
+    return web.Response(body=body, content_type=asset.media, charset="utf-8", headers=headers)
+
+
+async def _login(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+    try:
+        token = json.loads(await request.read())["token"]
+        session = sessions.open(str(token))
+    except (ValueError, KeyError, TypeError):
+        return _refused(400, "bad-request", 'send {"token": "..."}')
+    except TooManyAttempts:
+        log.warning("wrong tokens: nobody is let in for a minute")
+        return _refused(429, "too-many", "too many wrong tokens; wait a minute")
+    if session is None:
+        log.warning("a wrong token from %s", request.remote)
+        return _refused(401, "wrong-token", "that is not the token that `cubist web` prints")
+    response = web.json_response({})
+    response.set_cookie(cookie_name(request), session, httponly=True, samesite="Strict", path="/")
+    return response
+
+
+async def _logout(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+    sessions.close(_session_of(request))
+    response = web.json_response({})
+    response.del_cookie(cookie_name(request), path="/")
+    return response
+
+
+async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
+    if hub.is_full:
+        raise Refusal(503, "too-many", "the page is open in too many tabs; close one")
+    socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
+    await socket.prepare(request)
+    await hub.serve(_session_of(request), socket)
+    return socket
+
+
+async def _forward(
+    daemon: Daemon, method: str, path: str, request: web.Request
+) -> web.StreamResponse:
+    if not all(_PART.fullmatch(part) for part in request.match_info.values()):
+        raise web.HTTPNotFound
+    body = await request.read() if method != "GET" else None
+    query = {"count": request.query["count"]} if "count" in request.query else None
+    answer = await daemon.call(method, path, request.match_info, body=body, query=query)
+    return web.Response(status=answer.status, body=answer.body, content_type=answer.media)
+
+
+def _refused(status: int, error: str, reason: str) -> web.Response:
+    document: JsonObject = {"error": error, "reason": reason}
+    return web.json_response(document, status=status)

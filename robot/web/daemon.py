@@ -1,0 +1,159 @@
+"""The daemon as the page sees it: a client of the control socket with a list of what it may ask."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from robot.documents import JsonObject
+
+WATCHING = (
+    ("GET", "/status"),
+    ("GET", "/live"),
+    ("GET", "/events"),
+    ("GET", "/picture"),
+    ("GET", "/runs"),
+    ("GET", "/runs/{run}"),
+    ("GET", "/runs/{run}/files/{name}"),
+    ("GET", "/calibration"),
+)
+MOVING = (("POST", "/start"), ("POST", "/home"), ("POST", "/stop"))
+
+ANSWER_LIMIT_S = 20.0
+MOST_BYTES = 8 * 1024 * 1024
+"""Of an answer: a picture of how a cube was read is the largest, about 2 MB."""
+
+_MEDIA = frozenset({"application/json", "image/jpeg", "image/png"})
+
+
+class DaemonGone(Exception):
+    """Nobody answers at the control socket; the text says why, for people."""
+
+
+class NotAllowed(Exception):
+    """The page never asks the daemon for that."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the daemon said: HTTP's status, media type, and the bytes."""
+
+    status: int
+    media: str
+    body: bytes
+    tag: str = ""
+
+    @property
+    def document(self) -> JsonObject:
+        """The body as JSON."""
+        found: JsonObject = json.loads(self.body)
+        return found
+
+
+class Daemon:
+    """Asks the daemon at ``path`` for what ``allowed`` lists; use as an async context.
+
+    Every method raises :class:`DaemonGone`, and :class:`NotAllowed` for any other route.
+    """
+
+    def __init__(self, path: Path, allowed: frozenset[tuple[str, str]]) -> None:
+        self._path = path
+        self._allowed = allowed
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        # No limit of connections: stop waits behind nothing.
+        connector = aiohttp.UnixConnector(path=str(self._path), limit=0)
+        self._session = aiohttp.ClientSession(
+            "http://cubist",
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=ANSWER_LIMIT_S),
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def call(
+        self,
+        method: str,
+        route: str,
+        parts: Mapping[str, str] | None = None,
+        *,
+        body: bytes | None = None,
+        query: Mapping[str, str] | None = None,
+        tag: str = "",
+    ) -> Answer:
+        """One request: ``parts`` fill the braces of ``route``."""
+        self._require(method, route)
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers |= {"If-None-Match": tag} if tag else {}
+        path = route.format_map(dict(parts or {}))
+        try:
+            async with self._opened.request(
+                method, path, data=body, params=query, headers=headers
+            ) as response:
+                found = await response.content.read(MOST_BYTES + 1)
+                while not response.content.at_eof() and len(found) <= MOST_BYTES:
+                    found += await response.content.read(MOST_BYTES)
+                media = response.content_type
+                if len(found) > MOST_BYTES or (found and media not in _MEDIA):
+                    raise DaemonGone("the daemon's answer cannot be used")
+                return Answer(response.status, media, found, response.headers.get("ETag", ""))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise DaemonGone(self._why(error)) from error
+
+    @contextlib.asynccontextmanager
+    async def lines(self, method: str, route: str) -> AsyncIterator[AsyncIterator[JsonObject]]:
+        """The documents of an answer that goes on for as long as the context lasts."""
+        self._require(method, route)
+        endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
+        try:
+            async with self._opened.request(method, route, timeout=endless) as response:
+                if response.status != 200:
+                    raise DaemonGone(f"the daemon answers {response.status}")
+                yield _documents(response.content)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise DaemonGone(self._why(error)) from error
+
+    @property
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("a Daemon is used inside `async with`")
+        return self._session
+
+    def _require(self, method: str, route: str) -> None:
+        if (method, route) not in self._allowed:
+            raise NotAllowed(f"{method} {route}")
+
+    def _why(self, error: Exception) -> str:
+        if isinstance(error, aiohttp.ClientConnectorError | FileNotFoundError | PermissionError):
+            return "cubistd is not running, or may not be talked to"
+        return "cubistd ended, or does not answer in time"
+
+
+async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
+    """Each line of the stream; one of a motion with all its operations may be long."""
+    buffer = bytearray()
+    async for data in stream.iter_any():
+        buffer += data
+        *lines, rest = buffer.split(b"\n")
+        buffer = bytearray(rest)
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+        if len(buffer) > MOST_BYTES:
+            raise ValueError("an event without an end")

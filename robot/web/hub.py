@@ -1,0 +1,255 @@
+"""The open tabs of the page: each has one WebSocket for events, pictures and stop.
+
+A browser allows six connections to a host over all its tabs. With one WebSocket a tab, and nothing
+else that stays open, a stop is sent at once from the twelfth tab, too.
+
+    tab  -> {"do": "stop" | "estop" | "frame"}
+    tab <-  {"event": ...}, {"status": ...}, {"live": ...}, {"gone": why}, {"stopped": ...},
+            or bytes: the picture's number (4 bytes, the highest first), and a JPEG
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Self
+
+from aiohttp import WSMsgType, web
+
+from robot.documents import JsonObject
+from robot.web.daemon import Daemon, DaemonGone
+
+log = logging.getLogger("cubist-web")
+
+MOST_TABS = 32
+QUEUE_LENGTH = 256
+LONGEST_MESSAGE = 1024
+MOST_MESSAGES = 100
+"""Of a tab in a second."""
+
+RETRY_S = 0.5
+FRAME_PERIOD_S = 0.25
+NO_FRAME_S = 1.0
+
+STOPS: Mapping[str, bytes] = {"stop": b"{}", "estop": b'{"emergency": true}'}
+
+
+class Tab:
+    """One open page, of a session."""
+
+    def __init__(self, session: str, socket: web.WebSocketResponse) -> None:
+        self.session = session
+        self.socket = socket
+        self.wants_frame = False
+        self.seen = 0
+        self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
+
+    def put(self, message: str | bytes) -> None:
+        """Send something later; a tab that does not keep up is closed."""
+        if self._queue.qsize() >= QUEUE_LENGTH:
+            self.end()
+        else:
+            self._queue.put_nowait(message)
+
+    def end(self) -> None:
+        """Close it, after what is still to be sent."""
+        self._queue.put_nowait(None)
+
+    async def write(self) -> None:
+        """Send what is put, until :meth:`end` or until nobody is there any more."""
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            while (message := await self._queue.get()) is not None:
+                if isinstance(message, str):
+                    await self.socket.send_str(message)
+                else:
+                    await self.socket.send_bytes(message)
+            await self.socket.close()
+
+
+class Hub:
+    """Follows the daemon while a tab is open, and tells all tabs; use as an async context."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._tabs: set[Tab] = set()
+        self._following: asyncio.Task[None] | None = None
+        self._showing: asyncio.Task[None] | None = None
+        self._told = 0
+        self._gone: str | None = "cubistd has not answered yet"
+        self._frame: tuple[int, bytes] = (0, b"")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        tasks = [task for task in (self._following, self._showing, *self._tasks) if task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other tab may open."""
+        return len(self._tabs) >= MOST_TABS
+
+    def end_session(self, session: str) -> None:
+        """Close all tabs of a session."""
+        for tab in tuple(self._tabs):
+            if tab.session == session:
+                tab.end()
+
+    def end(self) -> None:
+        """Close all tabs: the process ends."""
+        for tab in tuple(self._tabs):
+            tab.end()
+
+    async def serve(self, session: str, socket: web.WebSocketResponse) -> None:
+        """A tab, until it is closed."""
+        tab = Tab(session, socket)
+        self._tabs.add(tab)
+        self._begin()
+        writing = asyncio.create_task(tab.write())
+        try:
+            if self._gone is None:
+                self._later(self._greet(tab))
+            await self._hear(tab)
+        finally:
+            self._tabs.discard(tab)
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+            if not self._tabs:
+                self._pause()
+
+    async def _hear(self, tab: Tab) -> None:
+        """Do what the tab asks for."""
+        loop = asyncio.get_running_loop()
+        second, heard = loop.time(), 0
+        async for message in tab.socket:
+            if loop.time() - second >= 1.0:
+                second, heard = loop.time(), 0
+            heard += 1
+            asked = _wish(message.data) if message.type is WSMsgType.TEXT else None
+            if asked is not None and asked in STOPS:
+                self._later(self._stop(tab, asked))
+            elif asked == "frame":
+                tab.wants_frame = True
+            else:
+                heard = MOST_MESSAGES + 1
+            if heard > MOST_MESSAGES:
+                log.info("a tab sent what the page never sends; it is closed")
+                tab.end()
+                return
+
+    async def _stop(self, tab: Tab, kind: str) -> None:
+        try:
+            answer = await self._daemon.call("POST", "/stop", body=STOPS[kind])
+            told: JsonObject = {"stopped": kind} | answer.document
+        except DaemonGone as error:
+            told = {"stopped": kind, "reason": str(error)}
+        tab.put(json.dumps(told))
+
+    def _later(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _begin(self) -> None:
+        if self._following is None:
+            self._following = asyncio.create_task(self._follow())
+            self._showing = asyncio.create_task(self._show())
+
+    def _pause(self) -> None:
+        """Nobody watches: neither events nor pictures are asked for."""
+        for task in (self._following, self._showing):
+            if task is not None:
+                task.cancel()
+        self._following = self._showing = None
+        self._gone = "cubistd has not answered yet"
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                async with self._daemon.lines("GET", "/events") as events:
+                    self._gone = None
+                    self._forget_frame()
+                    await self._tell_all()
+                    async for event in events:
+                        self._told += 1
+                        self._publish({"event": event})
+                        if event.get("event") in {"state", "finished"}:
+                            await self._tell_status()
+                raise DaemonGone("cubistd ended")
+            except DaemonGone as error:
+                self._gone = str(error)
+                self._publish({"gone": self._gone})
+                await asyncio.sleep(RETRY_S)
+
+    async def _tell_all(self, tab: Tab | None = None) -> None:
+        """Tell one tab, or all, what is; again if something happened meanwhile."""
+        for _ in range(3):
+            told = self._told
+            status = await self._daemon.call("GET", "/status")
+            live = await self._daemon.call("GET", "/live")
+            if told == self._told:
+                break
+        document = {"status": status.document, "live": live.document}
+        if tab is None:
+            self._publish(document)
+        else:
+            tab.put(json.dumps(document))
+
+    async def _greet(self, tab: Tab) -> None:
+        with contextlib.suppress(DaemonGone):  # who follows the events notices that, too
+            await self._tell_all(tab)
+
+    async def _tell_status(self) -> None:
+        self._publish({"status": (await self._daemon.call("GET", "/status")).document})
+
+    def _publish(self, document: JsonObject) -> None:
+        text = json.dumps(document)
+        for tab in tuple(self._tabs):
+            tab.put(text)
+
+    async def _show(self) -> None:
+        """Get each picture once, and give it to the tabs that want one."""
+        while True:
+            period = FRAME_PERIOD_S
+            if any(tab.wants_frame for tab in self._tabs):
+                try:
+                    tag = f'"{self._frame[0]}"' if self._frame[0] else ""
+                    answer = await self._daemon.call("GET", "/picture", tag=tag)
+                    if answer.status == 200:
+                        self._frame = (int(answer.tag.strip('"')), answer.body)
+                    elif answer.status != 304:
+                        period = NO_FRAME_S
+                except (DaemonGone, ValueError):
+                    period = NO_FRAME_S
+                self._hand_out()
+            await asyncio.sleep(period)
+
+    def _forget_frame(self) -> None:
+        """Another daemon numbers its pictures anew."""
+        self._frame = (0, b"")
+        for tab in self._tabs:
+            tab.seen = 0
+
+    def _hand_out(self) -> None:
+        number, jpeg = self._frame
+        for tab in self._tabs:
+            if tab.wants_frame and number != tab.seen:
+                tab.wants_frame, tab.seen = False, number
+                tab.put(number.to_bytes(4, "big") + jpeg)
+
+
+def _wish(text: str) -> str | None:
+    """What a tab's message asks for; None for what it never sends."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    asked = found.get("do") if isinstance(found, dict) else None
+    return asked if isinstance(asked, str) else None

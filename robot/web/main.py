@@ -1,0 +1,166 @@
+"""``cubist-web``: serves the page until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from robot.paths import control_socket
+from robot.web.announcement import Announcement, announcement_file
+from robot.web.app import make_app
+from robot.web.daemon import MOVING, WATCHING, Daemon
+from robot.web.guards import own_names
+from robot.web.hub import Hub
+from robot.web.sessions import Sessions, kept_token
+from solver.errors import CubistError
+
+log = logging.getLogger("cubist-web")
+
+DEFAULT_PORT = 8421
+LOOPBACK = "127.0.0.1"
+BAD_USAGE = 2
+
+
+class CannotListen(CubistError, OSError):
+    """The address or port is not to be had."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """``daemon``: its control socket; ``announce``: where the page's address is written;
+    ``state``: where the token is kept, None: a new one each time; ``names``: more names of this
+    machine."""
+
+    bind: str
+    port: int
+    names: tuple[str, ...]
+    daemon: Path
+    announce: Path
+    state: Path | None
+
+
+def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
+    """Read flags; leaves with exit code 2 and a message when they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog="cubist-web",
+        description="Serves the page on the robot. It listens on this machine only, unless told "
+        "otherwise; `cubist web` prints its address and token.",
+        epilog="Also in the environment: CUBIST_WEB_BIND, CUBIST_WEB_PORT, CUBIST_WEB_HOSTS, "
+        "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR.",
+    )
+    add, get = parser.add_argument, environ.get
+    add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen at (127.0.0.1)")
+    add("--port", default=get("CUBIST_WEB_PORT", str(DEFAULT_PORT)), help="port (8421; 0: any)")
+    hosts = get("CUBIST_WEB_HOSTS", "").split()
+    add("--host", action="append", default=hosts, help="another name of this machine")
+    add("--socket", type=Path, help="control socket of the daemon")
+    add("--runtime-dir", type=Path, help="where the page's address is written")
+    add("--state-dir", type=Path, help="where the token is kept; a new one each time if not given")
+    found = parser.parse_args(arguments)
+    if not (found.port.isascii() and found.port.isdigit() and int(found.port) < 65536):
+        parser.error(f"--port: 0..65535 is allowed, not {found.port!r}")
+    daemon = found.socket or control_socket(environ)
+    runtime = found.runtime_dir or get("CUBIST_WEB_RUNTIME_DIR")
+    state = found.state_dir or get("CUBIST_WEB_STATE_DIR")
+    return Options(
+        bind=found.bind,
+        port=int(found.port),
+        names=tuple(found.host),
+        daemon=daemon,
+        announce=Path(runtime) if runtime else announcement_file(daemon).parent,
+        state=Path(state) if state else None,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point; exit codes: 0 ended in order, 2 it cannot be served."""
+    options = parse(arguments)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
+    try:
+        asyncio.run(_serve_until_ended(options))
+    except CubistError as error:
+        log.error("%s", error)
+        sys.exit(BAD_USAGE)
+
+
+async def _serve_until_ended(options: Options) -> None:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    token = kept_token(options.state)
+    async with serving(options, token) as page:
+        for url in page.urls:
+            log.info("the page: %s", url.partition("#")[0])
+        await ended.wait()
+
+
+@contextlib.asynccontextmanager
+async def serving(options: Options, token: str) -> AsyncIterator[Announcement]:
+    """Serve the page while the context lasts; where it is.
+
+    Raises :class:`CannotListen` and :class:`robot.records.storage.StorageError`.
+    """
+    listener = _listen(options.bind, options.port)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(listener.close)
+        daemon = Daemon(options.daemon, frozenset((*WATCHING, *MOVING)))
+        await stack.enter_async_context(daemon)
+        hub = await stack.enter_async_context(Hub(daemon))
+        sessions = Sessions(token, hub.end_session)
+        app = make_app(daemon, hub, sessions, own_names(options.names))
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handle_signals=False)
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        stack.callback(hub.end)
+        await web.SockSite(runner, listener, backlog=64).start()
+        page = _announcement(options, listener.getsockname()[1], token)
+        written = page.publish(options.announce)
+        stack.callback(written.unlink, missing_ok=True)
+        yield page
+
+
+def _listen(bind: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+        return socket.create_server((bind, port), family=family, reuse_port=False)
+    except OSError as error:
+        raise CannotListen(
+            f"{bind} port {port}: {error.strerror or error}; choose others with --bind and --port"
+        ) from error
+
+
+def _announcement(options: Options, port: int, token: str) -> Announcement:
+    """The page's addresses: those of this machine that others can use first."""
+    hosts = [options.bind]
+    if options.bind in {"0.0.0.0", "::"}:
+        name = socket.gethostname().split(".")[0]
+        hosts = [*filter(None, [_outward_address()]), f"{name}.local", LOOPBACK]
+    urls = tuple(f"http://{f'[{h}]' if ':' in h else h}:{port}/#{token}" for h in hosts)
+    local = options.bind in {LOOPBACK, "::1", "localhost"}
+    return Announcement(urls, os.getpid(), local)
+
+
+def _outward_address() -> str | None:
+    """This machine's address in its network; nothing is sent to find it out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+// The panel "Calibration": what is calibrated. It is changed with the guide, `cubist calibrate`.
+
+import { $, ask, el } from "./util.js";
+
+export class Calibration {
+  #watcher;
+
+  constructor(watcher) {
+    this.#watcher = watcher;
+  }
+
+  set shown(shown) {
+    if (shown) this.#update();
+  }
+
+  async #update() {
+    try {
+      const { values } = await ask("GET", "/api/calibration");
+      $("calibration").replaceChildren(this.#guide(), this.#table(Object.entries(values)));
+    } catch (error) {
+      $("calibration").replaceChildren(el("p", { class: "card" }, error.message));
+    }
+  }
+
+  #guide() {
+    const name = this.#watcher.status?.robot ?? "NAME";
+    return el("div", { class: "card" }, el("h2", {}, "Calibrate"),
+      el("p", {}, "Somebody who stands at the robot calibrates it in a terminal: ", el("code", {}, `cubist calibrate all --robot ${name}`), ". While that lasts, nobody can start anything from here."));
+  }
+
+  #table(values) {
+    if (!values.length) return el("p", { class: "card" }, "Nothing is calibrated yet: all values are those of the profile.");
+    const rows = values.filter(([, value]) => value === null || typeof value !== "object")
+      .map(([key, value]) => el("tr", {}, el("td", {}, el("code", {}, key)), el("td", { class: "number" }, String(value))));
+    const tables = values.filter(([, value]) => value !== null && typeof value === "object");
+    return el("div", { class: "card" }, el("h2", {}, "Calibrated values"),
+      el("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Calibrated values" }, el("table", {},
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Key of the profile"), el("th", { scope: "col", class: "number" }, "Value"))),
+        el("tbody", {}, rows))),
+      tables.map(([key, value]) => el("details", {}, el("summary", {}, key), el("code", {}, JSON.stringify(value)))));
+  }
+}

@@ -1,0 +1,83 @@
+// One WebSocket for everything that happens: events, pictures (asked for one at a time) and stop.
+
+import { NoSession, ask } from "./util.js";
+
+const RETRY_MS = 1000;
+const FRAME_EVERY_MS = 200;
+
+export class Connection extends EventTarget {
+  #socket = null;
+  #closed = false;
+  #wantsFrames = false;
+  #asked = 0;
+
+  open() {
+    this.#closed = false;
+    const socket = new WebSocket(`ws${location.protocol === "https:" ? "s" : ""}://${location.host}/ws`);
+    socket.binaryType = "arraybuffer";
+    socket.onmessage = ({ data }) => (typeof data === "string" ? this.#hear(JSON.parse(data)) : this.#see(data));
+    socket.onopen = () => { this.#socket = socket; this.#askFrame(); };
+    socket.onclose = () => {
+      this.#socket = null;
+      if (this.#closed) return;
+      this.#tell("gone", "the page's server does not answer");
+      setTimeout(() => !this.#closed && this.#check(), RETRY_MS);
+    };
+  }
+
+  close() {
+    this.#closed = true;
+    this.#socket?.close();
+  }
+
+  set wantsFrames(wanted) {
+    const before = this.#wantsFrames;
+    this.#wantsFrames = wanted;
+    if (wanted && !before) this.#askFrame();
+  }
+
+  /** At once and without a question; over HTTP where the WebSocket is gone. */
+  async stop(kind) {
+    if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket.send(JSON.stringify({ do: kind }));
+    try {
+      const answer = await ask("POST", "/api/stop", { emergency: kind === "estop" });
+      this.#tell("stopped", { ...answer, stopped: kind });
+    } catch (error) {
+      this.#tell("stopped", { stopped: kind, reason: error.message });
+    }
+  }
+
+  /** Whether the session has ended, or only the connection. */
+  async #check() {
+    try {
+      await ask("GET", "/api/status");
+    } catch (error) {
+      if (error instanceof NoSession) return this.#tell("ended");
+    }
+    this.open();
+  }
+
+  #hear(message) {
+    for (const [kind, detail] of Object.entries(message)) {
+      if (kind === "stopped") return this.#tell("stopped", message);
+      this.#tell(kind, detail);
+    }
+  }
+
+  #see(data) {
+    const number = new DataView(data).getUint32(0);
+    this.#tell("frame", { number, jpeg: new Blob([new Uint8Array(data, 4)], { type: "image/jpeg" }) });
+    const wait = Math.max(0, this.#asked + FRAME_EVERY_MS - performance.now());
+    setTimeout(() => this.#askFrame(), wait);
+  }
+
+  #askFrame() {
+    if (!this.#wantsFrames || this.#socket?.readyState !== WebSocket.OPEN) return;
+    this.#asked = performance.now();
+    this.#socket.send('{"do": "frame"}');
+  }
+
+  #tell(kind, detail) {
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+}

@@ -1,0 +1,268 @@
+// The panel "Live": camera picture, cube, what the robot does, fault with remedy, hold to start.
+
+import { CubeDrawing, CubeModel } from "./cube.js";
+import { $, ask, el, seconds, themed } from "./util.js";
+
+const HOLD_MS = 800;
+const ARMED_MS = 5000;
+const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
+
+export const STATES = {
+  idle: "Ready", homing: "Homing", scanning: "Scanning", solving: "Searching", turning: "Turning",
+  checking: "Checking", fault: "Needs help", maintenance: "Being calibrated",
+};
+
+export function cubeTheme() {
+  return { plastic: themed("--plastic"), unknown: themed("--unknown"), hatch: themed("--hatch") };
+}
+
+export class Live {
+  #watcher;
+  #connection;
+  #drawing = new CubeDrawing($("cube"));
+  #frame = null;
+  #shown = true;
+
+  constructor(watcher, connection) {
+    this.#watcher = watcher;
+    this.#connection = connection;
+    watcher.addEventListener("change", () => this.#tell());
+    connection.addEventListener("frame", ({ detail }) => this.#show(detail));
+    connection.addEventListener("stopped", ({ detail }) => this.#tellStopped(detail));
+    for (const button of document.querySelectorAll("button.hold")) new Hold(button, () => this.#begin(button));
+    $("stop").addEventListener("click", () => connection.stop("stop"));
+    // As soon as it is touched: who lets go beside it has meant it all the same.
+    $("estop").addEventListener("pointerdown", () => connection.stop("estop"));
+    $("estop").addEventListener("click", (e) => e.detail === 0 && connection.stop("estop"));
+    document.addEventListener("visibilitychange", () => this.#wantFrames());
+    const paint = () => { this.#paint(); requestAnimationFrame(paint); };
+    requestAnimationFrame(paint);
+  }
+
+  set shown(shown) {
+    this.#shown = shown;
+    this.#wantFrames();
+  }
+
+  #wantFrames() {
+    this.#connection.wantsFrames = this.#shown && document.visibilityState === "visible";
+  }
+
+  async #begin(button) {
+    const { path, kind } = button.dataset;
+    $("answer").textContent = "";
+    try {
+      await ask("POST", `/api${path}`, kind ? { kind } : undefined);
+      $("answer").textContent = `${button.textContent}: started`;
+    } catch (error) {
+      $("answer").textContent = `Not started: ${error.message}`;
+    }
+  }
+
+  #tellStopped({ stopped, reason, error }) {
+    const what = stopped === "estop" ? "Emergency stop" : "Stop";
+    $("answer").textContent = reason || error
+      ? `${what} did not reach the robot: ${reason || error}. Use the switch at the robot.`
+      : `${what}: the robot has been told.`;
+  }
+
+  #tell() {
+    const { status, gone, cube, motion } = this.#watcher;
+    if (!status) return;
+    const job = status.job, fault = status.fault;
+    $("step").textContent = job ? sentence(job.step) : status.preparation ? sentence(status.preparation.step) : resting(status);
+    const done = status.state === "turning" || !job ? null : job.progress;
+    $("bar").hidden = !job && !status.preparation;
+    if (done === null || done === undefined) $("bar").removeAttribute("value");
+    else $("bar").value = done;
+    $("fault").hidden = !fault;
+    $("fault-cause").textContent = fault ? sentence(fault.cause) : "";
+    $("fault-remedy").textContent = fault ? fault.remedy || "The journal (cubist logs) may say more." : "";
+    const busy = job !== null || status.state === "maintenance" || gone !== null;
+    for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
+    $("hold-text").textContent = busy && !gone ? "The robot is at work." : "Press and hold a button to start.";
+    $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
+    $("cube-text").textContent = cube ? `Cube, ${cube.orientation[0]} up and ${cube.orientation[1]} in front` : "Cube: not seen yet";
+    const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
+    if (!moves.length) $("moves-now").replaceChildren();
+    else if ($("moves-now").dataset.moves !== motion.moves || !$("moves-now").firstChild) {
+      $("moves-now").replaceChildren(...moves.map((move) => el("span", { class: "move" }, move)));
+      $("moves-now").dataset.moves = motion.moves;
+    }
+  }
+
+  /** What changes all the time: clock, bar, layers, mechanism. */
+  #paint() {
+    if (!this.#shown) return;
+    const watcher = this.#watcher;
+    const elapsed = watcher.elapsedS;
+    const last = watcher.status?.last_run;
+    const timer = elapsed !== null ? seconds(elapsed) : last ? seconds(last.duration_s) : "";
+    if ($("timer").textContent !== timer) $("timer").textContent = timer;
+    if (watcher.motion?.purpose === "turn" && watcher.isMoving) {
+      $("bar").value = watcher.atUs / Math.max(1, watcher.motion.duration_us);
+    }
+    const pose = watcher.pose ?? NOTHING_KNOWN;
+    this.#drawing.draw(pose, pose.colours, cubeTheme());
+    this.#strike();
+    this.#paintMechanism();
+  }
+
+  #strike() {
+    const { motion, atUs } = this.#watcher;
+    if (motion?.purpose !== "turn" || !$("moves-now").firstChild) return;
+    const done = movesDone(motion, atUs);
+    [...$("moves-now").children].forEach((span, i) => {
+      const state = i < done ? "done" : i === done && this.#watcher.isMoving ? "now" : "";
+      if (span.dataset.state !== state) span.dataset.state = state;
+    });
+  }
+
+  #paintMechanism() {
+    const { motion, atUs } = this.#watcher;
+    const parts = motion ? partsAt(motion.operations, atUs) : [];
+    const told = JSON.stringify(parts);
+    if ($("mechanism").dataset.told === told) return;
+    $("mechanism").dataset.told = told;
+    $("mechanism").replaceChildren(...parts.map(({ name, place, moving }) =>
+      el("li", { class: moving ? "moving" : null }, gauge(place), el("b", {}, name), ` ${moving ? "→ " : ""}${place}`)));
+  }
+
+  async #show({ number, jpeg }) {
+    const image = await createImageBitmap(jpeg).catch(() => null);
+    if (!image) return;
+    const canvas = $("picture"), g = canvas.getContext("2d");
+    canvas.width = image.width;
+    canvas.height = image.height;
+    g.drawImage(image, 0, 0);
+    const look = this.#watcher.look, cube = this.#watcher.cube;
+    const isLook = look && cube && look.picture === number;
+    if (isLook) grid(g, look.corners, cube.size, image.width, image.height);
+    this.#frame = number;
+    canvas.dataset.number = number;
+    $("picture-text").textContent = isLook ? `Camera: face ${look.face}` : "Camera";
+    canvas.setAttribute("aria-label", isLook ? `The camera's picture of face ${look.face}, with the stickers it found` : "The camera's picture");
+  }
+}
+
+/** How many of the moves are over: each turn of a layer is one, two halves of one count once. */
+export function movesDone(motion, atUs) {
+  const turns = motion.operations.filter((o) => o.op === "turn");
+  const moves = motion.moves.split(" ").filter(Boolean).length;
+  const over = turns.filter((o) => o.start_us + o.duration_us <= atUs).length;
+  return turns.length ? Math.floor((over / turns.length) * moves + 1e-9) : 0;
+}
+
+/** Where the parts of the mechanism are: the last thing that was done with each. */
+function partsAt(operations, atUs) {
+  const found = new Map();
+  for (const o of operations) {
+    if (o.start_us > atUs) continue;
+    const name = o.arm ?? (o.gripper && `gripper ${o.gripper}`) ?? null;
+    const place = o.to ?? { grip: "closed", release: "open" }[o.op];
+    const moving = o.start_us + o.duration_us > atUs;
+    if (name && place !== undefined) found.set(o.op === "home" ? `${name}, turned` : name, { place: String(place), moving });
+    if (o.table) found.set(o.table, { place: "turning", moving });
+  }
+  return [...found].map(([name, { place, moving }]) => ({ name, place: place === "turning" && !moving ? "square" : place, moving }))
+    .sort((p, q) => (p.name < q.name ? -1 : 1));
+}
+
+const TILT = { open: -60, flip: -30, close: 0, closed: 0, square: 0, turning: 45, cw: 90, ccw: -90 };
+
+function gauge(place) {
+  const angle = TILT[place] ?? 0;
+  return el("svg", { viewBox: "-10 -10 20 20", width: 20, height: 20, "aria-hidden": "true" },
+    el("circle", { r: 9, class: "dial" }), el("line", { x1: 0, y1: 0, x2: 8, y2: 0, class: "hand", transform: `rotate(${angle})` }));
+}
+
+function grid(g, corners, n, width, height) {
+  const [a, b, c, d] = corners.map(([x, y]) => [x * width, y * height]);
+  const between = (p, q, t) => [p[0] + (q[0] - p[0]) * t, p[1] + (q[1] - p[1]) * t];
+  for (const [colour, lineWidth] of [["#000", Math.max(4, width / 130)], ["#fff", Math.max(2, width / 260)]]) {
+    g.strokeStyle = colour;
+    g.lineWidth = lineWidth;
+    g.beginPath();
+    for (let i = 0; i <= n; i++) {
+      for (const [p, q] of [[between(a, b, i / n), between(d, c, i / n)], [between(a, d, i / n), between(b, c, i / n)]]) {
+        g.moveTo(...p);
+        g.lineTo(...q);
+      }
+    }
+    g.stroke();
+  }
+}
+
+function resting(status) {
+  const last = status.last_run;
+  const said = status.state === "idle" ? "Ready for a cube" : STATES[status.state];
+  return last ? `${said}. Last: ${last.outcome} in ${seconds(last.duration_s)}` : said;
+}
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function describeCube(cube, watcher) {
+  if (!cube) return "The cube is not known yet";
+  const face = cube.size * cube.size;
+  if (cube.facelets.includes("?")) {
+    const seen = (cube.seen ?? []).filter(Boolean).length;
+    return `The cube, ${Math.round(seen / face)} of 6 faces seen`;
+  }
+  if (!watcher.motion && /^(.)\1*$/.test(cube.facelets.slice(0, face)) && isUniform(cube)) return "The cube, solved";
+  return "The cube as the robot holds it; all its stickers are known";
+}
+
+function isUniform({ facelets, size }) {
+  const face = size * size;
+  return [...facelets].every((letter, i) => letter === facelets[i - (i % face)]);
+}
+
+/** A button that starts something only when it is held down; a screen reader asks a second time. */
+class Hold {
+  #timer = null;
+  #armedUntil = 0;
+  #touched = false;
+
+  constructor(button, act) {
+    this.button = button;
+    this.act = act;
+    button.addEventListener("pointerdown", (e) => { if (e.button === 0) { this.#touched = true; this.#press(); } });
+    for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, () => this.#release());
+    button.addEventListener("keydown", (e) => {
+      if (e.key !== " " && e.key !== "Enter") return;
+      e.preventDefault();
+      this.#touched = true;
+      if (!e.repeat) this.#press();
+    });
+    button.addEventListener("keyup", () => this.#release());
+    button.addEventListener("contextmenu", (e) => e.preventDefault());
+    // A click without finger or key before it is a screen reader's, which cannot hold.
+    button.addEventListener("click", (e) => this.#click(e));
+  }
+
+  #press() {
+    if (this.button.disabled || this.#timer) return;
+    this.button.classList.add("held");
+    this.#timer = setTimeout(() => { this.#release(); this.act(); }, HOLD_MS);
+  }
+
+  #release() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.button.classList.remove("held");
+  }
+
+  #click(event) {
+    event.preventDefault();
+    const touched = this.#touched;
+    this.#touched = false;
+    if (touched || event.detail !== 0) return;
+    if (performance.now() < this.#armedUntil) {
+      this.#armedUntil = 0;
+      this.act();
+    } else {
+      this.#armedUntil = performance.now() + ARMED_MS;
+      $("answer").textContent = `${this.button.textContent}: activate it again within five seconds to start.`;
+    }
+  }
+}

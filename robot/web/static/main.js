@@ -1,0 +1,107 @@
+// The page: log in, connect, and switch between the panels.
+
+import { Connection } from "./connection.js";
+import { Live, STATES } from "./live.js";
+import { Plan } from "./plan.js";
+import { Runs } from "./runs.js";
+import { Statistics } from "./statistics.js";
+import { Calibration } from "./calibration.js";
+import { Watcher } from "./watcher.js";
+import { $, NoSession, ask } from "./util.js";
+
+const connection = new Connection();
+const watcher = new Watcher(connection);
+let panels = null;
+
+async function begin() {
+  const token = location.hash.slice(1);
+  if (token) {
+    history.replaceState(null, "", location.pathname);
+    try {
+      await ask("POST", "/login", { token });
+    } catch (error) {
+      return logIn(error.message);
+    }
+  }
+  try {
+    await ask("GET", "/api/status");
+  } catch (error) {
+    if (error instanceof NoSession) return logIn("");
+  }
+  enter();
+}
+
+function logIn(answer) {
+  connection.close();
+  $("page").hidden = $("stops").hidden = true;
+  $("login").hidden = false;
+  $("login-answer").textContent = answer;
+}
+
+function enter() {
+  $("login").hidden = true;
+  $("page").hidden = $("stops").hidden = false;
+  panels ??= {
+    live: new Live(watcher, connection),
+    plan: new Plan(watcher),
+    runs: new Runs(watcher),
+    statistics: new Statistics(watcher),
+    calibration: new Calibration(watcher),
+  };
+  choose("live");
+  connection.open();
+}
+
+function choose(name) {
+  for (const [other, panel] of Object.entries(panels)) {
+    const chosen = other === name, tab = $(`tab-${other}`);
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+    $(other).hidden = !chosen;
+    panel.shown = chosen;
+  }
+}
+
+for (const tab of document.querySelectorAll("[role=tab]")) {
+  tab.addEventListener("click", () => choose(tab.getAttribute("aria-controls")));
+  tab.addEventListener("keydown", (e) => {
+    const tabs = [...document.querySelectorAll("[role=tab]")], at = tabs.indexOf(tab);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[e.key];
+    if (next === undefined) return;
+    e.preventDefault();
+    const other = tabs[(next + tabs.length) % tabs.length];
+    other.focus();
+    other.click();
+  });
+}
+
+$("login").querySelector("form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await ask("POST", "/login", { token: $("token").value.trim().replace(/^.*#/, "") });
+    $("token").value = "";
+    enter();
+  } catch (error) {
+    $("login-answer").textContent = error.message;
+  }
+});
+
+connection.addEventListener("ended", () => logIn("This session has ended."));
+watcher.addEventListener("change", () => {
+  const { status, gone } = watcher;
+  document.body.classList.toggle("gone", gone !== null);
+  $("gone").hidden = gone === null;
+  const said = gone === null ? "" : `Not connected: ${gone}. What is shown may be old.`;
+  if ($("gone").textContent !== said) $("gone").textContent = said;
+  if (!status) return;
+  $("robot").textContent = status.simulated ? `${status.robot} · simulated` : status.robot;
+  const state = gone ? "Not connected" : STATES[status.state] ?? status.state;
+  if ($("state").textContent !== state) $("state").textContent = state;
+  $("state").dataset.state = gone ? "gone" : status.state;
+  document.title = `${state} · Cubist`;
+});
+
+// For tests: what the page believes.
+globalThis.cubist = watcher;
+
+begin();

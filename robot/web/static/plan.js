@@ -1,0 +1,120 @@
+// The panel "Plan": the motion under way or done last, as a timeline with a moving cursor.
+
+import { movesDone } from "./live.js";
+import { $, ask, el, seconds } from "./util.js";
+
+const ROW = 26, LEFT = 84, WIDTH = 900;
+
+const KINDS = { turn: "turns a layer", rotate: "turns the whole cube", other: "moves only the mechanism" };
+
+export class Plan {
+  #watcher;
+  #shown = false;
+  #motion = null;
+  #cursor = null;
+  #moves = null;
+  #now = null;
+
+  constructor(watcher) {
+    this.#watcher = watcher;
+    watcher.addEventListener("change", () => this.#shown && this.#update());
+    const paint = () => { if (this.#shown) this.#paint(); requestAnimationFrame(paint); };
+    requestAnimationFrame(paint);
+  }
+
+  set shown(shown) {
+    this.#shown = shown;
+    if (shown) this.#update();
+  }
+
+  async #update() {
+    const { motion, status } = this.#watcher;
+    if (motion && motion !== this.#motion) return this.#render(motion, true);
+    const last = status?.last_run?.id;
+    if (this.#motion || !last || this.#moves === last) return this.#motion || this.#moves ? null : this.#empty();
+    this.#moves = last;
+    const record = await ask("GET", `/api/runs/${last}`).catch(() => null);
+    if (!record?.operations?.length) return this.#empty();
+    if (!this.#motion) this.#render({ operations: record.operations, moves: record.moves ?? "", purpose: "turn", duration_us: record.planned_us }, false);
+  }
+
+  #empty() {
+    $("plan").replaceChildren(el("p", { class: "card" }, "There is no plan yet: start a solve."));
+  }
+
+  #render(motion, isNow) {
+    this.#motion = isNow ? motion : null;
+    const count = motion.moves.split(" ").filter(Boolean).length;
+    const title = motion.purpose === "look" ? "Showing the camera the next face" : `${count} ${count === 1 ? "move" : "moves"} in ${seconds(motion.duration_us / 1e6)}`;
+    const moves = el("p", { id: "plan-moves" }, motion.moves.split(" ").filter(Boolean).map((m) => el("span", { class: "move" }, m)));
+    const { svg, cursor } = timeline(motion);
+    this.#cursor = isNow ? cursor : null;
+    this.#now = isNow ? moves : null;
+    if (!isNow) cursor.remove();
+    $("plan").replaceChildren(
+      el("div", { class: "card" }, el("h2", {}, isNow ? title : `Last plan: ${title}`), moves),
+      el("div", { class: "card" },
+        el("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Timeline" }, svg),
+        el("p", { class: "legend" }, Object.entries(KINDS).map(([kind, text]) => el("span", {}, el("i", { class: kind }), text)))),
+      shares(motion));
+  }
+
+  #paint() {
+    if (!this.#cursor || !this.#motion) return;
+    const { atUs, isMoving } = this.#watcher;
+    const x = LEFT + (atUs / Math.max(1, this.#motion.duration_us)) * (WIDTH - LEFT - 8);
+    this.#cursor.setAttribute("transform", `translate(${x.toFixed(1)})`);
+    const done = movesDone(this.#motion, atUs);
+    [...(this.#now?.children ?? [])].forEach((span, i) => {
+      span.dataset.state = i < done ? "done" : i === done && isMoving ? "now" : "";
+    });
+  }
+}
+
+const kindOf = (o) => (o.op === "turn" || o.op === "rotate" ? o.op : "other");
+const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? o.arm ?? o.table ?? (o.site ? `site ${o.site}` : o.op);
+
+/** One row for each part of the mechanism, one bar for each operation. */
+function timeline({ operations, duration_us }) {
+  const rows = [...new Set(operations.map(rowOf))].sort();
+  const height = rows.length * ROW + 34, scale = (WIDTH - LEFT - 8) / Math.max(1, duration_us);
+  const svg = el("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart timeline", role: "img", "aria-label": `Timeline of ${operations.length} operations in ${seconds(duration_us / 1e6)}` });
+  const step = [0.5, 1, 2, 5, 10, 20, 30, 60, 120].find((s) => duration_us / 1e6 / s <= 10) ?? 300;
+  for (let s = 0; s <= duration_us / 1e6; s += step) {
+    const x = LEFT + s * 1e6 * scale;
+    svg.append(el("line", { x1: x, x2: x, y1: 0, y2: rows.length * ROW, class: "rule" }),
+      el("text", { x, y: rows.length * ROW + 18, "text-anchor": "middle" }, `${s} s`));
+  }
+  rows.forEach((row, i) => svg.append(el("text", { x: 0, y: i * ROW + 17 }, row)));
+  for (const o of operations) {
+    const bar = el("rect", {
+      x: LEFT + o.start_us * scale, y: rows.indexOf(rowOf(o)) * ROW + 4,
+      width: Math.max(1.5, o.duration_us * scale - 1), height: ROW - 8, rx: 2, class: kindOf(o),
+    });
+    bar.append(el("title", {}, nameOf(o)));
+    svg.append(bar);
+  }
+  const cursor = el("line", { x1: 0, x2: 0, y1: 0, y2: rows.length * ROW + 4, class: "cursor" });
+  svg.append(cursor);
+  return { svg, cursor };
+}
+
+function nameOf(o) {
+  const quarters = { 1: "", 2: "2", "-1": "'" }[o.quarter_turns] ?? "";
+  const what = { turn: `turn ${o.site}${quarters}`, rotate: `whole cube ${o.axis}${quarters}` }[o.op] ?? `${o.op} ${o.gripper ?? o.arm ?? ""} ${o.to ?? ""}`;
+  return `${what.trim()}: ${seconds(o.duration_us / 1e6, 2)} from ${seconds(o.start_us / 1e6, 2)}`;
+}
+
+/** Where the time goes: overlapping operations count for the first of turn, rotate, other. */
+function shares({ operations, duration_us }) {
+  const edges = [...new Set(operations.flatMap((o) => [o.start_us, o.start_us + o.duration_us]))].sort((p, q) => p - q);
+  const sums = { turn: 0, rotate: 0, other: 0 };
+  edges.slice(1).forEach((to, i) => {
+    const active = operations.filter((o) => o.start_us <= edges[i] && o.start_us + o.duration_us >= to).map(kindOf);
+    const kind = ["turn", "rotate", "other"].find((k) => active.includes(k));
+    if (kind) sums[kind] += to - edges[i];
+  });
+  return el("div", { class: "card" }, el("h2", {}, "Where the time goes"),
+    el("dl", { class: "facts" }, Object.entries(sums).flatMap(([kind, us]) => [
+      el("dt", {}, KINDS[kind]), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
+}

@@ -1,0 +1,209 @@
+// The panel "Runs": the list, and of one run its reading, pictures, faults and a replay.
+
+import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
+import { cubeTheme } from "./live.js";
+import { $, ask, el, seconds, when } from "./util.js";
+
+const LISTED = 100;
+const GOOD = new Set(["solved", "already-solved", "done"]);
+
+const outcome = (record) => el("span", { class: GOOD.has(record.outcome) ? "good" : "bad" }, record.outcome ?? "under way");
+const movesOf = (record) => (record.moves ?? "").split(" ").filter(Boolean);
+const fileOf = (id, name) => `/api/runs/${id}/files/${name}`;
+
+export class Runs {
+  #shown = false;
+  #watcher;
+  #listed = null;
+  #replay = null;
+
+  constructor(watcher) {
+    this.#watcher = watcher;
+    watcher.addEventListener("change", () => this.#shown && this.#list());
+  }
+
+  set shown(shown) {
+    this.#shown = shown;
+    if (shown) this.#list();
+    else this.#replay?.pause();
+  }
+
+  async #list() {
+    const key = `${this.#watcher.status?.last_run?.id} ${this.#watcher.status?.job?.run}`;
+    if (this.#listed === key) return;
+    this.#listed = key;
+    let runs;
+    try {
+      ({ runs } = await ask("GET", `/api/runs?count=${LISTED}`));
+    } catch (error) {
+      return $("runs").replaceChildren(el("p", { class: "card" }, `The list is not to be had: ${error.message}`));
+    }
+    if ($("run-heading")) return; // somebody reads one
+    this.#show(runs);
+  }
+
+  #show(runs) {
+    this.#replay?.pause();
+    this.#replay = null;
+    const heads = [["Run"], ["Started"], ["Kind", "extra"], ["Outcome"], ["Moves", "number"], ["Time", "number"]];
+    const rows = runs.map((run) => el("tr", {},
+      el("td", {}, el("button", { click: () => this.#open(run.id), "aria-label": `Show run ${Number(run.id)}` }, Number(run.id))),
+      el("td", {}, when(run.started_at)), el("td", { class: "extra" }, run.kind), el("td", {}, outcome(run)),
+      el("td", { class: "number" }, run.kind === "home" ? "" : movesOf(run).length),
+      el("td", { class: "number" }, seconds(run.duration_s))));
+    $("runs").replaceChildren(runs.length
+      ? el("div", { class: "card table", tabindex: 0, role: "group", "aria-label": "Runs" }, el("table", {},
+        el("thead", {}, el("tr", {}, heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, text)))),
+        el("tbody", {}, rows)))
+      : el("p", { class: "card" }, "There are no runs yet."));
+  }
+
+  async #open(id) {
+    let record;
+    try {
+      record = await ask("GET", `/api/runs/${id}`);
+    } catch (error) {
+      return $("runs").prepend(el("p", { class: "card", role: "alert" }, error.message));
+    }
+    const back = () => { this.#listed = null; $("runs").replaceChildren(); this.#list(); };
+    const cards = [summary(record, back)];
+    if (record.faults.length) cards.push(faults(record));
+    if (record.facelets) cards.push(reading(record));
+    if (record.operations.length) cards.push((this.#replay = new Replay(record)).card);
+    if (record.photos.length) cards.push(photos(record));
+    if (record.events.length) cards.push(events(record));
+    $("runs").replaceChildren(el("div", { class: "two" }, cards));
+    $("run-heading").focus();
+    if (record.facelets) net(record);
+    this.#replay?.draw();
+  }
+}
+
+function facts(pairs) {
+  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+function summary(record, back) {
+  const link = record.link, us = (t) => (t ? seconds(t / 1e6, 2) : null);
+  return el("div", { class: "card wide" },
+    el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `Run ${Number(record.id)}: `, outcome(record)),
+      el("button", { class: "plain", click: back }, "All runs")),
+    record.reason ? el("p", {}, record.reason) : null,
+    facts([
+      ["Started", when(record.started_at)], ["Took", seconds(record.duration_s)],
+      ["Moves", movesOf(record).join(" ")], ["Planned", us(record.planned_us)], ["Executed", us(record.executed_us)],
+      ["Stages", Object.entries(record.timings_s).map(([name, s]) => `${name} ${seconds(s)}`).join(", ")],
+      ["On the way", record.recoveries.join("; ")], ["Warnings", record.warnings.join("; ")],
+      ["Serial line", link?.resent ? `${link.resent} messages sent again` : null],
+    ]),
+    el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, "Download the record")));
+}
+
+function faults(record) {
+  return el("div", { class: "card wide" }, el("h2", {}, "Faults"), record.faults.map((fault) =>
+    el("p", {}, el("b", {}, fault.cause), fault.remedy ? ` What to do: ${fault.remedy}` : "")));
+}
+
+function reading(record) {
+  const { confident, doubtful } = record.reading;
+  const sure = confident === undefined ? "" : confident ? "read with certainty" : "doubtful";
+  const note = doubtful?.length ? `; doubtful stickers: ${doubtful.join(", ")}` : "";
+  return el("div", { class: "card net" }, el("h2", {}, "The cube before"),
+    el("canvas", { id: "run-net", role: "img", "aria-label": `The cube unfolded: ${record.facelets}` }),
+    el("p", { class: "quiet small" }, `${sure}${note}`));
+}
+
+function net(record) {
+  drawNet($("run-net"), sizeOf(record), record.facelets, (_, letter) => plainColour(letter), cubeTheme());
+}
+
+const sizeOf = (record) => Math.round(Math.sqrt(record.facelets.length / 6));
+
+function photos(record) {
+  return el("div", { class: "card wide" }, el("h2", {}, "Pictures"), el("div", { class: "photos" }, record.photos.map((name) =>
+    el("a", { href: fileOf(record.id, name), target: "_blank", rel: "noopener" },
+      el("img", { src: fileOf(record.id, name), alt: altOf(name), loading: "lazy" }), el("span", { class: "small" }, altOf(name))))));
+}
+
+function altOf(name) {
+  const [, stage, number, face] = /^(\w+)-(\d+)-(\w)\./.exec(name) ?? [];
+  if (face) return `${stage === "checking" ? "Check" : "Scan"} ${number}: face ${face}`;
+  return name === "reading.png" ? "How the cube was read" : name;
+}
+
+function events(record) {
+  return el("details", { class: "card wide" }, el("summary", {}, "What happened when"),
+    el("table", {}, el("tbody", {}, record.events.map((e) => el("tr", {}, el("td", { class: "number" }, seconds(e.at_s)), el("td", {}, e.text))))));
+}
+
+/** The last plan of a run, performed again on the drawn cube. */
+class Replay {
+  #at = 0;
+  #playing = false;
+  #before = 0;
+
+  constructor(record) {
+    this.operations = record.operations;
+    this.end = record.planned_us || 1;
+    const facelets = record.facelets ?? "URFDLB".split("").map((f) => f.repeat(9)).join("");
+    const size = Math.round(Math.sqrt(facelets.length / 6));
+    const held = new CubeModel(size).hold(record.orientation ?? "UF");
+    // What the last plan began with is known best from its end, where that was a solved cube.
+    this.start = record.outcome === "solved" ? undone(held, this.operations) : held;
+    this.colours = coloursOf(record.outcome === "solved" ? { facelets: solvedLetters(size) } : { facelets });
+    this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Replay on the cube; arrow keys turn the view" });
+    this.drawing = new CubeDrawing(this.canvas);
+    this.slider = el("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": "Position in the replay",
+      input: () => { this.#at = (this.slider.value / 1000) * this.end; this.pause(); } });
+    this.button = el("button", { class: "plain", click: () => (this.#playing ? this.pause() : this.play()) }, "Play");
+    this.card = el("div", { class: "card replay" },
+      el("h2", {}, record.facelets ? "Replay" : "Replay, as from a solved cube"), this.canvas,
+      el("div", { class: "row" }, this.button, this.slider));
+    this.drawSoon = () => requestAnimationFrame(() => this.draw());
+    for (const kind of ["pointermove", "keydown"]) this.canvas.addEventListener(kind, this.drawSoon);
+  }
+
+  play() {
+    if (this.#at >= this.end) this.#at = 0;
+    this.#playing = true;
+    this.button.textContent = "Pause";
+    this.#before = performance.now();
+    const step = (now) => {
+      if (!this.#playing || !this.canvas.isConnected) return;
+      // Ten seconds for a short plan, and no more than a minute for a long one.
+      const speed = Math.max(1, this.end / 60e6);
+      this.#at = Math.min(this.end, this.#at + (now - this.#before) * 1000 * speed);
+      this.#before = now;
+      this.slider.value = (this.#at / this.end) * 1000;
+      this.draw();
+      if (this.#at >= this.end) return this.pause();
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  pause() {
+    this.#playing = false;
+    this.button.textContent = "Play";
+    this.drawSoon();
+  }
+
+  draw() {
+    this.drawing.draw(poseAt(this.start, this.operations, this.#at), this.colours, cubeTheme());
+  }
+}
+
+const solvedLetters = (size) => [..."URFDLB"].map((f) => f.repeat(size * size)).join("");
+
+function undone(held, operations) {
+  const end = operations.reduce((model, o) => model.perform(o), held.copy());
+  const solved = new CubeModel(held.size).hold(orientationOf(end));
+  return reversed(operations).reduce((model, o) => model.perform(o), solved);
+}
+
+/** The faces at sites U and F, by the stickers in their middle; of small cubes by what is whole. */
+function orientationOf(model) {
+  const face = model.size * model.size, letter = (place) => "URFDLB"[Math.floor(model.at[place] / face)];
+  const middle = Math.floor(face / 2);
+  return letter(middle) + letter(2 * face + middle);
+}

@@ -1,0 +1,126 @@
+// The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
+
+import { $, ask, el, seconds, when } from "./util.js";
+
+const ASKED = 300;
+const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
+
+export class Statistics {
+  #watcher;
+  #shown = false;
+  #of = null;
+
+  constructor(watcher) {
+    this.#watcher = watcher;
+    watcher.addEventListener("change", () => this.#shown && this.#update());
+  }
+
+  set shown(shown) {
+    this.#shown = shown;
+    if (shown) this.#update();
+  }
+
+  async #update() {
+    const last = String(this.#watcher.status?.last_run?.id);
+    if (this.#of === last) return;
+    this.#of = last;
+    try {
+      const { runs } = await ask("GET", `/api/runs?count=${ASKED}`);
+      $("statistics").replaceChildren(...this.#cards(runs));
+    } catch (error) {
+      $("statistics").replaceChildren(el("p", { class: "card" }, error.message));
+    }
+  }
+
+  #cards(runs) {
+    const solves = runs.filter((run) => run.kind === "solve" && run.outcome);
+    const solved = solves.filter((run) => run.outcome === "solved").reverse();
+    if (!solves.length) return [el("p", { class: "card" }, "Nothing has been solved yet.")];
+    const times = solved.map((run) => run.duration_s);
+    return [
+      numbers(solves, solved, times),
+      el("div", { class: "two" },
+        times.length ? card("Times", histogram(times)) : null,
+        times.length > 1 ? card("One after the other", trend(times)) : null,
+        card("Outcomes", outcomes(solves)),
+        card("Serial line", line(runs))),
+    ];
+  }
+}
+
+const card = (title, ...content) => el("div", { class: "card" }, el("h2", {}, title), ...content);
+const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
+
+function numbers(solves, solved, times) {
+  const big = (value, text) => el("p", {}, el("b", {}, value), el("span", {}, text));
+  const best = solved.reduce((a, b) => (!a || b.duration_s < a.duration_s ? b : a), null);
+  const shares = `${solved.length} of ${solves.length}`;
+  return el("div", { class: "card bigs" }, big(shares, "solved"),
+    best ? big(seconds(best.duration_s), `fastest: run ${Number(best.id)}, ${when(best.started_at)}`) : null,
+    times.length ? big(seconds(mean(times)), "on average") : null,
+    times.length >= 5 ? big(seconds(averageOf5(times.slice(-5))), "last five, without best and worst") : null);
+}
+
+function averageOf5(times) {
+  return mean([...times].sort((p, q) => p - q).slice(1, -1));
+}
+
+function axes(label, low, high, rules) {
+  const svg = el("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "chart", role: "img", "aria-label": label });
+  for (const { y, text } of rules) {
+    svg.append(el("line", { x1: LEFT, x2: WIDTH, y1: y, y2: y, class: "rule" }), el("text", { x: LEFT - 5, y: y + 4, "text-anchor": "end" }, text));
+  }
+  svg.append(el("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM, class: "axis" }),
+    el("text", { x: LEFT, y: HEIGHT - 6 }, low), el("text", { x: WIDTH, y: HEIGHT - 6, "text-anchor": "end" }, high));
+  return svg;
+}
+
+const rounded = (most) => {
+  const step = 10 ** Math.floor(Math.log10(most));
+  return [1, 2, 5, 10].map((k) => k * step).find((s) => most / s <= 4) ?? most;
+};
+
+function rulesTo(most, unit) {
+  const step = Math.max(unit === "" ? 1 : 0, rounded(most)), found = [];
+  for (let v = step; v <= most; v += step) found.push({ y: yOf(v, most), text: `${Number(v.toPrecision(3))}${unit}` });
+  return found;
+}
+
+const yOf = (value, most) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - 12);
+
+function histogram(times) {
+  const low = Math.floor(Math.min(...times)), high = Math.max(low + 1, Math.ceil(Math.max(...times)));
+  const bins = Math.min(12, Math.max(1, Math.ceil(Math.sqrt(times.length)) + 1)), counts = new Array(bins).fill(0);
+  for (const time of times) counts[Math.min(bins - 1, Math.floor(((time - low) / (high - low)) * bins))]++;
+  const most = Math.max(...counts), width = (WIDTH - LEFT) / bins;
+  const svg = axes(`Solve times from ${low} to ${high} seconds; most often about ${seconds(low + ((counts.indexOf(most) + 0.5) * (high - low)) / bins)}`, `${low} s`, `${high} s`, rulesTo(most, ""));
+  counts.forEach((count, i) => {
+    const from = low + (i * (high - low)) / bins, y = yOf(count, most);
+    const bar = el("rect", { x: LEFT + i * width + 1, y, width: width - 2, height: HEIGHT - BOTTOM - y, class: "bar" });
+    bar.append(el("title", {}, `${count} from ${seconds(from)}`));
+    svg.append(bar);
+  });
+  return svg;
+}
+
+function trend(times) {
+  const most = Math.max(...times), average = mean(times);
+  const x = (i) => LEFT + 6 + (i / (times.length - 1)) * (WIDTH - LEFT - 12);
+  const svg = axes(`${times.length} solves one after the other, from ${seconds(times[0])} to ${seconds(times.at(-1))}; on average ${seconds(average)}`, "oldest", "newest", rulesTo(most, " s"));
+  svg.append(el("line", { x1: LEFT, x2: WIDTH, y1: yOf(average, most), y2: yOf(average, most), class: "mean" }),
+    el("path", { d: times.map((t, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${yOf(t, most).toFixed(1)}`).join(""), class: "trend" }));
+  times.forEach((t, i) => svg.append(el("circle", { cx: x(i), cy: yOf(t, most), r: 3, class: "dot" })));
+  return svg;
+}
+
+function outcomes(solves) {
+  const counts = new Map();
+  for (const { outcome } of solves) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return el("dl", { class: "facts" }, [...counts].sort((p, q) => q[1] - p[1]).flatMap(([name, count]) => [el("dt", {}, name), el("dd", {}, count)]));
+}
+
+function line(runs) {
+  const sum = (key) => runs.reduce((total, run) => total + (run.link?.[key] ?? 0), 0);
+  const pairs = [["messages sent", "sent"], ["sent again", "resent"], ["damaged", "damaged"]].filter(([, key]) => key in (runs[0]?.link ?? {}));
+  return el("dl", { class: "facts" }, pairs.flatMap(([text, key]) => [el("dt", {}, text), el("dd", {}, sum(key).toLocaleString())]));
+}

@@ -1,0 +1,51 @@
+// Small things that every panel uses.
+
+export const $ = (id) => document.getElementById(id);
+
+const SVG = "http://www.w3.org/2000/svg";
+const DRAWN = new Set(["svg", "rect", "line", "path", "text", "g", "circle", "title"]);
+
+/** An element with attributes (functions listen to events) and children; false ones are left out. */
+export function el(tag, attributes = {}, ...children) {
+  const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((c) => c !== null && c !== false && c !== undefined));
+  return made;
+}
+
+export class Refused extends Error {}
+export class NoSession extends Refused {}
+
+/** A request to our own server; the answer's document. Throws Refused with the reason. */
+export async function ask(method, path, body) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: { "X-Cubist": "1", ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+    });
+  } catch {
+    throw new Refused("the page's server does not answer");
+  }
+  const found = await response.json().catch(() => ({}));
+  if (response.ok) return found;
+  throw new (response.status === 401 ? NoSession : Refused)(found.reason || `refused (${response.status})`);
+}
+
+export const seconds = (s, digits = 1) => `${s.toFixed(digits)} s`;
+
+export function when(time) {
+  return new Date(time).toLocaleString([], { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
+export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** Colours of the style sheet, for canvases. */
+export function themed(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

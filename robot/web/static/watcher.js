@@ -1,0 +1,102 @@
+// What is known of the robot: its status, the cube, the motion under way and its clock.
+
+import { CubeModel, coloursOf, poseAt } from "./cube.js";
+import { reducedMotion } from "./util.js";
+
+const MOVING = new Set(["scanning", "turning", "checking", "maintenance"]);
+const LONGEST_GUESS_MS = 1500;
+
+export class Watcher extends EventTarget {
+  status = null;
+  gone = "connecting";
+  cube = null;
+  motion = null;
+  look = null;
+  #start = null;
+  #atUs = 0;
+  #heardAt = 0;
+  #rate = 1;
+  #jobHeardAt = 0;
+
+  constructor(connection) {
+    super();
+    connection.addEventListener("status", ({ detail }) => this.#setStatus(detail));
+    connection.addEventListener("live", ({ detail }) => this.#setLive(detail));
+    connection.addEventListener("event", ({ detail }) => this.#hear(detail));
+    connection.addEventListener("gone", ({ detail }) => this.#changed(() => { this.gone = detail; }));
+  }
+
+  get isMoving() {
+    return !this.gone && this.status !== null && MOVING.has(this.status.state) && this.motion !== null;
+  }
+
+  /** Where the motion is by its own clock, told by the robot and guessed between. */
+  get atUs() {
+    if (!this.motion) return 0;
+    if (!this.isMoving || reducedMotion()) return this.#atUs;
+    const guess = Math.min(performance.now() - this.#heardAt, LONGEST_GUESS_MS) * 1000 * this.#rate;
+    return Math.min(this.motion.duration_us, this.#atUs + guess);
+  }
+
+  get elapsedS() {
+    const job = this.status?.job;
+    if (!job) return null;
+    return job.elapsed_s + (this.gone ? 0 : (performance.now() - this.#jobHeardAt) / 1000);
+  }
+
+  /** The cube with its moving layers, and its colours; null where nothing is known. */
+  get pose() {
+    if (!this.#start) return null;
+    const operations = this.motion?.operations ?? [];
+    return { ...poseAt(this.#start, operations, this.atUs, !reducedMotion()), colours: coloursOf(this.cube) };
+  }
+
+  #setStatus(status) {
+    this.#changed(() => {
+      this.gone = null;
+      this.status = status;
+      this.#jobHeardAt = performance.now();
+    });
+  }
+
+  #setLive(live) {
+    this.#changed(() => {
+      this.cube = live.cube;
+      this.look = live.look;
+      this.#begin(live.motion, live.at_us);
+    });
+  }
+
+  #hear(event) {
+    this.#changed(() => {
+      if (this.status && event.event !== "clock") this.status = { ...this.status, state: event.state };
+      if (event.cube) this.cube = event.cube;
+      if (event.look) this.look = event.look;
+      if (event.event === "clock") this.#tick(event.at_us);
+      else if (event.event === "motion") this.#begin(event.motion, event.at_us);
+      else if (event.event === "cube" || event.event === "look") this.#begin(null);
+      if (this.status?.job && event.event === "step") this.status.job.step = event.text;
+      if (this.status?.job && event.event === "progress") this.status.job.progress = event.progress;
+    });
+  }
+
+  #begin(motion, atUs = 0) {
+    this.motion = motion;
+    this.#atUs = atUs ?? 0;
+    this.#heardAt = performance.now();
+    const orientation = motion?.orientation ?? this.cube?.orientation;
+    this.#start = this.cube ? new CubeModel(this.cube.size).hold(orientation) : null;
+  }
+
+  #tick(atUs) {
+    const now = performance.now(), passed = (now - this.#heardAt) * 1000;
+    if (passed > 20_000 && atUs > this.#atUs) this.#rate = Math.max(0.05, Math.min(100, (atUs - this.#atUs) / passed));
+    this.#atUs = atUs;
+    this.#heardAt = now;
+  }
+
+  #changed(change) {
+    change();
+    this.dispatchEvent(new Event("change"));
+  }
+}

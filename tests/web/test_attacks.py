@@ -1,0 +1,292 @@
+"""Every attack that the page has a guard against, made with the guard in place and without it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from robot.daemon.routes import ROUTES
+from robot.web import app, guards, hub, sessions
+from robot.web.daemon import MOVING, WATCHING, Daemon, NotAllowed
+from robot.web.guards import HEADERS
+from robot.web.main import parse
+from robot.web.sessions import MOST_FAILURES, MOST_SESSIONS, Sessions, TooManyAttempts
+
+ELSEWHERE = "http://elsewhere.example"
+
+Attack = Callable[[Any], Awaitable[bool]]
+"""Tries something at a page; whether it succeeded."""
+
+
+async def rebinds_a_name(page: Any) -> bool:
+    """A stranger's name that was made to mean this machine: the browser thinks it the same."""
+    rebound = {"Host": f"evil.example:{page.port}", "Origin": f"http://evil.example:{page.port}"}
+    return (await page.ask("POST", "/api/start", page.own | rebound, json={}))[0] == 200
+
+
+async def posts_from_another_port(page: Any) -> bool:
+    """Another port of this machine is the same site: its page's request carries the cookie."""
+    neighbour = page.own | {"Origin": "http://127.0.0.1:9", "Sec-Fetch-Site": "same-origin"}
+    return (await page.ask("POST", "/api/start", neighbour, json={}))[0] == 200
+
+
+async def listens_from_elsewhere(page: Any) -> bool:
+    """A WebSocket may be opened by any page, and sends the cookie along."""
+    try:
+        async with page.visitor.ws_connect("/ws", headers={"Origin": ELSEWHERE}):
+            return True
+    except aiohttp.WSServerHandshakeError:
+        return False
+
+
+async def sends_a_form(page: Any) -> bool:
+    """What a form can send: no header of its own."""
+    headers = {"Origin": page.url, "Content-Type": "text/plain"}
+    return (await page.ask("POST", "/api/start", headers, data="{}"))[0] == 200
+
+
+async def loads_what_is_ours(page: Any) -> bool:
+    """Another page loads a picture of a run, or a record, as if it were its own."""
+    return (await page.ask("GET", "/api/runs", {"Sec-Fetch-Site": "same-site"}))[0] == 200
+
+
+async def has_no_session(page: Any) -> bool:
+    """Somebody in the network who knows the address, and not the token."""
+    page.visitor.cookie_jar.clear()
+    return (await page.ask("POST", "/api/start", page.own, json={}))[0] == 200
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("attack", "guard", "broken"),
+    [
+        (rebinds_a_name, (app, "check_host"), _nothing),
+        (posts_from_another_port, (app, "check_origin"), _nothing),
+        (listens_from_elsewhere, (app, "check_origin"), _nothing),
+        (sends_a_form, (app, "check_own_header"), _nothing),
+        (loads_what_is_ours, (app, "check_fetch_site"), _nothing),
+        (has_no_session, (sessions.Sessions, "is_open"), lambda *_: True),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+async def test_an_attack_fails_and_would_not_without_its_guard(
+    page: Any, attack: Attack, guard: tuple[Any, str], broken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await page.log_in() == 200
+    cookies = {cookie.key: cookie.value for cookie in page.visitor.cookie_jar}
+    assert await attack(page) is False
+    assert page.daemon.posts() == [], "nothing reached the robot"
+    page.visitor.cookie_jar.update_cookies(cookies, aiohttp.client.URL(page.url))
+    monkeypatch.setattr(*guard, broken)
+    assert await attack(page) is True, "the guard is what stops it"
+
+
+async def test_the_page_itself_may(page: Any) -> None:
+    assert await page.log_in() == 200
+    assert (await page.ask("POST", "/api/start", page.own, json={"kind": "solve"}))[0] == 200
+    assert page.daemon.posts() == [("/start", b'{"kind": "solve"}')]
+
+
+@pytest.mark.parametrize(
+    ("host", "served"),
+    [
+        ("127.0.0.1", True),
+        ("localhost", True),
+        ("[::1]", True),
+        ("my-robot.example", True),
+        ("MY-ROBOT.EXAMPLE", True),
+        ("192.168.7.7", False),
+        ("evil.example", False),
+        ("localhost.evil.example", False),
+        ("", False),
+        ("[::1", False),
+        ("a b", False),
+    ],
+)
+async def test_names_that_the_page_answers_to(page: Any, host: str, served: bool) -> None:
+    code, _ = await page.ask("GET", "/", {"Host": f"{host}:{page.port}"})
+    assert (code == 200) is served
+    assert code in {200, 400, 421}
+
+
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/status", "/nothing", "/login"])
+async def test_every_answer_has_the_headers_that_protect_it(page: Any, path: str) -> None:
+    async with page.visitor.get(path) as response:
+        for name, value in HEADERS.items():
+            assert response.headers[name] == value
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+async def test_the_cookie_is_no_token_and_no_script_reads_it(page: Any) -> None:
+    async with page.visitor.post("/login", headers=page.own, json={"token": "t" * 43}) as response:
+        cookie = response.headers["Set-Cookie"]
+    assert cookie.startswith(f"cubist-{page.port}=")
+    assert "t" * 43 not in cookie
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+
+
+async def test_logging_out_revokes_the_session_and_closes_its_tabs(page: Any) -> None:
+    await page.log_in()
+    kept = {cookie.key: cookie.value for cookie in page.visitor.cookie_jar}
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        assert (await page.ask("POST", "/logout", page.own))[0] == 200
+        async with asyncio.timeout(60):
+            async for _ in socket:
+                pass
+    page.visitor.cookie_jar.update_cookies(kept, aiohttp.client.URL(page.url))
+    assert (await page.ask("GET", "/api/status"))[0] == 401, "a copy of the cookie is worth nothing"
+
+
+async def test_wrong_tokens_are_counted(page: Any) -> None:
+    for _ in range(MOST_FAILURES):
+        assert await page.log_in("wrong") == 401
+    assert await page.log_in() == 429
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"7", b"{}", b'{"token": [1]}', b'{"token": "\\ud800"}', b"\xff"]
+)
+async def test_whatever_is_sent_as_a_token_is_refused(page: Any, body: bytes) -> None:
+    code, answer = await page.ask("POST", "/login", page.own, data=body)
+    assert code in {400, 401}
+    assert set(answer) == {"error", "reason"}
+
+
+def test_sessions_end_by_themselves_and_are_few() -> None:
+    now, ended = 0.0, []
+    kept = Sessions("token", ended.append, lambda: now)
+    first = kept.open("token")
+    assert first is not None
+    assert kept.open("wrong") is None
+    now = sessions.IDLE_LIMIT_S - 1
+    assert kept.is_open(first)
+    now += sessions.IDLE_LIMIT_S + 1
+    assert not kept.is_open(first)
+    many = [kept.open("token") for _ in range(MOST_SESSIONS + 1)]
+    assert not kept.is_open(str(many[0]))
+    assert kept.is_open(str(many[-1]))
+    assert ended == [first, many[0]]
+    for _ in range(MOST_FAILURES):
+        kept.open("wrong")
+    with pytest.raises(TooManyAttempts):
+        kept.open("token")
+    now += 61
+    assert kept.open("token")
+
+
+def test_every_route_of_the_daemon_is_allowed_or_not_on_purpose() -> None:
+    ours = {*WATCHING, *MOVING}
+    calibrating = {
+        ("POST", "/maintenance"),
+        ("PUT", "/calibration"),
+        ("POST", "/calibration/restore"),
+    }
+    theirs = {(route.method, route.path) for route in ROUTES}
+    assert ours <= theirs
+    left_out = {pair for pair in theirs - ours if not pair[1].startswith("/maintenance/")}
+    assert left_out == {("POST", "/shutdown"), *calibrating}
+
+
+async def test_the_page_never_asks_for_anything_else(page: Any) -> None:
+    await page.log_in()
+    for method, path in (
+        ("POST", "/api/shutdown"),
+        ("POST", "/api/maintenance"),
+        ("PUT", "/api/calibration"),
+        ("GET", "/api/openapi.json"),
+        ("GET", "/api/events"),
+        ("GET", "/api/runs/1/files/%2e%2e"),
+        ("GET", "/api/runs/..%2f..%2fshutdown"),
+        ("GET", "/api/runs/1%3fcount=2"),
+        ("GET", "/api/runs/1%0d%0aX:%20y"),
+        ("GET", "/static/../sessions.py"),
+        ("GET", "/static/..%2fsessions.py"),
+    ):
+        code, _ = await page.ask(method, path, page.own)
+        assert code in {404, 405}, path
+    assert page.daemon.asked == []
+    async with Daemon(Path("/nonexistent"), frozenset(WATCHING)) as daemon:
+        with pytest.raises(NotAllowed):
+            await daemon.call("POST", "/shutdown")
+
+
+async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: Any) -> None:
+    await page.log_in()
+    assert (await page.ask("GET", "/api/runs/1/files/a.jpg")) == (200, b"\xff\xd8")
+    code, answer = await page.ask("GET", "/api/runs/1/files/a.png")
+    assert (code, answer["error"]) == (503, "no-daemon")
+
+
+async def test_large_bodies_and_messages_are_cut_off(page: Any) -> None:
+    await page.log_in()
+    code, _ = await page.ask("POST", "/api/start", page.own, data=b"x" * 20_000)
+    assert code == 413
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        await socket.send_str("x" * (hub.LONGEST_MESSAGE + 1))
+        async with asyncio.timeout(60):
+            async for _ in socket:
+                pass
+        assert socket.closed
+    assert page.daemon.posts() == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"do": 1}', '{"do": "shutdown"}', "7"])
+async def test_a_tab_that_sends_what_the_page_never_sends_is_closed(page: Any, text: str) -> None:
+    await page.log_in()
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        await socket.send_str(text)
+        async with asyncio.timeout(60):
+            async for _ in socket:
+                pass
+    assert page.daemon.posts() == []
+
+
+async def test_a_flood_of_one_tab_is_ended_and_no_other_tab_is_hurt(page: Any) -> None:
+    await page.log_in()
+    own = {"Origin": page.url}
+    async with (
+        page.visitor.ws_connect("/ws", headers=own) as flooding,
+        page.visitor.ws_connect("/ws", headers=own) as other,
+    ):
+        for _ in range(hub.MOST_MESSAGES * 2):
+            await flooding.send_str('{"do": "frame"}')
+        await other.send_str('{"do": "estop"}')
+        async with asyncio.timeout(60):
+            async for message in other:
+                if "stopped" in json.loads(message.data):
+                    break
+            async for _ in flooding:
+                pass
+    assert page.daemon.posts() == [("/stop", b'{"emergency": true}')]
+
+
+async def test_no_more_tabs_than_a_small_computer_can_serve(
+    page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "MOST_TABS", 2)
+    await page.log_in()
+    own = {"Origin": page.url}
+    async with (
+        page.visitor.ws_connect("/ws", headers=own),
+        page.visitor.ws_connect("/ws", headers=own),
+    ):
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await page.visitor.ws_connect("/ws", headers=own)
+
+
+def test_it_listens_on_this_machine_only_unless_asked() -> None:
+    found = parse([], {"CUBIST_RUNTIME_DIR": "/r"})
+    assert (found.bind, found.port) == ("127.0.0.1", 8421)
+    assert guards.own_names() >= {"localhost"}

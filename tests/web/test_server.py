@@ -1,0 +1,223 @@
+"""The page's server: files, WebSocket, where it is announced, how it starts and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from robot.cli.main import run
+from robot.records.storage import StorageError
+from robot.web import hub
+from robot.web.announcement import NoPage, announcement_file, find_page
+from robot.web.app import load_assets
+from robot.web.main import CannotListen, Options, parse, serving
+from robot.web.sessions import kept_token
+
+MOST_BYTES = 120 * 1024
+
+
+async def heard(socket: Any, kind: str) -> Any:
+    """The next message of a kind."""
+    async with asyncio.timeout(60):
+        async for message in socket:
+            found = json.loads(message.data) if isinstance(message.data, str) else {}
+            if kind in found:
+                return found[kind]
+    raise AssertionError("the socket was closed")
+
+
+def test_the_page_is_small_and_whole() -> None:
+    assets = load_assets()
+    assert sum(len(asset.zipped) for asset in assets.values()) <= MOST_BYTES
+    names = {file.name for file in files("robot.web").joinpath("static").iterdir()}
+    assert {f"/static/{name}" for name in names - {"index.html"}} | {"/"} == set(assets)
+    for path, asset in assets.items():
+        text = gzip.decompress(asset.zipped).decode()
+        for named in re.findall(r'(?:src|href)="([^"#]+)"', text) if path == "/" else []:
+            assert named in assets, f"{path} names {named}"
+        for module in re.findall(r'from "\./([^"]+)"', text):
+            assert f"/static/{module}" in assets, f"{path} imports {module}"
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for path, asset in load_assets().items():
+        text = gzip.decompress(asset.zipped).decode().replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|//[a-z]+\.[a-z]", text), path
+
+
+async def test_files_come_zipped_and_only_once(page: Any) -> None:
+    async with page.visitor.get("/static/cube.js") as response:
+        assert response.status == 200
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert response.content_type == "text/javascript"
+        tag = response.headers["ETag"]
+        text = await response.text()
+    assert text == files("robot.web").joinpath("static", "cube.js").read_text(encoding="utf-8")
+    async with page.visitor.get("/static/cube.js", headers={"If-None-Match": tag}) as response:
+        assert (response.status, await response.read()) == (304, b"")
+    async with page.visitor.get("/", headers={"Accept-Encoding": "identity"}) as response:
+        assert "Content-Encoding" not in response.headers
+        assert (await response.text()).startswith("<!doctype html>")
+
+
+async def test_a_tab_hears_what_happens_and_stops_the_robot(page: Any) -> None:
+    await page.log_in()
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        assert (await heard(socket, "status"))["state"] == "idle"
+        page.daemon.events.put_nowait({"event": "state", "state": "homing"})
+        assert (await heard(socket, "event"))["state"] == "homing"
+        assert (await heard(socket, "status"))["state"] == "idle", "the status is asked for anew"
+        await socket.send_str('{"do": "stop"}')
+        assert await heard(socket, "stopped") is True
+        await socket.send_str('{"do": "estop"}')
+        assert await heard(socket, "stopped") is True
+    assert page.daemon.posts() == [("/stop", b"{}"), ("/stop", b'{"emergency": true}')]
+
+
+async def test_pictures_are_asked_for_once_for_all_and_never_without_a_viewer(page: Any) -> None:
+    await page.log_in()
+    own = {"Origin": page.url}
+    async with (
+        page.visitor.ws_connect("/ws", headers=own) as first,
+        page.visitor.ws_connect("/ws", headers=own) as second,
+    ):
+        await heard(first, "status")
+        await heard(second, "status")
+        assert page.daemon.pictures == 0, "nobody has asked for one"
+        for socket in (first, second):
+            await socket.send_str('{"do": "frame"}')
+        for socket in (first, second):
+            async with asyncio.timeout(60):
+                while not isinstance(data := (await socket.receive()).data, bytes):
+                    pass
+            assert data == b"\0\0\0\1jpeg"
+        assert page.daemon.pictures <= 2
+        await first.send_str('{"do": "frame"}')
+        page.daemon.frame = 2
+        async with asyncio.timeout(60):
+            while not isinstance(data := (await first.receive()).data, bytes):
+                pass
+        assert data == b"\0\0\0\2jpeg", "the same picture is not sent twice"
+
+
+async def test_a_daemon_that_goes_away_is_told_and_so_is_its_return(
+    page: Any, daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "RETRY_S", 0.01)
+    await page.log_in()
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        await heard(socket, "status")
+        daemon.events.put_nowait(None)  # the stream ends, as it does with the daemon
+        assert "cubistd" in await heard(socket, "gone")
+        assert (await heard(socket, "status"))["state"] == "idle"
+
+
+async def test_without_a_daemon_the_page_says_so(options: Options, short_folder: Path) -> None:
+    async with serving(options, "t" * 43) as announced:
+        url = announced.urls[0].partition("/#")[0]
+        jar = aiohttp.CookieJar(unsafe=True)
+        own = {"Origin": url, "X-Cubist": "1"}
+        async with aiohttp.ClientSession(url, cookie_jar=jar, headers=own) as visitor:
+            await visitor.post("/login", json={"token": "t" * 43})
+            async with visitor.get("/api/status") as response:
+                assert response.status == 503
+                assert "not running" in (await response.json())["reason"]
+            async with visitor.ws_connect("/ws") as socket:
+                assert "not running" in await heard(socket, "gone")
+                await socket.send_str('{"do": "estop"}')
+                assert await heard(socket, "reason")
+
+
+async def test_the_address_is_announced_to_the_group_and_gone_at_the_end(
+    page: Any, short_folder: Path
+) -> None:
+    file = announcement_file(short_folder / "control.sock")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    found = find_page({"CUBIST_RUNTIME_DIR": str(short_folder)})
+    assert found.urls == (f"{page.url}/#{'t' * 43}",)
+    assert found.local
+
+
+async def test_it_is_gone_at_the_end(options: Options) -> None:
+    async with serving(options, "t" * 43):
+        assert (options.announce / "web.json").exists()
+    assert not (options.announce / "web.json").exists()
+    with pytest.raises(NoPage, match="cubist-web"):
+        find_page({"CUBIST_RUNTIME_DIR": str(options.announce)})
+
+
+async def test_a_port_that_is_taken_is_said(page: Any, options: Options) -> None:
+    with pytest.raises(CannotListen, match="--port"):
+        async with serving(replace(options, port=page.port), "t" * 43):
+            pass
+
+
+def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
+    token = kept_token(tmp_path)
+    assert len(token) == 43
+    assert kept_token(tmp_path) == token
+    assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
+    assert kept_token(None) != kept_token(None)
+    (tmp_path / "token").write_text("short")
+    assert len(kept_token(tmp_path)) == 43
+    with pytest.raises(StorageError):
+        kept_token(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x", "８"])
+def test_a_port_that_cannot_be_is_bad_usage(port: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        parse(["--port", port], {"CUBIST_RUNTIME_DIR": "/r"})
+    assert left.value.code == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"urls": 1}', '{"urls": [], "process": "x"}'])
+def test_a_damaged_announcement_is_none(
+    short_folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    (short_folder / "web.json").write_text(text)
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
+    assert run(["web"]) == 3
+    assert "no page is served" in capfd.readouterr().err
+
+
+async def test_the_program_and_the_command(
+    daemon: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
+    command = [sys.executable, "-m", "robot.web.main", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(os.environ)) as process:
+        try:
+            while not (short_folder / "web.json").exists():
+                assert process.poll() is None
+                await asyncio.sleep(0.01)
+            capfd.readouterr()
+            assert run(["web", "--json"]) == 0
+            told = json.loads(capfd.readouterr().out)
+            assert told["local"] is True
+            assert run(["web", "--qr"]) == 0
+            out, err = capfd.readouterr()
+            assert told["urls"][0] in out
+            assert "▀" in out or "█" in out
+            assert "ssh -L" in err
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert told["urls"][0].partition("#")[2] not in said, "the journal never has the token"
+    assert not (short_folder / "web.json").exists()
