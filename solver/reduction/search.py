@@ -17,8 +17,8 @@ from solver.cube.facelets import FACES
 from solver.cube.notation import Move, length, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchFailed
-from solver.reduction import four
-from solver.reduction.four import Turns
+from solver.reduction import phased
+from solver.reduction.phased import Turns
 from solver.solution import Progress, Request, Solution, Stopwatch, answer
 
 LARGEST = 100
@@ -27,7 +27,7 @@ LARGEST = 100
 PHASES = ("opening", "parity", "centres", "edges", "3x3x3")
 """Of an opening by beam search and the finish by exchanges of three pieces."""
 
-WIDTHS = {5: 5.0, 6: 0.4, 7: 0.2}
+WIDTHS = {6: 0.4, 7: 0.2}
 """Positions that the beam keeps for each number of turns, for a second of time: with those it gets
 to its end. Larger cubes have no opening."""
 
@@ -42,7 +42,7 @@ FIRST_LOOK_S = 0.01
 """For the 3x3x3 of each reduction before the best ones get more."""
 
 FIRST_ANSWERS_S = 1.0
-"""After which a search of twice the time begins anew, with more candidates."""
+"""For the first answer of sizes without phases of their own."""
 
 LONGEST_LOOK_S = 3.0
 """More finds hardly anything shorter."""
@@ -76,8 +76,8 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     two_phase.kernel("htm", request)
-    if cube.size == 4:
-        four.reducer(request)
+    if cube.size in phased.SIZES:
+        phased.reducer(cube.size, request)
     watch = Stopwatch()
     best: Solution | None = None
     least = int(not cube.is_solved)
@@ -136,10 +136,11 @@ Find = Callable[[int, Stickers, float, Request], list[list[Turns]]]
 def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...], Find, float]]:
     """Names of the phases, how to reduce the cube, and until when: quick ways first."""
     limit_s = request.time_limit
-    if cube.size == 4 and not cube.is_solved:
-        yield four.PHASES, _reduced_four, min(FIRST_ANSWERS_S, limit_s)
-        if limit_s >= 2 * FIRST_ANSWERS_S:
-            yield four.PHASES, _reduced_four, limit_s
+    if cube.size in phased.SIZES and not cube.is_solved:
+        size = phased.SIZES[cube.size]
+        yield size.names, phased.reductions, min(size.first_s, limit_s)
+        if limit_s >= 2 * size.first_s:
+            yield size.names, phased.reductions, limit_s
         return
     yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
     if cube.size in WIDTHS and limit_s >= LEAST_OPENING_S and not cube.is_solved:
@@ -155,12 +156,6 @@ def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) 
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
     reductions = [_reduction(cube.size, stickers, phases, request.metric) for phases in found]
     return sorted(reductions, key=lambda one: one.length)
-
-
-def _reduced_four(
-    size: int, stickers: Stickers, left_s: float, request: Request
-) -> list[list[Turns]]:
-    return four.reductions(stickers, left_s, request)
 
 
 def _finished(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 
@@ -198,13 +201,61 @@ def test_a_4x4x4_takes_few_turns_and_better_answers_are_told_as_they_come(rng, s
         assert heard[-1].moves == solution.moves
 
 
-def test_an_opening_makes_a_5x5x5_shorter(rng, solves):
-    cube = random_cube(5, rng)
+def test_a_5x5x5_takes_few_turns(rng, solves):
+    for _ in range(3):
+        heard: list[Solution] = []
+        solution = solved(random_cube(5, rng), solves, time_limit=2.0, on_better=heard.append)
+        assert solution.length <= 75  # 69 on average
+        assert heard[0].length <= 79
+        assert heard[-1].moves == solution.moves
+
+
+def test_the_phases_of_a_5x5x5_do_what_they_are_for(rng):
+    for _ in range(3):
+        cube = random_cube(5, rng)
+        solution = solve_many(cube, request(time_limit=0.3))[0]
+        assert solution.phases is not None
+        texts = [" ".join(phase) for phase in solution.phases]
+        axes = axes_seen(cube.apply(texts[0]))
+        assert any(axes[k] == axes[k + 3] and len(axes[k]) == 1 for k in range(3))
+        axes = axes_seen(cube.apply(" ".join(texts[:2])))
+        assert all(len(axis) == 1 for axis in axes)
+        assert paired_edges(cube.apply(" ".join(texts[:4]))) >= 4
+        reduced = cube.apply(" ".join(texts[:5]))
+        assert paired_edges(reduced) == 12
+        assert all(len(axis) == 1 for axis in axes_seen(reduced))
+        assert not reduced.is_solved
+
+
+def paired_edges(cube: StickerCube) -> int:
+    """Edges of a 5x5x5 whose three pieces belong together, counted by a face of each."""
+    sides = np.array(list(cube.letters)).reshape(6, 5, 5)
+    up, right, front, down, left, back = sides
+    edges = [
+        (up[4], front[0]),
+        (up[0], back[0][::-1]),
+        (up[:, 4], right[0][::-1]),
+        (up[:, 0], left[0]),
+        (down[0], front[4]),
+        (down[4], back[4][::-1]),
+        (down[:, 4], right[4]),
+        (down[:, 0], left[4][::-1]),
+        (front[:, 4], right[:, 0]),
+        (front[:, 0], left[:, 4]),
+        (back[:, 0], right[:, 4]),
+        (back[:, 4], left[:, 0]),
+    ]
+    return sum(len(set(zip(a[1:4], b[1:4], strict=True))) == 1 for a, b in edges)
+
+
+@pytest.mark.long
+def test_an_opening_makes_a_6x6x6_shorter(rng, solves):
+    cube = random_cube(6, rng)
     heard: list[Solution] = []
-    solution = solved(cube, solves, time_limit=2.0, on_better=heard.append)
+    solution = solved(cube, solves, time_limit=5.0, on_better=heard.append)
     assert solution.phases is not None
     assert solution.phases[0]
-    assert solution.length < 0.8 * heard[0].length
+    assert solution.length < 0.9 * heard[0].length
     assert not heard[0].phases[0]
 
 
@@ -224,11 +275,25 @@ def test_the_middle_of_a_reduced_cube_is_a_3x3x3(rng):
     assert reduced_cube(stickers, 5) == scrambled
 
 
-def test_a_cancelled_search_finds_nothing(rng):
+@pytest.mark.parametrize("size", [4, 5, 6])
+def test_a_cancelled_search_finds_nothing(size, rng):
+    solve_many(random_cube(size, rng), request())  # makes the tables
     flag = CancelFlag()
     flag.set()
     with pytest.raises(SearchFailed, match="stopped"):
-        solve_many(random_cube(6, rng), request(cancel=flag))
+        solve_many(random_cube(size, rng), request(cancel=flag))
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_a_search_can_be_cancelled_in_the_middle(size, rng):
+    cube = random_cube(size, rng)
+    solve_many(cube, request())  # makes the tables
+    flag = CancelFlag()
+    timer = threading.Timer(0.05, flag.set)
+    timer.start()
+    with contextlib.suppress(SearchFailed):  # or what was found until then
+        assert solve_many(cube, request(time_limit=60.0, cancel=flag))[0].search_s < 30.0
+    timer.join()
 
 
 def test_progress_is_reported(rng):

@@ -10,6 +10,7 @@
 
 #include "bind/bindings.hpp"
 #include "reduction/finish.hpp"
+#include "reduction/five_search.hpp"
 #include "reduction/four_search.hpp"
 #include "reduction/opening.hpp"
 
@@ -75,21 +76,56 @@ bool make_four(const WritableBytes& table, int threads, const Progress& progress
     return FourTables::make({table.data(), table.size()}, threads, unlocked(progress));
 }
 
-std::vector<std::vector<PlainTurns>> reductions(const FourTables& tables,
-                                                const TableBytes& stickers, double time_limit,
-                                                std::size_t candidates, std::size_t count,
-                                                const CancelFlag* cancel) {
-    const Colours colours = colours_of(stickers);
+bool make_five(const WritableBytes& table, int threads, const Progress& progress) {
     const nb::gil_scoped_release released;
-    const auto found = reduce_four(
-        tables, colours,
-        {.ends2 = candidates, .reductions = count, .time_limit = time_limit, .cancel = cancel});
+    FiveTables tables;
+    return tables.make({table.data(), table.size()}, threads, unlocked(progress));
+}
+
+std::size_t five_size() { return FiveTables().bytes(); }
+
+std::vector<std::vector<PlainTurns>> plain_phases(const auto& reductions) {
     std::vector<std::vector<PlainTurns>> result;
-    for (const FourReduction& one : found) {
+    for (const auto& one : reductions) {
         result.emplace_back();
         for (const BlockTurns& phase : one.phases) result.back().push_back(plain(phase));
     }
     return result;
+}
+
+std::vector<std::vector<PlainTurns>> reduce_4(const FourTables& tables, const TableBytes& stickers,
+                                              double time_limit, std::size_t candidates,
+                                              std::size_t count, const CancelFlag* cancel) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    return plain_phases(reduce_four(
+        tables, colours,
+        {.ends2 = candidates, .reductions = count, .time_limit = time_limit, .cancel = cancel}));
+}
+
+std::vector<std::vector<PlainTurns>> reduce_5(const FiveTables& tables, const TableBytes& stickers,
+                                              double time_limit, std::size_t candidates,
+                                              std::size_t count, const CancelFlag* cancel) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    return plain_phases(reduce_five(tables, colours,
+                                    {.candidates = candidates,
+                                     .reductions = count,
+                                     .time_limit = time_limit,
+                                     .cancel = cancel}));
+}
+
+template <class Tables>
+void bind_reducer(nb::module_& module, const char* name, const char* text, auto reduce) {
+    nb::class_<Tables>(module, name, text)
+        .def(
+            "__init__",
+            [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
+            nb::arg("table"), nb::keep_alive<1, 2>())
+        .def("reductions", reduce, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
+             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
+             "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
+             "unless cancelled.");
 }
 
 }  // namespace
@@ -110,17 +146,11 @@ void bind_reduction(nb::module_& module) {
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");
-    nb::class_<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.")
-        .def(
-            "__init__",
-            [](FourTables* self, const TableBytes& table) {
-                new (self) FourTables(span_of(table));
-            },
-            nb::arg("table"), nb::keep_alive<1, 2>())
-        .def("reductions", &reductions, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
-             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
-             "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
-             "unless cancelled.");
+    bind_reducer<FourTables>(module, "FourReducer", "Reduces a 4x4x4 in three phases.", &reduce_4);
+    module.def("five_size", &five_size, "Bytes of the table of a 5x5x5.");
+    module.def("make_five", &make_five, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
+               "Fill the table of a 5x5x5; false when stopped.");
+    bind_reducer<FiveTables>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.", &reduce_5);
 }
 
 }  // namespace cubist

@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "reduction/orbit_moves.hpp"
 #include "reduction/three_cycles.hpp"
 
 namespace cubist {
@@ -15,12 +16,6 @@ using Pieces = std::array<std::uint8_t, kSlots>;  // one orbit
 
 constexpr std::array<std::array<int, 3>, kCorners> kCornerFaces{
     {{U, F, R}, {U, R, B}, {U, B, L}, {U, L, F}, {D, F, L}, {D, L, B}, {D, B, R}, {D, R, F}}};
-
-int wing_number(int first, int second) {
-    const auto& pairs = wing_faces();
-    return static_cast<int>(std::find(pairs.begin(), pairs.end(), std::array{first, second}) -
-                            pairs.begin());
-}
 
 int mate(int wing) { return wing_number(wing_faces()[wing][1], wing_faces()[wing][0]); }
 

@@ -31,13 +31,6 @@ struct Start {
     FourState state;
 };
 
-bool is_odd(const auto& pieces) {
-    bool odd = false;
-    for (std::size_t i = 0; i < pieces.size(); ++i)
-        for (std::size_t j = i + 1; j < pieces.size(); ++j) odd ^= pieces[i] > pieces[j];
-    return odd;
-}
-
 class FourSearch {
 public:
     FourSearch(const FourTables& tables, const FourOptions& options)

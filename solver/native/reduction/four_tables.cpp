@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "reduction/breadth_first.hpp"
+
 namespace cubist {
 namespace {
-
-constexpr Mask kRightLeft = 0xF0'0F0;  // slots are numbered four a face
 
 BlockTurn turn(int face, int layers, int quarters) {
     return {static_cast<std::uint8_t>(face), 1, static_cast<std::uint8_t>(layers),
@@ -23,39 +23,6 @@ BlockTurns block_turns(bool only_half_beside_right) {
             if (quarters == 2 || face == R || !only_half_beside_right)
                 turns.push_back(turn(face, 2, quarters));
     return turns;
-}
-
-std::uint8_t is_odd(std::span<const std::uint8_t> from) {
-    std::uint8_t odd = 0;
-    for (std::size_t i = 0; i < from.size(); ++i)
-        for (std::size_t j = i + 1; j < from.size(); ++j) odd ^= from[i] > from[j];
-    return odd;
-}
-
-// The slots at U F D B side by side, and back.
-Mask band_of(Mask mask) { return (mask & 0xF) | (mask >> 4 & 0xFF0) | (mask >> 8 & 0xF000); }
-Mask from_band(Mask band) { return (band & 0xF) | (band & 0xFF0) << 4 | (band & 0xF000) << 8; }
-
-// The slots of a face and the opposite one side by side, and back.
-Mask pair_of(Mask mask, int axis) {
-    return (mask >> 4 * axis & 0xF) | (mask >> 4 * (axis + 3) & 0xF) << 4;
-}
-Mask from_pair(Mask pair, int axis) {
-    return (pair & 0xF) << 4 * axis | (pair >> 4) << 4 * (axis + 3);
-}
-
-// Breadth-first from the positions at distance 0.
-void spread(std::span<std::uint8_t> distances, std::size_t turns, const auto& neighbour) {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t at = 0; at < distances.size(); ++at)
-        if (distances[at] == 0) found.push_back(at);
-    for (std::size_t next = 0; next < found.size(); ++next)
-        for (std::size_t t = 0; t < turns; ++t) {
-            const std::uint32_t at = neighbour(found[next], t);
-            if (distances[at] != FourTables::kUnreachable) continue;
-            distances[at] = static_cast<std::uint8_t>(distances[found[next]] + 1);
-            found.push_back(at);
-        }
 }
 
 }  // namespace
@@ -146,8 +113,8 @@ void FourTables::make_moves() {
                 goes_to[at] = static_cast<std::uint8_t>(number_of_pair(move, at, axis));
         }
     for (std::size_t t = 0; t < phases_[2].size(); ++t)
-        parity3_.push_back(is_odd(frame_.low_move(static_cast<int>(t))) ^
-                           phases_[2].corner_parity[t]);
+        parity3_.push_back(static_cast<std::uint8_t>(is_odd(frame_.low_move(static_cast<int>(t))) ^
+                                                     phases_[2].corner_parity[t]));
 }
 
 void FourTables::fill2(Distances distances) const {

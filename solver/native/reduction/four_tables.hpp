@@ -42,7 +42,6 @@ class FourTables {
 public:
     static constexpr int kBand = 12'870;  // eight of the 16 centres at U F D B
     static constexpr int kPair = 70;      // four of the eight centres of an axis
-    static constexpr std::uint8_t kUnreachable = 0xFF;
 
     // Bytes of all distances, the pairing's included; FourTables::make fills them.
     static std::size_t bytes();

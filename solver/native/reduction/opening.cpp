@@ -164,13 +164,6 @@ private:
         steps_.push_back(std::move(step));
     }
 
-    static bool is_odd(const std::array<std::uint8_t, kOrbit>& pieces) {
-        bool odd = false;
-        for (int i = 0; i < kOrbit; ++i)
-            for (int j = i + 1; j < kOrbit; ++j) odd ^= pieces[i] > pieces[j];
-        return odd;
-    }
-
     static int mate(int wing) {
         const auto& pairs = wing_faces();
         int other = 0;

@@ -16,6 +16,59 @@ OrbitMove orbit_move(const Geometry& geometry, BlockTurn turn, const std::vector
     return from;
 }
 
+int wing_number(int first, int second) {
+    const auto& pairs = wing_faces();
+    return static_cast<int>(std::find(pairs.begin(), pairs.end(), std::array{first, second}) -
+                            pairs.begin());
+}
+
+std::vector<FaceMap> all_face_maps() {
+    std::vector<FaceMap> maps;
+    std::array<int, 3> axes{0, 1, 2};
+    do
+        for (int signs = 0; signs < 8; ++signs) {
+            FaceMap map{};
+            for (int axis = 0; axis < 3; ++axis) {
+                const int image = axes[axis] + (signs >> axis & 1) * 3;
+                map[axis] = static_cast<Face>(image);
+                map[axis + 3] = static_cast<Face>(opposite(image));
+            }
+            maps.push_back(map);
+        }
+    while (std::next_permutation(axes.begin(), axes.end()));
+    return maps;
+}
+
+OrbitMove sticker_symmetry(const Geometry& geometry, const FaceMap& map,
+                           const std::vector<int>& slots) {
+    OrbitMove from{};
+    for (int slot = 0; slot < kOrbit; ++slot) {
+        const Place place = geometry.place(slots[slot]);
+        Place image{};
+        for (int axis = 0; axis < 3; ++axis) {
+            const Place old_normal = normal_of(axis), new_normal = normal_of(map[axis]);
+            int along = 0;
+            for (int k = 0; k < 3; ++k) along += place[k] * old_normal[k];
+            for (int k = 0; k < 3; ++k) image[k] += along * new_normal[k];
+        }
+        const auto found = std::find(slots.begin(), slots.end(), geometry.sticker_at(image));
+        from[found - slots.begin()] = static_cast<std::uint8_t>(slot);
+    }
+    return from;
+}
+
+OrbitMove wing_symmetry(const FaceMap& map) {
+    OrbitMove from{};
+    for (int slot = 0; slot < kOrbit; ++slot) {
+        const auto [first, second] = wing_faces()[slot];
+        // A reflection turns the order of a wing's faces round.
+        const int image = is_reflection(map) ? wing_number(map[second], map[first])
+                                             : wing_number(map[first], map[second]);
+        from[image] = static_cast<std::uint8_t>(slot);
+    }
+    return from;
+}
+
 MaskMove::MaskMove(const OrbitMove& from) {
     for (int part = 0; part < 3; ++part)
         for (Mask bits = 0; bits < 256; ++bits)

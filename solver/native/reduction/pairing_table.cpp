@@ -25,31 +25,7 @@ BlockTurns all_turns() {
     return turns;
 }
 
-int wing_number(int first, int second) {
-    const auto& pairs = wing_faces();
-    return static_cast<int>(std::find(pairs.begin(), pairs.end(), std::array{first, second}) -
-                            pairs.begin());
-}
-
 int mate_of(int wing) { return wing_number(wing_faces()[wing][1], wing_faces()[wing][0]); }
-
-// All 48 ways to rename the faces.
-std::vector<FaceMap> all_face_maps() {
-    std::vector<FaceMap> maps;
-    std::array<int, 3> axes{0, 1, 2};
-    do
-        for (int signs = 0; signs < 8; ++signs) {
-            FaceMap map{};
-            for (int axis = 0; axis < 3; ++axis) {
-                const int image = axes[axis] + (signs >> axis & 1) * 3;
-                map[axis] = static_cast<Face>(image);
-                map[axis + 3] = static_cast<Face>(opposite(image));
-            }
-            maps.push_back(map);
-        }
-    while (std::next_permutation(axes.begin(), axes.end()));
-    return maps;
-}
 
 }  // namespace
 

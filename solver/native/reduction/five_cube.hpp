@@ -1,0 +1,129 @@
+// The 5x5x5 as its centres' colours and its edges' pieces, turned by tables.
+//
+// Corners are left out: they are whatever the turns make of them, and the 3x3x3 at the end has no
+// parity on a cube with middles.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reduction/finish.hpp"
+#include "reduction/layered_cube.hpp"
+#include "reduction/orbit_moves.hpp"
+
+namespace cubist {
+
+// By slot: colours of the centres on the diagonals (x) and beside the middle (t), wings, and the
+// stickers of middle edges, both numbered as wing_faces().
+struct FiveState {
+    using Orbit = std::array<std::uint8_t, kOrbit>;
+    Orbit x, t, wings, middles;
+};
+
+class FiveCube {
+public:
+    static constexpr int kTurns = 36;  // faces by widths 1 and 2 by quarters
+
+    FiveCube();
+
+    static int number_of(BlockTurn turn) {
+        return (turn.face * 2 + turn.last - 1) * 3 + turn.quarters - 1;
+    }
+    static BlockTurn turn(int number) {
+        return {static_cast<std::uint8_t>(number / 6), 1,
+                static_cast<std::uint8_t>(number / 3 % 2 + 1),
+                static_cast<std::uint8_t>(number % 3 + 1)};
+    }
+
+    // Of stickers in any colours: those at the middles name them. Throws std::invalid_argument for
+    // pieces that no cube has.
+    FiveState state_of(const Colours& shown) const;
+    FiveState turned(const FiveState& state, int turn) const;
+    // The cube held otherwise: turned as a whole by a quarter about U, R or F (0, 1, 2), with the
+    // colours named by the faces they are then to go to.
+    FiveState rotated(const FiveState& state, int axis) const;
+    // By face: which face is there after that rotation.
+    const std::array<std::uint8_t, kFaces>& faces_after(int axis) const {
+        return rotations_[axis].shown;
+    }
+
+    // What turns do to the orbits.
+    const OrbitMove& x_move(int turn) const { return turns_[turn].x; }
+    const OrbitMove& t_move(int turn) const { return turns_[turn].t; }
+    const OrbitMove& wing_move(int turn) const { return turns_[turn].wings; }
+    const OrbitMove& middle_move(int turn) const { return turns_[turn].middles; }
+    // What a renaming of the faces does to them.
+    OrbitMove x_symmetry(const FaceMap& map) const;
+    OrbitMove t_symmetry(const FaceMap& map) const;
+
+    // Edges 0..3 are without F and B, 4..7 without R and L, 8..11 without U and D. Each has two
+    // wing slots; turns of U D F B, half turns of R L and of two layers keep the first ones, "low",
+    // apart from the others. In the same way each has a low sticker of its middle.
+    const std::array<std::array<std::uint8_t, 2>, kEdges>& slots() const { return slots_; }
+    int edge_of(int slot) const { return edge_of_[slot]; }
+    Mask low() const { return low_; }
+    bool is_low(int slot) const { return (low_ >> slot & 1) != 0; }
+
+private:
+    struct Move {
+        OrbitMove x, t, wings, middles;
+    };
+    struct Rotation {
+        Move move;
+        std::array<std::uint8_t, kFaces> shown, name;
+        std::array<std::uint8_t, kOrbit> pair_name;
+    };
+
+    Move move_of(BlockTurn turn) const;
+    static FiveState moved_by(const FiveState& state, const Move& move);
+    void find_rotations();
+    void find_edges();
+    void refuse_impossible(const FiveState& state) const;
+
+    Geometry geometry_;
+    std::vector<int> x_slots_, t_slots_, wing_slots_, wing_seconds_, middle_slots_;
+    std::array<Move, kTurns> turns_;
+    std::array<Rotation, 3> rotations_;
+    std::array<std::array<std::uint8_t, 2>, kEdges> slots_{};
+    std::array<std::uint8_t, kOrbit> edge_of_{};
+    Mask low_ = 0;
+};
+
+// A position in a search: the state as it is held, and how it came about.
+struct HeldFive {
+    FiveState state;
+    std::array<std::uint8_t, kFaces> face_of{0, 1, 2, 3, 4, 5};  // of the cube as it was given
+    BlockTurns turns;                                            // of the cube as it was given
+    std::array<std::uint8_t, 5> ends{};                          // of the phases, in turns
+    int bound = 0;  // turns so far and those the next phase needs at least
+
+    int length() const { return static_cast<int>(turns.size()); }
+};
+
+void turn_held(const FiveCube& cube, HeldFive& held, std::span<const std::uint8_t> turns);
+void rotate_held(const FiveCube& cube, HeldFive& held, int axis);
+
+// Turns of a phase. Those of one axis commute: they follow one another only in the order of their
+// blocks.
+struct FivePhase {
+    explicit FivePhase(std::vector<std::uint8_t> all);
+    // Face turns and block turns of two layers whose quarters pass the test.
+    static FivePhase of(const auto& is_allowed) {
+        std::vector<std::uint8_t> all;
+        for (int number = 0; number < FiveCube::kTurns; ++number)
+            if (is_allowed(FiveCube::turn(number)))
+                all.push_back(static_cast<std::uint8_t>(number));
+        return FivePhase(std::move(all));
+    }
+
+    int size() const { return static_cast<int>(turns.size()); }
+    // Those that may follow one of the phase, or the first.
+    const std::vector<std::uint8_t>& after(int last) const { return followers[last + 1]; }
+
+    std::vector<std::uint8_t> turns;                   // numbers of FiveCube
+    std::vector<std::vector<std::uint8_t>> followers;  // places in `turns`, by the last place + 1
+};
+
+}  // namespace cubist

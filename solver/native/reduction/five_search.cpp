@@ -1,0 +1,302 @@
+#include "reduction/five_search.hpp"
+
+#include <algorithm>
+
+namespace cubist {
+
+bool FiveTables::make(std::span<std::uint8_t> table, int threads, const Progress& progress) {
+    // Shares of the time.
+    constexpr double kStaging = 0.15, kFour = 0.7;
+    const auto from = [&](double start, double share) {
+        return [&progress, start, share](double done) { return progress(start + share * done); };
+    };
+    const auto four = table.subspan(FiveStaging::bytes()), eight = four.subspan(four_.bytes());
+    return staging_.make(table, from(0, kStaging)) &&
+           four_.make(four, threads, from(kStaging, kFour)) &&
+           eight_.make(eight, threads, from(kStaging + kFour, 1 - kStaging - kFour));
+}
+
+void FiveTables::use(std::span<const std::uint8_t> table) {
+    staging_.use(table);
+    table = table.subspan(FiveStaging::bytes());
+    four_.use(table);
+    eight_.use(table.subspan(four_.bytes()));
+}
+
+namespace {
+
+constexpr int kPhases = 5;
+constexpr int kFar = 100;
+using Path = std::vector<std::uint8_t>;
+
+// Where a phase begins: a candidate, as the phase sees it.
+template <class State>
+struct PhaseStart {
+    const HeldFive* from;
+    State state;
+    int bound;
+
+    int least() const { return from->length() + bound; }
+};
+
+class FiveSearch {
+public:
+    FiveSearch(const FiveTables& tables, const FiveOptions& options)
+        : tables_(tables), options_(options) {}
+
+    std::vector<FiveReduction> run(const Colours& stickers) {
+        hold(stickers);
+        phase1();
+        phase2();
+        phase3();
+        phase4();
+        phase5();
+        return std::move(reductions_);
+    }
+
+private:
+    // Each axis of the cube may be the one whose centres are first.
+    void hold(const Colours& stickers) {
+        HeldFive held;
+        held.state = tables_.cube().state_of(stickers);
+        candidates_.push_back(held);
+        for (const int axis : {U, F}) {
+            candidates_.push_back(held);
+            rotate_held(tables_.cube(), candidates_.back(), axis);
+        }
+    }
+
+    bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
+
+    // Whether the phase has to end, with so many candidates.
+    bool is_over(std::size_t found, std::size_t wanted) const {
+        return found >= wanted || is_cancelled() || (found > 0 && deadline_.has_passed());
+    }
+
+    // Where the time for a phase is over and nothing is found, ends that look far away are left
+    // out. Such a search is still complete, as the number of turns grows.
+    void look_at_clock(std::size_t found, std::size_t wanted) {
+        is_stopped_ = is_over(found, wanted);
+        if (found == 0 && hurry_ < kMostHurry && deadline_.has_passed()) {
+            ++hurry_;
+            deadline_ = Deadline(kShares[number_ - 1] * options_.time_limit, {});
+        }
+    }
+
+    // Finds the ends of a phase by their number of turns, counted from the cube that was given.
+    // `step(at, turn, left, next)` returns a bound, `on_end(from)` adds one with the path.
+    template <class State>
+    void deepen(const FivePhase& phase, std::vector<PhaseStart<State>> starts, std::size_t wanted,
+                const auto& count, const auto& step, const auto& on_end) {
+        if (starts.empty()) return;
+        std::stable_sort(starts.begin(), starts.end(),
+                         [](const auto& a, const auto& b) { return a.least() < b.least(); });
+        ++number_;
+        deadline_ = Deadline(kShares[number_ - 1] * options_.time_limit, {});
+        is_stopped_ = false;
+        hurry_ = 0;
+        const auto walk = [&](const auto& self, const HeldFive& from, const State& at, int left,
+                              int last) -> void {
+            for (const int turn : phase.after(last)) {
+                State next;
+                const int bound = step(at, turn, left - 1, next);
+                if (bound + (bound < kSure ? 0 : hurry_) >= left) continue;
+                if (++nodes_ % kLookEvery == 0) look_at_clock(count(), wanted);
+                path_.push_back(phase.turns[turn]);
+                if (left == 1) {
+                    on_end(from);
+                    is_stopped_ = is_stopped_ || is_over(count(), wanted);
+                } else if (bound > 0) {  // from an end the next phase goes on
+                    self(self, from, next, left - 1, turn);
+                }
+                path_.pop_back();
+                if (is_stopped_) return;
+            }
+        };
+        for (int total = starts.front().least(); !is_over(count(), wanted); ++total)
+            for (const auto& start : starts) {
+                if (start.least() > total || is_over(count(), wanted)) break;
+                const int left = total - start.from->length();
+                if (left == 0)
+                    on_end(*start.from);
+                else if (start.bound > 0)
+                    walk(walk, *start.from, start.state, left, -1);
+            }
+    }
+
+    HeldFive after_path(const HeldFive& from) const {
+        HeldFive held = from;
+        turn_held(tables_.cube(), held, path_);
+        held.ends[number_ - 1] = static_cast<std::uint8_t>(held.turns.size());
+        return held;
+    }
+
+    std::vector<HeldFive> take_best(std::size_t count) {
+        std::stable_sort(candidates_.begin(), candidates_.end(),
+                         [](const HeldFive& a, const HeldFive& b) { return a.bound < b.bound; });
+        if (candidates_.size() > count) candidates_.resize(count);
+        return std::move(candidates_);
+    }
+
+    void phase1() {
+        const FiveStaging& staging = tables_.staging();
+        const auto from = take_best(candidates_.size());
+        candidates_.clear();
+        std::vector<PhaseStart<FiveStaging::State1>> starts;
+        for (const HeldFive& one : from) {
+            const auto state = staging.state1(one.state);
+            starts.push_back({&one, state, staging.bound(state)});
+        }
+        deepen(
+            staging.phase1(), std::move(starts), kMore * ends1_, [&] { return candidates_.size(); },
+            [&](const auto& at, int turn, int, auto& next) {
+                next = staging.moved(at, turn);
+                return staging.bound(next);
+            },
+            [&](const HeldFive& start) {
+                candidates_.push_back(after_path(start));
+                HeldFive& end = candidates_.back();
+                end.bound = end.length() + staging.bound(staging.state2(end.state));
+            });
+    }
+
+    void phase2() {
+        const FiveStaging& staging = tables_.staging();
+        const auto from = take_best(ends1_);
+        candidates_.clear();
+        std::vector<PhaseStart<FiveStaging::State2>> starts;
+        for (const HeldFive& one : from) {
+            const auto state = staging.state2(one.state);
+            starts.push_back({&one, state, staging.bound(state)});
+        }
+        deepen(
+            staging.phase2(), std::move(starts), options_.candidates,
+            [&] { return candidates_.size(); },
+            [&](const auto& at, int turn, int, auto& next) {
+                next = staging.moved(at, turn);
+                return staging.bound(next);
+            },
+            [&](const HeldFive& start) { candidates_.push_back(after_path(start)); });
+    }
+
+    // Any axis may be that of R and L now.
+    void phase3() {
+        const FiveStaging& staging = tables_.staging();
+        std::vector<HeldFive> from;
+        for (HeldFive& one : candidates_)
+            for (const int axis : {U, F, U}) {
+                rotate_held(tables_.cube(), one, axis);
+                from.push_back(one);
+            }
+        candidates_.clear();
+        std::vector<PhaseStart<FiveStaging::State3>> starts;
+        for (int farthest = NearEdges::kDeepest; starts.empty() && !is_cancelled(); ++farthest)
+            for (const HeldFive& one : from)
+                staging.each_state3(one.state, farthest, [&](const FiveStaging::State3& state) {
+                    starts.push_back({&one, state, staging.bound(state)});
+                });
+        deepen(
+            staging.phase3(), std::move(starts), options_.candidates,
+            [&] { return candidates_.size(); },
+            [&](const auto& at, int turn, int, auto& next) {
+                next = staging.moved(at, turn);
+                return staging.bound(next);
+            },
+            [&](const HeldFive& start) {
+                HeldFive end = after_path(start);
+                for (int held = 0; held < 2; ++held) {
+                    add_if_four_are_outside(end);
+                    rotate_held(tables_.cube(), end, R);
+                }
+            });
+    }
+
+    void add_if_four_are_outside(HeldFive end) {
+        const FourEdgesPhase& four = tables_.four();
+        int bound = kFar;
+        four.each_state(end.state, [&](const FourEdgesPhase::State& state) {
+            bound = std::min(bound, four.bound(state));
+        });
+        if (bound == kFar) return;
+        end.bound = end.length() + bound;
+        candidates_.push_back(std::move(end));
+    }
+
+    void phase4() {
+        const FourEdgesPhase& four = tables_.four();
+        const auto from = take_best(options_.candidates);
+        candidates_.clear();
+        std::vector<PhaseStart<FourEdgesPhase::State>> starts;
+        for (const HeldFive& one : from)
+            four.each_state(one.state, [&](const FourEdgesPhase::State& state) {
+                starts.push_back({&one, state, four.bound(state)});
+            });
+        deepen(
+            four.phase(), std::move(starts), options_.candidates,
+            [&] { return candidates_.size(); },
+            [&](const auto& at, int turn, int left, auto& next) {
+                return four.move(at, turn, left, next) ? four.bound(next) : kFar;
+            },
+            [&](const HeldFive& start) {
+                HeldFive end = after_path(start);
+                rotate_held(tables_.cube(), end, R);
+                candidates_.push_back(std::move(end));
+            });
+    }
+
+    void phase5() {
+        const EightEdgesPhase& eight = tables_.eight();
+        const auto from = take_best(options_.candidates);
+        std::vector<PhaseStart<EightEdgesPhase::State>> starts;
+        for (const HeldFive& one : from) {
+            const auto state = eight.state_of(one.state);
+            starts.push_back({&one, state, eight.bound(state)});
+        }
+        deepen(
+            eight.phase(), std::move(starts), options_.reductions,
+            [&] { return reductions_.size(); },
+            [&](const auto& at, int turn, int left, auto& next) {
+                return eight.move(at, turn, left, next) ? eight.bound(next) : kFar;
+            },
+            [&](const HeldFive& start) { add_reduction(after_path(start)); });
+    }
+
+    void add_reduction(const HeldFive& end) {
+        FiveReduction& found = reductions_.emplace_back();
+        found.length = end.length();
+        std::size_t start = 0;
+        for (int phase = 0; phase < kPhases; ++phase) {
+            found.phases[phase].assign(end.turns.begin() + static_cast<std::ptrdiff_t>(start),
+                                       end.turns.begin() + end.ends[phase]);
+            start = end.ends[phase];
+        }
+    }
+
+    static constexpr std::size_t kMore = 4;  // ends of phase 1 to choose from
+    static constexpr int kLookEvery = 1024;
+    static constexpr int kMostHurry = 2;
+    static constexpr int kSure = 4;  // turns at which the tables are nearly exact
+    static constexpr std::array<double, kPhases> kShares{0.15, 0.1, 0.15, 0.3, 0.3};
+
+    const FiveTables& tables_;
+    FiveOptions options_;
+    // Ends of phase 1 that go on; each has many ends of phase 2.
+    std::size_t ends1_ = options_.candidates / 5 * 2 + 1;
+    Deadline deadline_{Deadline::kForever, {}};
+    int number_ = 0;  // of the phase
+    std::vector<HeldFive> candidates_;
+    std::vector<FiveReduction> reductions_;
+    Path path_;
+    std::uint64_t nodes_ = 0;
+    bool is_stopped_ = false;
+    int hurry_ = 0;  // turns that far positions count more
+};
+
+}  // namespace
+
+std::vector<FiveReduction> reduce_five(const FiveTables& tables, const Colours& stickers,
+                                       const FiveOptions& options) {
+    return FiveSearch(tables, options).run(stickers);
+}
+
+}  // namespace cubist

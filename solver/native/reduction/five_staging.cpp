@@ -1,0 +1,135 @@
+#include "reduction/five_staging.hpp"
+
+#include <algorithm>
+
+#include "reduction/breadth_first.hpp"
+
+namespace cubist {
+namespace {
+
+FivePhase any_turns() {
+    return FivePhase::of([](BlockTurn) { return true; });
+}
+
+// Face turns of R and L change nothing then.
+FivePhase turns_of_bands() {
+    return FivePhase::of([](BlockTurn turn) {
+        if (turn.axis() == R) return turn.last == 2;
+        return turn.last == 1 || turn.quarters == 2;
+    });
+}
+
+FivePhase face_turns_and_halves() {
+    return FivePhase::of([](BlockTurn turn) { return turn.last == 1 || turn.quarters == 2; });
+}
+
+constexpr Mask kUpDown = 0x0F0F;  // in a band
+
+}  // namespace
+
+FiveStaging::FiveStaging(const FiveCube& cube)
+    : cube_(cube),
+      phase1_(any_turns()),
+      phase2_(turns_of_bands()),
+      phase3_(face_turns_and_halves()),
+      near_(cube, phase3_) {
+    for (const int turn : phase1_.turns) {
+        x_moves1_.emplace_back(cube.x_move(turn));
+        t_moves1_.emplace_back(cube.t_move(turn));
+    }
+    const std::vector<Mask> bands = rank16_.all();
+    const auto band_moves = [&](const OrbitMove& from) {
+        const MaskMove move(from);
+        std::vector<std::uint16_t> goes_to;
+        goes_to.reserve(bands.size());
+        for (const Mask band : bands)
+            goes_to.push_back(static_cast<std::uint16_t>(rank16_(band_of(move(from_band(band))))));
+        return goes_to;
+    };
+    for (const int turn : phase2_.turns) {
+        x_moves2_.push_back(band_moves(cube.x_move(turn)));
+        t_moves2_.push_back(band_moves(cube.t_move(turn)));
+        parities_.push_back(is_odd(cube.wing_move(turn)));
+    }
+    for (const int turn : phase3_.turns)
+        right_moves3_.push_back(centres_.moves(R, cube.x_move(turn), cube.t_move(turn)));
+}
+
+std::size_t FiveStaging::bytes() {
+    std::size_t bytes = NearEdges::bytes();
+    for (const std::size_t size : kSizes) bytes += size;
+    return aligned(bytes);
+}
+
+void FiveStaging::use(std::span<const std::uint8_t> table) {
+    near_.use(table);
+    std::size_t offset = NearEdges::bytes();
+    const std::array<const std::uint8_t**, 5> parts{&distances1_[0], &distances1_[1],
+                                                    &distances2_[0], &distances2_[1], &distances3_};
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        *parts[k] = table.data() + offset;
+        offset += kSizes[k];
+    }
+}
+
+bool FiveStaging::make(std::span<std::uint8_t> table, const Progress& progress) {
+    fill(table.subspan(NearEdges::bytes()));
+    return near_.make(table, progress);
+}
+
+void FiveStaging::fill(std::span<std::uint8_t> bytes) const {
+    std::fill(bytes.begin(), bytes.end(), kUnreachable);
+    std::array<std::span<std::uint8_t>, 5> parts;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        parts[k] = bytes.first(kSizes[k]);
+        bytes = bytes.subspan(kSizes[k]);
+    }
+    fill1(parts[0], x_moves1_);
+    fill1(parts[1], t_moves1_);
+    fill2(parts[2], x_moves2_);
+    fill2(parts[3], t_moves2_);
+    // What half turns can finish counts as the end.
+    std::vector<int> found{centres_.solved()};
+    parts[4][found[0]] = 0;
+    for (std::size_t next = 0; next < found.size(); ++next)
+        for (int turn = 0; turn < phase3_.size(); ++turn) {
+            const BlockTurn block = FiveCube::turn(phase3_.turns[turn]);
+            if (block.axis() == R && block.quarters != 2) continue;
+            const int at = right_moves3_[turn][found[next]];
+            if (parts[4][at] == 0) continue;
+            parts[4][at] = 0;
+            found.push_back(at);
+        }
+    spread(parts[4], right_moves3_.size(),
+           [&](std::uint32_t at, std::size_t turn) { return right_moves3_[turn][at]; });
+}
+
+void FiveStaging::fill1(std::span<std::uint8_t> distances,
+                        const std::vector<MaskMove>& moves) const {
+    const std::vector<Mask> masks = rank24_.all();
+    distances[rank24_(kRightLeft)] = 0;
+    spread(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
+        return static_cast<std::uint32_t>(rank24_(moves[turn](masks[at])));
+    });
+}
+
+void FiveStaging::fill2(std::span<std::uint8_t> distances, const CentreMoves& moves) const {
+    distances[2 * rank16_(kUpDown)] = 0;
+    spread(distances, moves.size(), [&](std::uint32_t at, std::size_t turn) {
+        return 2 * moves[turn][at / 2] + (at % 2 ^ parities_[turn]);
+    });
+}
+
+FiveStaging::State1 FiveStaging::state1(const FiveState& state) const {
+    const auto is_right = [](int colour) { return colour % 3 == R; };
+    return {mask_of(state.x, is_right), mask_of(state.t, is_right)};
+}
+
+FiveStaging::State2 FiveStaging::state2(const FiveState& state) const {
+    const auto is_up = [](int colour) { return colour % 3 == U; };
+    return {static_cast<std::uint16_t>(rank16_(band_of(mask_of(state.x, is_up)))),
+            static_cast<std::uint16_t>(rank16_(band_of(mask_of(state.t, is_up)))),
+            static_cast<std::uint8_t>(is_odd(state.wings))};
+}
+
+}  // namespace cubist

@@ -1,0 +1,129 @@
+// The first three phases of a 5x5x5.
+//
+// 1. The centres of one axis go to R and L: any block turns.
+// 2. Those of the other axes part and the wings' parity becomes even: wide quarter turns of R and L
+//    only, and face turns.
+// 3. Wings go to half orbits that agree with the middles (near_edges.hpp), the centres at R and L
+//    into an order that half turns can finish: face turns, wide half turns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reduction/axis_centres.hpp"
+#include "reduction/five_cube.hpp"
+#include "reduction/near_edges.hpp"
+
+namespace cubist {
+
+class FiveStaging {
+public:
+    explicit FiveStaging(const FiveCube& cube);
+
+    static std::size_t bytes();
+    // Fills `table`, uint8[bytes()]; false when stopped by `progress`.
+    bool make(std::span<std::uint8_t> table, const Progress& progress);
+    // The table stays the caller's.
+    void use(std::span<const std::uint8_t> table);
+
+    // Centres of one axis as masks of their slots.
+    struct State1 {
+        Mask x, t;
+    };
+    const FivePhase& phase1() const { return phase1_; }
+    // The colours that are to go to R and L.
+    State1 state1(const FiveState& state) const;
+    State1 moved(State1 at, int turn) const {
+        return {x_moves1_[turn](at.x), t_moves1_[turn](at.t)};
+    }
+    int bound(State1 at) const {
+        return std::max(distances1_[0][rank24_(at.x)], distances1_[1][rank24_(at.t)]);
+    }
+
+    // The colours of U and D among the other centres, and the wings' parity.
+    struct State2 {
+        std::uint16_t x, t;
+        std::uint8_t parity;
+    };
+    const FivePhase& phase2() const { return phase2_; }
+    State2 state2(const FiveState& state) const;
+    State2 moved(State2 at, int turn) const {
+        return {x_moves2_[turn][at.x], t_moves2_[turn][at.t],
+                static_cast<std::uint8_t>(at.parity ^ parities_[turn])};
+    }
+    int bound(State2 at) const {
+        return std::max(distances2_[0][at.x * 2 + at.parity], distances2_[1][at.t * 2 + at.parity]);
+    }
+
+    // Low wings, middles that show their other sticker, and the centres at R and L.
+    struct State3 {
+        Mask wings;
+        std::uint16_t middles, right;
+    };
+    const FivePhase& phase3() const { return phase3_; }
+    // Calls `use` with every way to name wings by which the edges and the centres at R and L are
+    // at most `farthest` turns away.
+    void each_state3(const FiveState& state, int farthest, const auto& use) const;
+    State3 moved(State3 at, int turn) const {
+        return {near_.wings_moved(at.wings, turn),
+                static_cast<std::uint16_t>(near_.middles_moved(at.middles, turn)),
+                right_moves3_[turn][at.right]};
+    }
+    int bound(State3 at) const {
+        return std::max<int>(distances3_[at.right], near_.distance(at.wings, at.middles));
+    }
+
+private:
+    static constexpr int kBand = 12'870;  // eight of the 16 centres at U F D B
+    static constexpr std::array<std::size_t, 5> kSizes{735'471, 735'471, kBand * 2, kBand * 2,
+                                                       AxisCentres::kCount};
+
+    void fill(std::span<std::uint8_t> bytes) const;
+    void fill1(std::span<std::uint8_t> distances, const std::vector<MaskMove>& moves) const;
+    void fill2(std::span<std::uint8_t> distances, const CentreMoves& moves) const;
+
+    const FiveCube& cube_;
+    FivePhase phase1_, phase2_, phase3_;
+    SubsetRank rank24_{24, 8}, rank16_{16, 8};
+    AxisCentres centres_;
+    NearEdges near_;
+    std::vector<MaskMove> x_moves1_, t_moves1_;
+    CentreMoves x_moves2_, t_moves2_, right_moves3_;
+    std::vector<std::uint8_t> parities_;
+    std::array<const std::uint8_t*, 2> distances1_{}, distances2_{};
+    const std::uint8_t* distances3_ = nullptr;
+};
+
+void FiveStaging::each_state3(const FiveState& state, int farthest, const auto& use) const {
+    // By edge: the two slots of its wings, the place of its middle.
+    std::array<Mask, kEdges> wings{};
+    std::array<int, kEdges> places{};
+    State3 at{0, 0, static_cast<std::uint16_t>(centres_.number_at(state, R))};
+    for (int slot = 0; slot < kOrbit; ++slot) {
+        wings[cube_.edge_of(state.wings[slot])] |= Mask{1} << slot;
+        if (cube_.is_low(state.wings[slot])) at.wings |= Mask{1} << slot;
+    }
+    int middles = 0;
+    for (int place = 0; place < kEdges; ++place) {
+        const int sticker = state.middles[cube_.slots()[place][0]];
+        places[cube_.edge_of(sticker)] = place;
+        middles |= !cube_.is_low(sticker) << place;
+    }
+    const auto flip = [&](int edge) {
+        at.wings ^= wings[edge];
+        middles ^= 1 << places[edge];
+    };
+    // A Gray code of an even number of edges, without one of them: complements are the same. Each
+    // step flips the last one too.
+    for (int count = 0; count < NearEdges::kMiddles / 2; ++count) {
+        at.middles = static_cast<std::uint16_t>(middles % NearEdges::kMiddles);
+        if (distances3_[at.right] <= farthest && near_.distance(at.wings, at.middles) <= farthest)
+            use(at);
+        flip(std::min(std::countr_one(static_cast<unsigned>(count)), kEdges - 2));
+        flip(kEdges - 1);
+    }
+}
+
+}  // namespace cubist
