@@ -45,8 +45,9 @@ format: ready ## put the style of Python, C and C++ right
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(C_FILES)
 
-picture: ready ## docs/pictures/rooms.svg, drawn from the imports
+picture: ready ## pictures of docs/pictures that are drawn from the code
 	@$(BIN)/python docs/draw_rooms.py
+	@$(BIN)/python docs/draw_finding.py
 
 bench: ready ## speed and size on fixed cubes, as JSON lines
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -88,6 +88,11 @@ class Session:
             self._undo.append({key: before.get(key) for key in values})
         return bool(values)
 
+    def try_out(self, values: JsonMapping) -> None:
+        """Let values count in place of those tried out before; the daemon forgets them when
+        maintenance ends, however it ends. Nothing of it is kept."""
+        self._client.call("PUT", "/calibration", {"values": dict(values), "provisional": True})
+
     def undo(self) -> list[str]:
         """Take the last :meth:`keep` back; the keys that were changed."""
         if not self._undo:
@@ -248,9 +253,10 @@ class Step:
 STEPS: Kinds[Step] = Kinds(
     "step of calibration",
     "robot.calibration.{kind}",
-    ("positions", "steppers", "home", "camera", "travel", "colours", "timing"),
+    ("auto", "positions", "steppers", "home", "camera", "travel", "colours", "timing"),
 )
-"""All steps in the order in which a new robot needs them."""
+"""All steps in the order in which a new robot needs them; the first does as much as it can of those
+behind it."""
 
 
 def steps_of(profile: RobotProfile) -> list[Step]:

@@ -96,7 +96,7 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
     """
     machine, name, way = bench.machine, asked.actuator, (asked.between[0], asked.between[1])
-    servo, (start_us, end_us) = _positions(bench.profile, name, way)
+    servo, (start_us, end_us) = servo_between(bench.profile, name, way)
     transition = servo.transition_us(*way)
     if transition is None:
         raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
@@ -160,9 +160,10 @@ def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
     return pictures
 
 
-def _positions(
+def servo_between(
     profile: RobotProfile, name: str, way: tuple[str, str]
 ) -> tuple[Servo, tuple[int, int]]:
+    """A servo and the pulses of two of its positions; raises ``InvalidRequest``."""
     servos = profile.actuators_of(Servo)
     if name not in servos:
         known = ", ".join(servos) or "none"

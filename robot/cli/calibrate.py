@@ -5,10 +5,8 @@ The commands are those of the steps of :mod:`robot.calibration`.
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,117 +15,24 @@ import click
 from robot.calibration.step import (
     STEPS,
     Command,
-    Items,
-    Measurement,
     Question,
-    Row,
     Session,
     Step,
-    steps_of,
 )
-from robot.cli.numbers import Number, Whole, misadjust_option
+from robot.cli.calibrate_robot import automatic, everything
+from robot.cli.measuring import conduct, finish, on_screen
+from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     Listing,
-    daemon_client,
-    emit,
     json_option,
-    note,
     printing_beside,
     refuse_two_outputs,
-    require_terminal,
-    shown_colour,
 )
-from robot.client import NoDaemon
-from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
-from robot.settings import RobotProfile, load_profile
+from robot.settings import load_profile
 
 if TYPE_CHECKING:
     from robot.calibration.camera import Image
-    from robot.cli.guide.screens import StepScreen
-    from robot.twin.misadjustment import Misadjustment
-
-
-def conduct(measurement: Measurement, as_json: bool) -> None:
-    """Have the robot measure; show what comes of it, and ask who sits at the terminal."""
-    script = measurement.measure()
-    answer: bool | None = None
-    with contextlib.suppress(StopIteration):
-        while True:
-            message = script.send(answer)
-            answer = None
-            if isinstance(message, Row):
-                _show(message, measurement, as_json)
-            elif sys.stdin.isatty() and sys.stderr.isatty():
-                answer = click.confirm(message.question, err=True)
-
-
-def _show(row: Row, measurement: Measurement, as_json: bool) -> None:
-    if as_json:
-        if row.document is not None:
-            emit(row.document)
-        return
-    first, *others = row.cells
-    colour = None if row.colour is None else shown_colour(row.colour)
-    click.secho(first, bg=colour, fg=colour and "black", nl=False)
-    named = zip(measurement.columns[1:], others, strict=True)
-    click.echo("  " + ", ".join(f"{column} {cell}".strip() for column, cell in named))
-
-
-def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) -> ExitCode:
-    """Report what was found and whether it was kept; the exit code that says the same."""
-    if as_json:
-        saved = {"saved": kept} if measurement.keeps else {}
-        emit(more | measurement.document | saved)
-    elif measurement.text:
-        note(measurement.text + ("" if kept or not measurement.values else " (not saved)"))
-    return ExitCode.DONE if measurement.is_found else ExitCode.NO
-
-
-def on_screen(
-    session: Session,
-    *steps: Step,
-    items: Items | None = None,
-    measurement: Measurement | None = None,
-    as_json: bool = False,
-) -> int:
-    """Calibrate on the screen, then report what was changed; the command's exit code.
-
-    Shows these steps, with other ``items`` in their list, or one ``measurement``, else the menu.
-    Raises ``UsageError`` where there is no terminal.
-    """
-    require_terminal("say all of it on the command line, see `cubist calibrate --help`")
-    from robot.cli.guide.app import CalibrationApp, screen_for, screen_of
-
-    screens: list[Callable[[], StepScreen]] = [
-        partial(screen_of, session, step, items) for step in steps
-    ]
-    if measurement is not None:
-        screens = [partial(screen_for, measurement)]
-    before = session.calibration.values
-    with session.maintenance():
-        code = CalibrationApp(session, screens).run()
-    if code != 0:
-        return ExitCode.STOPPED
-    _tell_changes(before, session.calibration.values, as_json)
-    return ExitCode.DONE
-
-
-def _tell_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> None:
-    if before == after and not as_json:
-        note("nothing was changed")
-    for key in sorted(before.keys() | after.keys()):
-        old, new = before.get(key), after.get(key)
-        if old == new:
-            continue
-        if as_json:
-            emit({"key": key, "before": old, "after": new, "saved": True})
-        else:
-            note(f"{key}: {_text(old)} -> {_text(new)}")
-
-
-def _text(value: object) -> str:
-    return "as in the profile" if value is None else str(value)
 
 
 @click.command()
@@ -188,113 +93,6 @@ def half_blocks(image: Image, width: int) -> str:
 def _cell(*rgb: int) -> str:
     r, g, b, r2, g2, b2 = rgb
     return f"\x1b[38;2;{r};{g};{b}m\x1b[48;2;{r2};{g2};{b2}m▀"
-
-
-@click.command("all")
-@click.option("--robot", "profile", required=True, help="The robot's profile: a name or a path.")
-@click.option("--yes", is_flag=True, help="Ask nothing: keep what is told and measured.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="ACTUATOR.POSITION=VALUE",
-    help="With --yes: set this position.",
-)
-@click.option(
-    "--skip",
-    multiple=True,
-    type=click.Choice(list(STEPS)),
-    help="Leave this step out.",
-)
-@click.option(
-    "--simulated/--real",
-    default=None,
-    help="A simulated robot to practise on; the usual where no cubistd runs.",
-)
-@misadjust_option
-@json_option
-def everything(
-    profile: str,
-    yes: bool,
-    settings: tuple[str, ...],
-    skip: tuple[str, ...],
-    simulated: bool | None,
-    misadjusted: Misadjustment | None,
-    as_json: bool,
-) -> int:
-    """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
-    robot = load_profile(profile)
-    given = dict(_given(robot, settings))
-    steps = [step for step in steps_of(robot) if step.name not in skip]
-    if not yes:
-        require_terminal("--yes keeps what is measured without asking")
-    with _robot_to_calibrate(robot, simulated, misadjusted):
-        if not yes:
-            return on_screen(Session(profile=robot), *steps, as_json=as_json)
-        _perform_all(Session(profile=robot), steps, given, as_json)
-    note("all steps are done; `cubist calibration diff` shows what was kept")
-    return ExitCode.DONE
-
-
-def _perform_all(
-    session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
-) -> None:
-    """All that nobody has to watch."""
-    unasked = [step for step in steps if step.unattended or step.begin]
-    for number, step in enumerate(unasked):
-        note(f"step {number + 1} of {len(unasked)}: {step.name}")
-        with session.maintenance():
-            for measurement in step.unasked(session, given):
-                conduct(measurement, as_json)
-                kept = session.keep(measurement.values)
-                finish(measurement, kept, as_json, step=step.name, **measurement.label)
-
-
-@contextlib.contextmanager
-def _robot_to_calibrate(
-    robot: RobotProfile, simulated: bool | None, misadjusted: Misadjustment | None
-) -> Iterator[None]:
-    """The daemon's robot, or one in simulation for as long as this lasts."""
-    if simulated is None:
-        simulated = not _daemon_runs()
-    if misadjusted is not None and not simulated:
-        raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
-    if not simulated:
-        found = Session().calibration.robot
-        if found != robot.name:
-            raise click.UsageError(f"cubistd controls {found}, not {robot.name}")
-        yield
-        return
-    from robot.simulate.practice import practising
-
-    note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
-    with practising(robot, misadjusted=misadjusted):
-        yield
-
-
-def _daemon_runs() -> bool:
-    try:
-        daemon_client().status()
-    except NoDaemon as error:
-        if isinstance(error.__context__, PermissionError):
-            raise
-        return False
-    return True
-
-
-def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """``--set`` as calibration keys and values."""
-    from robot.calibration.positions import position_keys
-
-    known = position_keys(robot)
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        if name not in known:
-            raise click.UsageError(f"--set {setting}: there is {', '.join(known)}")
-        try:
-            yield known[name], int(value)
-        except ValueError:
-            raise click.UsageError(f"--set {setting}: {value!r} is no whole number") from None
 
 
 class StepCommands(Listing):
@@ -403,4 +201,5 @@ def _type_of(question: Question) -> click.ParamType[str] | Whole | Number:
 
 
 calibrate.add_command(camera)
+calibrate.add_command(automatic)
 calibrate.add_command(everything)

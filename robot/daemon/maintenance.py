@@ -9,7 +9,7 @@ from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
 from robot.calibration.trial import Asked, Bench, Found, Trial
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState
-from robot.documents import JsonMapping
+from robot.documents import JsonMapping, JsonObject
 from robot.faults import Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
@@ -42,6 +42,7 @@ class Maintenance:
         self._busy = asyncio.Lock()
         self._changed = False
         self._contact = contact
+        self._provisional: JsonObject = {}
 
     def enter(self) -> None:
         """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
@@ -53,6 +54,7 @@ class Maintenance:
         async with self._busy:
             self._contact.calibrating = False
             try:
+                await self._withdraw()
                 await self._renew()
             except CubistError as error:
                 await self._controller.leave_maintenance(error)
@@ -78,8 +80,26 @@ class Maintenance:
                 return await asyncio.to_thread(trial.run, bench, request)
 
     async def values(self) -> Calibration:
-        """What is calibrated."""
-        return await asyncio.to_thread(self._store.load, self._profile)
+        """What is calibrated, with what is only tried out."""
+        stored = await asyncio.to_thread(self._store.load, self._profile)
+        return stored.changed(self._provisional)
+
+    async def try_out(self, values: JsonMapping) -> Calibration:
+        """Let these values count in place of those tried out before, until the mode ends; nothing
+        of it is stored. Raises :class:`BadCalibration`."""
+        async with self._busy:
+            self._require()
+            stored = await asyncio.to_thread(self._store.load, self._profile)
+            calibration = stored.changed(values)
+            apply(self._profile, calibration)
+            self._provisional = dict(values)
+            return self._set(calibration)
+
+    async def _withdraw(self) -> None:
+        """What was only tried out counts no more."""
+        if self._provisional:
+            self._provisional = {}
+            self._set(await self.values())
 
     async def save(self, values: JsonMapping, written: int = FORMAT) -> Calibration:
         """Set some values (None: back to the profile's); raises :class:`BadCalibration`.
@@ -91,10 +111,11 @@ class Maintenance:
             given = {key: value for key, value in values.items() if value is not None}
             come = Calibration(format=written, robot=self._profile.name, values=given)
             set_now = dict(values) | come.upgraded(self._profile).values
-            calibration = (await self.values()).changed(set_now)
-            apply(self._profile, calibration)
+            stored = await asyncio.to_thread(self._store.load, self._profile)
+            calibration = stored.changed(set_now)
+            apply(self._profile, calibration.changed(self._provisional))
             await asyncio.to_thread(self._store.save, calibration)
-            return self._set(calibration)
+            return self._set(calibration.changed(self._provisional))
 
     async def restore(self) -> Calibration:
         """Exchange the calibration with the version before."""

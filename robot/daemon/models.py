@@ -151,11 +151,13 @@ class ShutdownRequest(ApiRequest):
 class CalibrationRequest(ApiRequest):
     """Values by dotted key of the profile; null goes back to the profile's own.
 
-    ``format``: that of the calibration they were exported from.
+    ``format``: that of the calibration they were exported from. ``provisional``: they are only
+    tried out, in place of those tried out before, and forgotten when maintenance ends.
     """
 
     format: int = Field(default=FORMAT, ge=1, le=FORMAT)
     values: JsonObject = Field(max_length=500)
+    provisional: bool = False
 
 
 class RunList(ApiDocument):

@@ -120,6 +120,8 @@ async def _calibration(call: Call) -> BaseModel:
 
 async def _set_calibration(call: Call) -> BaseModel:
     asked = call.asked(CalibrationRequest)
+    if asked.provisional:
+        return await call.maintenance.try_out(asked.values)
     return await call.maintenance.save(asked.values, asked.format)
 
 

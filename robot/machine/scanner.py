@@ -113,7 +113,11 @@ class Scanner:
 
     def picture(self, camera: str | None) -> bytes:
         """What a camera (None: the first) sees now, as the JPEG that is sent."""
-        return as_jpeg(self._capture(self.camera_named(camera)))
+        return as_jpeg(self.frame(camera))
+
+    def frame(self, camera: str | None) -> Frame:
+        """What a camera (None: the first) sees now, as it took it."""
+        return self._capture(self.camera_named(camera))
 
     def preview(self, camera: str) -> bytes:
         """The same, no larger than somebody who watches needs it."""

@@ -14,6 +14,7 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
+from robot.twin.simulated import SimulatedRobot
 
 SPEED = 20.0
 """Simulated seconds per second: nobody practises to wait."""
@@ -24,11 +25,14 @@ VARIABLE = "CUBIST_RUNTIME_DIR"
 
 @contextlib.contextmanager
 def practising(
-    profile: RobotProfile, seed: int = 1, misadjusted: Misadjustment | None = None
-) -> Iterator[None]:
+    profile: RobotProfile,
+    seed: int = 1,
+    misadjusted: Misadjustment | None = None,
+    speed: float = SPEED,
+) -> Iterator[SimulatedRobot]:
     """A simulated robot of ``profile`` that this process's commands find; gone afterwards.
 
-    ``misadjusted``: it was not built as the profile says.
+    ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second.
     Raises :class:`DemoFault` when a part of it does not start.
     """
     options = DemoOptions(
@@ -36,13 +40,13 @@ def practising(
         profile_file=None,
         body=scrambled(profile.cube.size, seed),
         title=profile.title,
-        speed=SPEED,
+        speed=speed,
         seed=seed,
         misadjusted=misadjusted,
     )
-    stage = _Stage(Demo(options, SilentDisplay()))
-    with stage.standing() as folder, _environment(folder):
-        yield
+    demo = Demo(options, SilentDisplay())
+    with _Stage(demo).standing() as folder, _environment(folder):
+        yield demo.robot
 
 
 class _Stage:

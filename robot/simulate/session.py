@@ -121,7 +121,7 @@ class DemoStage:
 
 
 class Demo:
-    """A simulated robot, its firmware and its daemon, in a folder of their own."""
+    """A simulated ``robot``, its firmware and its daemon, in a folder of their own."""
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
         self._firmware = options.firmware or own_firmware(options.profile)
@@ -131,7 +131,7 @@ class Demo:
         self._options = options
         self._display = display
         self._facelets = options.body.facelets()
-        self._robot = SimulatedRobot(options.profile, options.body, misadjusted=options.misadjusted)
+        self.robot = SimulatedRobot(options.profile, options.body, misadjusted=options.misadjusted)
         self._panel = SimulatedPanel()
         self._panel.connect(options.profile.panel)
         self._progress = DemoProgress(options.title)
@@ -159,12 +159,12 @@ class Demo:
     async def _everything(self, folder: Path) -> AsyncIterator[DemoStage]:
         """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
         options = self._options
-        studio = Studio(self._robot, options.seed, options.photographs)
+        studio = Studio(self.robot, options.seed, options.photographs)
         async with contextlib.AsyncExitStack() as stack:
-            chips = pulse_chips(self._firmware, self._robot, folder)
+            chips = pulse_chips(self._firmware, self.robot, folder)
             if chips is not None:
                 stack.callback(chips.close)
-            server = TwinServer(self._robot, studio, self._panel, folder, chips)
+            server = TwinServer(self.robot, studio, self._panel, folder, chips)
             await stack.enter_async_context(server.running())
             link = folder / "link"
             cable = Cable(folder / "board", link, options.seed) if self._cable_wanted else None
@@ -178,7 +178,7 @@ class Demo:
             command = self._daemon_command(folder, link, server.daemon_path)
             cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
             daemon = await stack.enter_async_context(DaemonView(folder / "run" / "control.sock"))
-            scene = Scene(self._robot, studio, firmware.process.pid, cable)
+            scene = Scene(self.robot, studio, firmware.process.pid, cable)
             delay_s = FAULT_DELAY_S / options.speed
             injection = FaultInjection(options.faults, scene, delay_s)
             yield DemoStage([firmware, cubistd], daemon, scene, injection)
@@ -253,7 +253,7 @@ class Demo:
     ) -> None:
         async for event in events:
             injection.enter(event.state)
-            self._progress.clock_s = self._robot.time_us / 1e6
+            self._progress.clock_s = self.robot.time_us / 1e6
             self._progress.enter(event.state)
             if event.event == "progress" or event.event in LIVE_EVENTS:
                 continue  # as often as it is drawn, it is asked for
@@ -276,11 +276,11 @@ class Demo:
             await asyncio.sleep(REFRESH_S)
 
     def _verdict(self, record: RunRecord) -> DemoOutcome:
-        self._progress.clock_s = self._robot.time_us / 1e6
+        self._progress.clock_s = self.robot.time_us / 1e6
         self._progress.enter(RobotState.IDLE)
         return DemoOutcome(
-            solved=self._robot.solved,
-            violations=tuple(self._robot.violations),
+            solved=self.robot.solved,
+            violations=tuple(self.robot.violations),
             record=record,
             scan_s=self._progress.took_s(RobotState.SCANNING),
             turn_s=self._progress.took_s(RobotState.TURNING),
@@ -295,10 +295,10 @@ class Demo:
 
     def _show(self) -> None:
         progress = self._progress
-        progress.clock_s = self._robot.time_us / 1e6
-        progress.facelets = self._robot.body.facelets()
-        progress.edges = self._robot.edges
-        progress.violations = len(self._robot.violations)
+        progress.clock_s = self.robot.time_us / 1e6
+        progress.facelets = self.robot.body.facelets()
+        progress.edges = self.robot.edges
+        progress.violations = len(self.robot.violations)
         self._display.show(progress)
 
 

@@ -41,6 +41,7 @@ from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 
 KEY = "actuators.lid.positions_us.open"
+LID_CLOSE = "actuators.lid.positions_us.close"
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
 
@@ -315,6 +316,46 @@ async def test_saved_values_count_from_the_end_of_the_mode(
     await maintenance.leave()
     assert [profile.actuators["lid"].positions_us["open"] for profile in made] == [1345]
     assert fake.motion.done[-2:] == ["close", "open"]
+
+
+async def test_what_is_tried_out_counts_until_the_mode_ends_and_is_never_stored(
+    fake: Any, controller: JobController, tmp_path: Path
+) -> None:
+    store, contact = CalibrationStore(tmp_path / "state"), FirstContact({})
+    profile = load_profile("cubotino")
+    made: list[RobotProfile] = []
+
+    def make(calibrated: RobotProfile) -> Machine:
+        made.append(calibrated)
+        return fake.machine()
+
+    maintenance = Maintenance(controller, profile, store, contact, make)
+    maintenance.enter()
+    await maintenance.save({KEY: 1340})
+    await maintenance.try_out({KEY: 1345, LID_CLOSE: 1510})
+    await maintenance.try_out({KEY: 1350})
+    assert (await maintenance.values()).values == {KEY: 1350}
+    assert contact.values == {KEY: 1350}
+    assert store.load(profile).values == {KEY: 1340}
+    with pytest.raises(BadCalibration):
+        await maintenance.try_out({KEY: 5000})
+    assert (await maintenance.values()).values == {KEY: 1350}
+    await maintenance.save({LID_CLOSE: 1505})
+    assert store.load(profile).values == {KEY: 1340, LID_CLOSE: 1505}
+    assert contact.values == {KEY: 1350, LID_CLOSE: 1505}
+    await maintenance.leave()
+    assert contact.values == {KEY: 1340, LID_CLOSE: 1505}
+    assert made[-1].actuators["lid"].places["open"] == 1340
+
+
+def test_a_client_that_dies_leaves_nothing_of_what_it_tried_out(daemon: Any, ask: Ask) -> None:
+    client = ControlClient()
+    with client.maintenance():
+        client.call("PUT", "/calibration", {"values": {KEY: 1345}, "provisional": True})
+        assert client.call("GET", "/calibration")["values"] == {KEY: 1345}
+    assert ask("calibration", "show")[1][0]["values"] == {}
+    with client.maintenance():
+        assert client.call("GET", "/calibration")["values"] == {}
 
 
 async def test_an_emergency_stop_lets_nobody_else_in_before_the_first_has_left(

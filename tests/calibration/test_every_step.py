@@ -24,7 +24,10 @@ from vision.measure.sticker_colours import FACES, FaceColours
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
-TRIALS = [trial for step in STEPS.values() for trial in step.trials]
+BY_ITSELF = "auto"
+"""The step in which nobody asks and nobody watches has its own tests."""
+
+TRIALS = [trial for name, step in STEPS.items() if name != BY_ITSELF for trial in step.trials]
 
 SOLVED = "".join(face * 9 for face in FACES)
 QUAD = "cameras.top.views.U.quad"
@@ -172,7 +175,7 @@ def changes(client: ControlClient, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_table_has_every_step_and_every_trial() -> None:
-    assert {case.step for case in CASES} == set(STEPS)
+    assert {case.step for case in CASES} | {BY_ITSELF} == set(STEPS)
     assert sorted(case.trial for case in CASES) == sorted(trial.name for trial in TRIALS)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from robot.calibration.positions import Placing, named_position
 from robot.calibration.step import NotPossible, Session
-from robot.cli.calibrate import conduct, finish
+from robot.cli.measuring import conduct, finish
 from robot.settings import load_profile
 
 KEY = "actuators.lid.positions_us.open"

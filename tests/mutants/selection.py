@@ -33,6 +33,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/machine": ("machine", "daemon", "service"),
     "robot/cli/calibrate": ("calibration",),
     "robot/cli/guide": ("calibration",),
+    "robot/cli/measuring": ("calibration",),
     "robot/calibration": ("calibration", "cli", "daemon", "service"),
     "robot/calibration/stepper_trials.py": ("calibration", "simulate/test_steppers.py"),
     "robot/records": ("records", "daemon", "cli"),

@@ -37,6 +37,7 @@ from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
 from robot.simulate.boards import firmware_command
 from robot.twin.cube import SITES, CubeBody
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
@@ -97,7 +98,8 @@ class Rehearsal:
     """One robot with a cube in it; use as a context manager.
 
     ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each. ``contact``: how far it may
-    go; anywhere, being simulated, unless told otherwise.
+    go; anywhere, being simulated, unless told otherwise. ``misadjusted``: it was not built as the
+    profile says.
     """
 
     def __init__(
@@ -109,10 +111,11 @@ class Rehearsal:
         firmware: str = "host",
         mishaps: Sequence[Mishap] = (),
         contact: FirstContact | None = None,
+        misadjusted: Misadjustment | None = None,
     ) -> None:
         self.profile = profile
         self.contact = contact or FirstContact({}, simulated=True)
-        self.robot = SimulatedRobot(profile, body)
+        self.robot = SimulatedRobot(profile, body, misadjusted=misadjusted)
         self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
         self.motion: RehearsalMotionController | None = None
         self._mechanism = build_mechanism(profile)

@@ -1,0 +1,162 @@
+"""The face that a camera sees, as a measuring instrument: angles in degrees, not in pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.calibration.camera import Corners, Image, take_picture
+from robot.calibration.finding.result import CouldNot
+from robot.calibration.step import Session
+from robot.settings import RobotProfile
+from robot.settings.profile import CameraSettings, View
+from vision.frame import Frame
+from vision.locate.advice import advise
+from vision.locate.face import FaceGrid
+from vision.locate.view_check import OddView, face_in_view
+from vision.measure.stickers import measure_face
+
+Floats = NDArray[np.float64]
+
+UNIT_SQUARE = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
+MOST_LOOKS = 12
+"""Pictures until two in a row show the same; something that still moves then never stops."""
+SAME_DEGREES = 0.15
+LIFTED = 0.06
+"""A face whose corners are so far off a turned square (in half widths) is not flat on the table."""
+OTHER_FACE = 0.12
+"""Mean difference of the stickers' chromaticities from which it is another face."""
+
+
+@dataclass(frozen=True, eq=False)
+class FaceSeen:
+    """A face flat on its table: ``degrees`` it is turned in the picture's sense, as the robot's
+    table would have turned it; ``colours``: float64[n * n, 3], chromaticities of its stickers in
+    the order in which it stands."""
+
+    degrees: float
+    colours: Floats
+    corners: Corners
+
+
+class FaceWatch:
+    """One camera that looks at one face from above.
+
+    The first face that it sees, and ``zero`` degrees from it, is where degrees count from; its
+    quadrilateral gives the plane in which they are measured. ``sign`` is 1 for a table whose angles
+    grow clockwise in the picture.
+    """
+
+    def __init__(self, session: Session, camera: CameraSettings, view: View, sign: int) -> None:
+        self._session = session
+        self._camera = camera.name
+        self._size = session.profile.cube.size
+        self._usual = np.array(view.quad) * camera.resolution
+        self._sign = sign
+        self._plane: Floats | None = None
+        self.zero = 0.0
+        self.advice: list[str] = []
+
+    def look(self, near: float = 0.0) -> FaceSeen | None:
+        """The face once the picture is at rest; None while something covers it.
+
+        A face looks the same after a quarter turn: the angle is the one nearest to ``near``.
+        """
+        before = self._glance(near)
+        for _ in range(MOST_LOOKS):
+            after = self._glance(near)
+            if _is_same(before, after):
+                return after
+            before = after
+        return None
+
+    def _glance(self, near: float) -> FaceSeen | None:
+        _, image = take_picture(self._session, self._camera)
+        try:
+            grid = face_in_view(image, self._size)
+        except OddView:
+            return None
+        if self._plane is None:
+            self._begin(image, grid)
+        corners = np.asarray(grid.corners, dtype=np.float64)
+        degrees = self.degrees(corners, near)
+        return None if degrees is None else FaceSeen(degrees, _colours(image, grid), corners)
+
+    def _begin(self, image: Image, grid: FaceGrid) -> None:
+        found = np.asarray(grid.corners, dtype=np.float64)
+        turns = [np.roll(found, turn, axis=0) for turn in range(4)]
+        first = min(turns, key=lambda turned: float(np.abs(turned - self._usual).sum()))
+        matrix, _ = cv2.findHomography(first, UNIT_SQUARE)
+        self._plane = np.asarray(matrix, dtype=np.float64)
+        self.advice = [str(one.text) for one in advise(Frame(image, "", 0), grid)]
+
+    def degrees(self, corners: Floats, near: float) -> float | None:
+        """The angle of a face with these corners in the picture; None if it is not flat."""
+        assert self._plane is not None
+        flat = cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
+        if _off_square(flat) > LIFTED:
+            return None
+        return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
+
+    def corners_at(self, degrees: float) -> Corners:
+        """Where the corners of the face are when it is turned so far, as the site is drawn."""
+        assert self._plane is not None
+        angle = np.radians(self._sign * (degrees + self.zero))
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        square = (UNIT_SQUARE @ turn.T)[None]
+        return np.asarray(cv2.perspectiveTransform(square, np.linalg.inv(self._plane))[0])
+
+
+def degrees_of(flat: Floats) -> float:
+    """How far four corners around the origin are turned from the unit square, -45..45."""
+    turned = flat - flat.mean(axis=0)
+    # The best rotation of the square onto the corners, as complex numbers: one product for each.
+    square = UNIT_SQUARE[:, 0] + 1j * UNIT_SQUARE[:, 1]
+    best = np.sum((turned[:, 0] + 1j * turned[:, 1]) * square.conj())
+    return nearest_quarter(float(np.degrees(np.angle(best))), 0.0)
+
+
+def nearest_quarter(degrees: float, near: float) -> float:
+    """The angle nearest to ``near`` at which a square looks as it does at ``degrees``."""
+    return degrees + 90 * round((near - degrees) / 90)
+
+
+def differ(one: Floats, other: Floats) -> bool:
+    """Whether stickers are those of two faces, however turned."""
+    side = round(len(one) ** 0.5)
+    turns = (np.rot90(other.reshape(side, side, 3), turn).reshape(-1, 3) for turn in range(4))
+    return bool(min(np.abs(one - turned).mean() for turned in turns) > OTHER_FACE)
+
+
+def _colours(image: Image, grid: FaceGrid) -> Floats:
+    seen = measure_face(Frame(image, "", 0), grid.quads, fit=grid.fit).linear_rgb
+    light = np.asarray(seen, dtype=np.float64)
+    return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))
+
+
+def _off_square(flat: Floats) -> float:
+    """Largest distance of corners from those of the unit square as turned as they are."""
+    angle = np.radians(degrees_of(flat))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    square = UNIT_SQUARE @ turn.T
+    turns: Sequence[Floats] = [np.roll(flat, shift, axis=0) for shift in range(4)]
+    return min(float(np.abs(turned - square).max()) for turned in turns)
+
+
+def _is_same(before: FaceSeen | None, after: FaceSeen | None) -> bool:
+    if before is None or after is None:
+        return before is after
+    return abs(after.degrees - before.degrees) < SAME_DEGREES
+
+
+def view_from_above(profile: RobotProfile) -> tuple[CameraSettings, View]:
+    """The camera that looks down at the cube; raises :class:`CouldNot` where there is none."""
+    for camera in profile.cameras:
+        for view in camera.views:
+            if view.site == "U":
+                return camera, view
+    raise CouldNot("no camera looks at the cube from above (a view of site U)")

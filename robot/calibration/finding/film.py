@@ -1,0 +1,153 @@
+"""The trial "film": a servo goes from one position to another at once, and the face is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
+from robot.faults import InvalidRequest
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from vision.frame import Frame
+from vision.locate.view_check import OddView, face_in_view
+
+Floats = NDArray[np.float64]
+
+LARGEST_PICTURE = 640
+"""Width of the pictures that are kept until the motion is over: two seconds of them are 60 MB."""
+
+FEWEST_PAIRS = 3
+"""Pictures of the face on its way, beyond the first of each film, that give its speed."""
+
+MOST_OFF_DEGREES = 10.0
+MOVED_DEGREES = 2.0
+"""A face so far from where it rests is on its way."""
+
+
+class FilmRequest(ApiRequest):
+    """Which servo to film with which camera, from one named position to another."""
+
+    actuator: str = Field(min_length=1, max_length=64)
+    between: Annotated[list[str], Field(min_length=2, max_length=2)]
+    camera: str | None = Field(default=None, max_length=64)
+
+
+class FilmedFace(ApiDocument):
+    """The corners of the face in the picture of a time, in pixels; None where none was in view."""
+
+    time_us: int
+    corners: list[tuple[float, float]] | None
+
+
+class Film(ApiDocument):
+    """Pictures from before the motion to after it; times are of the camera's clock."""
+
+    pictures: list[FilmedFace]
+
+
+def _filmed(bench: Bench, asked: FilmRequest) -> Film:
+    """Home, go to the first position, then as fast as can be to the second, and film.
+
+    Raises ``MotionFault``, and ``InvalidRequest`` for what is no servo or has no such positions.
+    """
+    machine, name = bench.machine, asked.actuator
+    way = (asked.between[0], asked.between[1])
+    servo, (start_us, end_us) = servo_between(bench.profile, name, way)
+    planned = servo.transition_us(*way)
+    if planned is None:
+        raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+    machine.motion.home()
+    machine.motion.jog(name, start_us)
+    move = servo_slew(name, start_us, end_us, AT_ONCE_US, round(PATIENCE * planned[0]))
+    schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
+    machine.scanner.settle()
+    frames = [_reduced(machine.scanner.frame(asked.camera)) for _ in range(STILL_PICTURES)]
+    with ThreadPoolExecutor(1) as pool:
+        moving = pool.submit(machine.motion.perform, schedule, lambda _: None)
+        while not moving.done():
+            frames.append(_reduced(machine.scanner.frame(asked.camera)))
+        moving.result()
+    machine.motion.home()
+    return Film(pictures=[_located(frame, bench.profile.cube.size) for frame in frames])
+
+
+def _reduced(frame: Frame) -> tuple[Frame, float]:
+    """A picture no wider than needed, and by how much it was reduced."""
+    factor = frame.image.shape[1] / LARGEST_PICTURE
+    if factor <= 1:
+        return frame, 1.0
+    size = LARGEST_PICTURE, round(frame.image.shape[0] / factor)
+    image = np.asarray(cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return Frame(image, frame.camera, frame.time_us), factor
+
+
+def _located(taken: tuple[Frame, float], size: int) -> FilmedFace:
+    frame, factor = taken
+    try:
+        corners = face_in_view(frame.image, size).corners * factor
+    except OddView:
+        return FilmedFace(time_us=frame.time_us, corners=None)
+    return FilmedFace(
+        time_us=frame.time_us, corners=[(float(x), float(y)) for x, y in corners.round(2)]
+    )
+
+
+FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _filmed)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Pictures of one motion while it is under way: times in us and angles in degrees, and the
+    whole way, in degrees."""
+
+    times: Floats
+    degrees: Floats
+    way: float
+
+
+def passage_of(samples: Sequence[tuple[int, float]], expected_degrees: float) -> Passage | None:
+    """The motion in a film of times and angles.
+
+    None where it never came to rest or went elsewhere: a face looks the same after a quarter turn
+    between two pictures.
+    """
+    if len(samples) < STILL_PICTURES:
+        return None
+    times, degrees = (np.array(column, dtype=float) for column in zip(*samples, strict=True))
+    first, last = float(np.median(degrees[:3])), float(np.median(degrees[-3:]))
+    rests = abs(degrees[-1] - last) < MOVED_DEGREES
+    if not rests or abs(last - first - expected_degrees) > MOST_OFF_DEGREES:
+        return None
+    moving = (np.abs(degrees - first) > MOVED_DEGREES) & (np.abs(degrees - last) > MOVED_DEGREES)
+    return Passage(times[moving], degrees[moving], last - first)
+
+
+def travel_us(passages: Sequence[Passage]) -> tuple[float, float] | None:
+    """How long a motion that was filmed several times takes, and to what that is known.
+
+    The films share their speed, the slope of a line through the angles of each, but not the time
+    at which they began. None where all together have too few pictures of it under way.
+    """
+    if sum(max(0, len(one.times) - 1) for one in passages) < FEWEST_PAIRS:
+        return None
+    used = [one for one in passages if len(one.times) > 1]
+    times = np.concatenate([one.times - one.times.mean() for one in used])
+    degrees = np.concatenate([one.degrees - one.degrees.mean() for one in used])
+    way = float(np.mean([one.way for one in used]))
+    spread = float(times @ times)
+    slope = float(times @ degrees) / spread
+    if slope * way <= 0:
+        return None
+    residual = float(np.sqrt(np.mean((degrees - slope * times) ** 2)))
+    took = abs(way / slope)
+    return took, took * max(residual / (spread**0.5 * abs(slope)), 0.005)

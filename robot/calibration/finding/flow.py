@@ -1,0 +1,209 @@
+"""From a profile that is only roughly right to a calibrated robot: every stage in its order."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from robot.calibration.colours import LOOKING
+from robot.calibration.finding.face_watch import FaceWatch
+from robot.calibration.finding.film import FILMING, Film, Passage, passage_of, travel_us
+from robot.calibration.finding.flipper import FlipperFinder
+from robot.calibration.finding.proof import PROVING
+from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.step import Measurement, Row, Script, Session
+from robot.calibration.travel import travel_values
+from robot.client import NoDaemon
+from robot.documents import JsonObject
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from solver.errors import CubistError
+
+MARGIN = 1.04
+"""Travel times are kept so much longer than measured: too short a time spoils a solve."""
+
+PROOFS = 2
+FILMS = 5
+"""How often a motion is filmed until enough pictures show it under way."""
+
+
+class Finder(Protocol):
+    """Finds the positions of one kind of mechanism."""
+
+    watch: FaceWatch
+
+    def find(self) -> Iterator[Finding]:
+        """All positions, in order; raises :class:`CouldNot`."""
+
+    @property
+    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
+        """Actuators whose motion the camera sees from start to end: degrees of each position."""
+
+
+FINDERS: Mapping[str, Callable[[Session], Finder]] = {"flipper": FlipperFinder}
+"""By the kind of the mechanism."""
+
+
+def can_find(profile: RobotProfile) -> bool:
+    """Whether there is something that finds this kind of robot's positions."""
+    return profile.mechanism.kind in FINDERS and bool(profile.actuators_of(Servo))
+
+
+class AutomaticCalibration(Measurement):
+    """All that the robot finds out by itself; its values are kept only after they are proven.
+
+    Until then they are tried out, and forgotten when maintenance ends: whatever breaks it off
+    leaves the old calibration. ``clock``: seconds of the robot's time.
+    """
+
+    name = "auto"
+    guidance = (
+        "Put a scrambled cube in, square to the robot, open the lid by hand, and keep clear. Press "
+        "m: the robot finds its positions, times and colours by watching the cube, and proves them "
+        "by two solves. Enter keeps what was found."
+    )
+    columns = ("stage", "")
+
+    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(session)
+        self._clock = clock
+        self._found: JsonObject = {}
+        self._uncertain: JsonObject = {}
+        self._solved = 0
+
+    def measure(self, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        began = self._clock()
+        self.values, self._found, self._uncertain, self._solved = {}, {}, {}, 0
+        reason = ""
+        try:
+            yield from self._rows()
+            self.values = self._found
+        except NoDaemon:
+            raise
+        except CubistError as error:
+            reason = str(error)
+        finally:
+            with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
+                self.session.try_out({})
+        self.is_found = not reason
+        took_s = round(self._clock() - began, 1)
+        self.document = {
+            "calibrated": self.is_found,
+            "solved": self._solved,
+            "took_s": took_s,
+            "values": self._found,
+            "uncertain": self._uncertain,
+        }
+        if reason:
+            self.document["because"] = reason
+            self.text = f"could not be calibrated, because {reason}"
+        else:
+            self.text = f"calibrated in {took_s:.0f} s: {self._solved} of {PROOFS} cubes solved"
+
+    def _rows(self) -> Iterator[Row]:
+        for finding in self._findings():
+            self._found |= finding.values
+            self._uncertain |= finding.uncertain
+            yield finding.row
+
+    def _findings(self) -> Iterator[Finding]:
+        session = self.session
+        kind = session.profile.mechanism.kind
+        if kind not in FINDERS:
+            known = ", ".join(FINDERS)
+            raise CouldNot(f"robots of kind {kind} have to be calibrated by eye; {known} need not")
+        finder = FINDERS[kind](session)
+        yield from finder.find()
+        session.try_out(self._found)
+        yield from self._travel(finder)
+        session.try_out(self._found)
+        seen = session.perform(LOOKING, facelets=None)
+        yield Finding("colours", f"read from the cube {seen.facelets}", seen.values)
+        session.try_out(self._found)
+        for number in range(PROOFS):
+            yield self._proof(number + 1)
+
+    def _proof(self, number: int) -> Finding:
+        proof = self.session.perform(PROVING)
+        if not proof.solved:
+            raise CouldNot(
+                f"with all that was found the robot did not solve cube {number}: it was read as "
+                f"{proof.facelets} and turned by {proof.moves}"
+            )
+        self._solved += 1
+        planned_s, executed_s = proof.planned_us / 1e6, proof.executed_us / 1e6
+        return Finding(
+            "proof",
+            f"cube {number} read and solved in {executed_s:.1f} s of turning",
+            evidence={"planned_s": round(planned_s, 2), "executed_s": round(executed_s, 2)},
+        )
+
+    def _travel(self, finder: Finder) -> Iterator[Finding]:
+        """Times between positions, of what the camera sees move; for others why they stay."""
+        for name, servo in self.session.profile.actuators_of(Servo).items():
+            key = f"actuators.{name}.travel"
+            if name not in finder.seen_moving:
+                kept = "not seen by the camera: as in the profile"
+                yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
+                continue
+            for row in servo.travel:
+                at = finder.seen_moving[name]
+                yield self._filmed(finder.watch, name, row.between, at)
+
+    def _filmed(
+        self, watch: FaceWatch, name: str, way: tuple[str, str], at: Mapping[str, float]
+    ) -> Finding:
+        key = f"actuators.{name}.travel"
+        passages: list[Passage] = []
+        for _ in range(FILMS):
+            film = self.session.perform(FILMING, actuator=name, between=list(way))
+            samples = _angles(watch, film, at[way[0]])
+            passage = passage_of(samples, at[way[1]] - at[way[0]])
+            passages += [] if passage is None else [passage]
+            measured = travel_us(passages)
+            if measured is not None:
+                break
+        else:
+            kept = f"{name}, {way[0]} to {way[1]}: too few pictures show it move, as in the profile"
+            return Finding("times", kept, uncertain={key: kept})
+        took_ms, within_ms = (part / 1e3 for part in measured)
+        servo = self._servo_with_times(name)
+        values = travel_values(name, servo, way, took_ms * MARGIN + within_ms)
+        return Finding(
+            "times",
+            f"{name}, {way[0]} to {way[1]}: {took_ms:.0f} ms",
+            values,
+            {key: round(within_ms, 1)},
+            {
+                "took_ms": round(took_ms, 1),
+                "pictures_of_it": sum(len(passage.times) for passage in passages),
+            },
+        )
+
+    def _servo_with_times(self, name: str) -> Servo:
+        """The servo with the times found by now."""
+        servo = self.session.profile.actuators_of(Servo)[name]
+        found = self._found.get(f"actuators.{name}.travel")
+        return (
+            servo
+            if found is None
+            else servo.model_validate(servo.model_dump(mode="json") | {"travel": found})
+        )
+
+
+def _angles(watch: FaceWatch, film: Film, start: float) -> list[tuple[int, float]]:
+    """Times and angles of the pictures in which the face is seen, each near the one before."""
+    found: list[tuple[int, float]] = []
+    for picture in film.pictures:
+        if picture.corners is None:
+            continue
+        near = found[-1][1] if found else start
+        degrees = watch.degrees(np.array(picture.corners), near)
+        if degrees is not None:
+            found.append((picture.time_us, degrees))
+    return found

@@ -1,0 +1,69 @@
+"""The trial "proof": look, solve, look: does the robot do what it is for?"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from robot.calibration.trial import Bench, Trial
+from robot.documents import ApiDocument, ApiRequest
+from robot.faults import NotReadable
+from solver.solution import Progress
+
+if TYPE_CHECKING:
+    from robot.machine.assembly import Machine
+    from robot.planner import State
+    from robot.planner.improve import AnyCube
+
+
+class Proof(ApiDocument):
+    """How a solve came out: the cube read before it, the moves, the times, and what was seen."""
+
+    solved: bool
+    facelets: str
+    moves: str
+    planned_us: int
+    executed_us: int
+
+
+def _proved(bench: Bench, _: ApiRequest) -> Proof:
+    """Read the cube, scramble it first if it is solved, solve it, look again.
+
+    Raises ``MotionFault``, ``NotReadable`` and what the search raises.
+    """
+    machine = bench.machine
+    cube, state = _looked_at(machine)
+    if cube.is_solved:
+        scramble = machine.planner.scrambled(None)
+        plan = machine.planner.plan_scramble(scramble, state, _unheard)
+        machine.motion.perform(plan.schedule(), lambda _: None)
+        cube, state = _looked_at(machine)
+    plan = machine.planner.plan(cube, state, threading.Event(), _unheard)
+    executed_us = machine.motion.perform(plan.schedule(), lambda _: None)
+    after, _state = _looked_at(machine)
+    return Proof(
+        solved=after.is_solved,
+        facelets=cube.facelets(),
+        moves=" ".join(plan.moves),
+        planned_us=plan.duration_us,
+        executed_us=executed_us,
+    )
+
+
+def _looked_at(machine: Machine) -> tuple[AnyCube, State]:
+    """The cube as it is seen from the start positions, and the state in which that leaves it."""
+    machine.motion.home()
+    images, state = machine.scan()
+    reading = machine.scanner.read(images)
+    if not reading.confident or reading.cube is None:
+        raise NotReadable("the cube cannot be read beyond doubt", reading.look_again or "")
+    return reading.cube, state
+
+
+def _unheard(_: Progress) -> None:
+    """Nobody waits for news of the tables."""
+
+
+PROVING = Trial(
+    "proof", "Solve the cube, scrambled first if need be, and look", ApiRequest, Proof, _proved
+)

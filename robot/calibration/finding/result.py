@@ -1,0 +1,40 @@
+"""What is found, how sure it is, and that something could not be found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from robot.calibration.step import Row
+from robot.documents import JsonMapping, JsonObject
+from solver.errors import CubistError
+
+
+class CouldNot(CubistError, RuntimeError):
+    """Something cannot be found by this robot as it is; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something found in a ``stage``.
+
+    ``values`` are calibrated values by their keys. ``uncertain``: by how much each may be off, in
+    the unit of its value, or why it is as it was. ``evidence``: measured figures by their names.
+    """
+
+    stage: str
+    text: str
+    values: JsonMapping = field(default_factory=dict)
+    uncertain: JsonMapping = field(default_factory=dict)
+    evidence: JsonMapping = field(default_factory=dict)
+
+    @property
+    def row(self) -> Row:
+        """As a line of the result."""
+        document: JsonObject = {
+            "stage": self.stage,
+            "text": self.text,
+            "values": dict(self.values),
+            "uncertain": dict(self.uncertain),
+            "evidence": dict(self.evidence),
+        }
+        return Row((self.stage, self.text), document)

@@ -1,0 +1,101 @@
+"""A servo that is moved in small steps while somebody watches: here the camera does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from robot.calibration.finding.result import CouldNot
+from robot.calibration.positions import MOVING, Moved
+from robot.calibration.step import Session
+from robot.machine.first_contact import LARGEST_STEP_US, position_key
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+
+COARSE_US, FINE_US = 10, 2
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The pulses at which something begins when a servo goes on, and ends when it comes back."""
+
+    forwards: float
+    backwards: float
+
+    @property
+    def middle(self) -> float:
+        """Where it is for a servo without slack."""
+        return (self.forwards + self.backwards) / 2
+
+    @property
+    def slack_us(self) -> float:
+        """How far the two are apart."""
+        return abs(self.forwards - self.backwards)
+
+
+@dataclass
+class Walker:
+    """One servo of the robot in maintenance, and how far it has been seen to go."""
+
+    session: Session
+    name: str
+    settings: Servo
+    at: int = 0
+    low: int = 0
+    high: int = 0
+
+    def wake(self, first: int) -> None:
+        """Its first pulse, unless it has moved before."""
+        self._note(self.session.perform(MOVING, actuator=self.name, to=None, begin_at=first))
+
+    def go(self, target: float) -> None:
+        """To a pulse, in as many steps as it takes; raises :class:`CouldNot` beyond its limits."""
+        low, high = self.settings.limits_us
+        if not low <= round(target) <= high:
+            raise CouldNot(
+                f"{self.name} would have to go to {target:.0f} us, beyond its limits_us "
+                f"{low}..{high}: put its horn on another tooth, or widen limits_us in the profile"
+            )
+        while self.at != round(target):
+            lowest, highest = self.low - LARGEST_STEP_US, self.high + LARGEST_STEP_US
+            to = max(lowest, min(highest, round(target)))
+            self._note(self.session.perform(MOVING, actuator=self.name, to=to))
+
+    def find_edge(self, begins: Callable[[], bool], direction: int) -> Edge:
+        """Where something begins on the way up (1) or down (-1): coarsely, finely, and on the way
+        back, which ends before it. Raises :class:`CouldNot` where it does not within a quarter of
+        the limits."""
+        start, (low, high) = self.at, self.settings.limits_us
+        while not begins():
+            if abs(self.at - start) >= (high - low) / 4:
+                raise CouldNot(
+                    f"{self.name} went {abs(self.at - start)} us from {start} us on and nothing "
+                    "changed in the picture: does the servo move, and is its arm mounted?"
+                )
+            self.go(self.at + direction * COARSE_US)
+        while begins():
+            self.go(self.at - direction * COARSE_US)
+        while not begins():
+            self.go(self.at + direction * FINE_US)
+        forwards = self.at - direction * FINE_US / 2
+        while begins():
+            self.go(self.at - direction * FINE_US)
+        return Edge(forwards, self.at + direction * FINE_US / 2)
+
+    def key(self, position: str) -> str:
+        """Of a position in the calibration."""
+        return position_key(self.name, self.settings, position)
+
+    def _note(self, moved: Moved) -> None:
+        self.at, self.low, self.high = moved.position, moved.low, moved.high
+
+
+def walker_of(session: Session, profile: RobotProfile, name: str) -> Walker:
+    """A servo of a profile; raises :class:`CouldNot` for another kind of actuator."""
+    servo = profile.actuators[name]
+    if not isinstance(servo, Servo):
+        raise CouldNot(
+            f"{name} is no servo: the camera finds positions of servos only, see `cubist calibrate "
+            "stepper`"
+        )
+    return Walker(session, name, servo)

@@ -1,0 +1,181 @@
+"""``cubist calibrate all`` and ``auto``: a whole robot, the daemon's or a simulated one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from robot.calibration.step import STEPS, Session, Step, steps_of
+from robot.cli.measuring import conduct, finish, on_screen
+from robot.cli.numbers import misadjust_option
+from robot.cli.output import daemon_client, json_option, note, require_terminal
+from robot.client import NoDaemon
+from robot.outcomes import ExitCode
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
+
+if TYPE_CHECKING:
+    from robot.twin.misadjustment import Misadjustment
+    from robot.twin.simulated import SimulatedRobot
+
+AUTOMATIC_SPEED = 2.0
+"""Simulated seconds per second: pictures of a motion take as long as they do."""
+
+simulated_option = click.option(
+    "--simulated/--real",
+    default=None,
+    help="A simulated robot to practise on; the usual where no cubistd runs.",
+)
+
+
+@click.command("all")
+@click.option("--robot", "profile", required=True, help="The robot's profile: a name or a path.")
+@click.option("--yes", is_flag=True, help="Ask nothing: keep what is told and measured.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="ACTUATOR.POSITION=VALUE",
+    help="With --yes: set this position.",
+)
+@click.option(
+    "--skip",
+    multiple=True,
+    type=click.Choice(list(STEPS)),
+    help="Leave this step out.",
+)
+@simulated_option
+@misadjust_option
+@json_option
+def everything(
+    profile: str,
+    yes: bool,
+    settings: tuple[str, ...],
+    skip: tuple[str, ...],
+    simulated: bool | None,
+    misadjusted: Misadjustment | None,
+    as_json: bool,
+) -> int:
+    """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
+    robot = load_profile(profile)
+    given = dict(_given(robot, settings))
+    steps = [step for step in steps_of(robot) if step.name not in skip]
+    if not yes:
+        require_terminal("--yes keeps what is measured without asking")
+    with _robot_to_calibrate(robot, simulated, misadjusted):
+        if not yes:
+            return on_screen(Session(profile=robot), *steps, as_json=as_json)
+        _perform_all(Session(profile=robot), steps, given, as_json)
+    note("all steps are done; `cubist calibration diff` shows what was kept")
+    return ExitCode.DONE
+
+
+def _perform_all(
+    session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
+) -> None:
+    """All that nobody has to watch."""
+    unasked = [step for step in steps if step.unattended or step.begin]
+    for number, step in enumerate(unasked):
+        note(f"step {number + 1} of {len(unasked)}: {step.name}")
+        with session.maintenance():
+            for measurement in step.unasked(session, given):
+                conduct(measurement, as_json)
+                kept = session.keep(measurement.values)
+                finish(measurement, kept, as_json, step=step.name, **measurement.label)
+
+
+@click.command("auto")
+@click.option("--robot", "profile", help="The robot's profile; that of the daemon when not given.")
+@simulated_option
+@misadjust_option
+@click.option("--save/--try", default=True, help="Keep what was found, or only try.")
+@json_option
+def automatic(
+    profile: str | None,
+    simulated: bool | None,
+    misadjusted: Misadjustment | None,
+    save: bool,
+    as_json: bool,
+) -> int:
+    """Let the robot find its positions, times and colours itself, by watching the cube.
+
+    Put a scrambled cube in, square to the robot, open the lid by hand, and keep clear. What was
+    found is kept once two solves have proven it; Ctrl-C leaves the calibration as it was.
+    """
+    from robot.calibration.finding.flow import AutomaticCalibration
+
+    robot = load_profile(profile or _usual_robot(simulated))
+    with _robot_to_calibrate(robot, simulated, misadjusted, AUTOMATIC_SPEED) as twin:
+        session = Session(profile=robot)
+        clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
+        measurement = AutomaticCalibration(session, clock)
+        with session.maintenance():
+            conduct(measurement, as_json)
+            kept = save and session.keep(measurement.values)
+        if twin is None:
+            return finish(measurement, kept, as_json)
+        violations = [violation.as_dict() for violation in twin.violations]
+    for violation in violations:
+        note(f"the simulated robot: {violation['text']} ({violation['kind']})")
+    code = finish(measurement, kept, as_json, violations=violations)
+    return ExitCode.NO if violations else code
+
+
+def _usual_robot(simulated: bool | None) -> str:
+    """The robot that is meant when none is named."""
+    if simulated or not _daemon_runs():
+        return DEFAULT_PROFILE
+    return Session().calibration.robot
+
+
+@contextlib.contextmanager
+def _robot_to_calibrate(
+    robot: RobotProfile,
+    simulated: bool | None,
+    misadjusted: Misadjustment | None,
+    speed: float | None = None,
+) -> Iterator[SimulatedRobot | None]:
+    """The daemon's robot, or one in simulation, at a speed, for as long as this lasts."""
+    if simulated is None:
+        simulated = not _daemon_runs()
+    if misadjusted is not None and not simulated:
+        raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
+    if not simulated:
+        found = Session().calibration.robot
+        if found != robot.name:
+            raise click.UsageError(f"cubistd controls {found}, not {robot.name}")
+        yield None
+        return
+    from robot.simulate.practice import SPEED, practising
+
+    note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
+    with practising(robot, misadjusted=misadjusted, speed=speed or SPEED) as twin:
+        yield twin
+
+
+def _daemon_runs() -> bool:
+    try:
+        daemon_client().status()
+    except NoDaemon as error:
+        if isinstance(error.__context__, PermissionError):
+            raise
+        return False
+    return True
+
+
+def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """``--set`` as calibration keys and values."""
+    from robot.calibration.positions import position_keys
+
+    known = position_keys(robot)
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name not in known:
+            raise click.UsageError(f"--set {setting}: there is {', '.join(known)}")
+        try:
+            yield known[name], int(value)
+        except ValueError:
+            raise click.UsageError(f"--set {setting}: {value!r} is no whole number") from None

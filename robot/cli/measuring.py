@@ -1,0 +1,102 @@
+"""How a command of calibration measures, reports, and goes to the screen where something is left to
+be said."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from robot.calibration.step import Items, Measurement, Row, Session, Step
+from robot.cli.output import emit, note, require_terminal, shown_colour
+from robot.documents import JsonMapping
+from robot.outcomes import ExitCode
+
+if TYPE_CHECKING:
+    from robot.cli.guide.screens import StepScreen
+
+
+def conduct(measurement: Measurement, as_json: bool) -> None:
+    """Have the robot measure; show what comes of it, and ask who sits at the terminal."""
+    script = measurement.measure()
+    answer: bool | None = None
+    with contextlib.suppress(StopIteration):
+        while True:
+            message = script.send(answer)
+            answer = None
+            if isinstance(message, Row):
+                _show(message, measurement, as_json)
+            elif sys.stdin.isatty() and sys.stderr.isatty():
+                answer = click.confirm(message.question, err=True)
+
+
+def _show(row: Row, measurement: Measurement, as_json: bool) -> None:
+    if as_json:
+        if row.document is not None:
+            emit(row.document)
+        return
+    first, *others = row.cells
+    colour = None if row.colour is None else shown_colour(row.colour)
+    click.secho(first, bg=colour, fg=colour and "black", nl=False)
+    named = zip(measurement.columns[1:], others, strict=True)
+    click.echo("  " + ", ".join(f"{column} {cell}".strip() for column, cell in named))
+
+
+def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) -> ExitCode:
+    """Report what was found and whether it was kept; the exit code that says the same."""
+    if as_json:
+        saved = {"saved": kept} if measurement.keeps else {}
+        emit(more | measurement.document | saved)
+    elif measurement.text:
+        note(measurement.text + ("" if kept or not measurement.values else " (not saved)"))
+    return ExitCode.DONE if measurement.is_found else ExitCode.NO
+
+
+def on_screen(
+    session: Session,
+    *steps: Step,
+    items: Items | None = None,
+    measurement: Measurement | None = None,
+    as_json: bool = False,
+) -> int:
+    """Calibrate on the screen, then report what was changed; the command's exit code.
+
+    Shows these steps, with other ``items`` in their list, or one ``measurement``, else the menu.
+    Raises ``UsageError`` where there is no terminal.
+    """
+    require_terminal("say all of it on the command line, see `cubist calibrate --help`")
+    from robot.cli.guide.app import CalibrationApp, screen_for, screen_of
+
+    screens: list[Callable[[], StepScreen]] = [
+        partial(screen_of, session, step, items) for step in steps
+    ]
+    if measurement is not None:
+        screens = [partial(screen_for, measurement)]
+    before = session.calibration.values
+    with session.maintenance():
+        code = CalibrationApp(session, screens).run()
+    if code != 0:
+        return ExitCode.STOPPED
+    _tell_changes(before, session.calibration.values, as_json)
+    return ExitCode.DONE
+
+
+def _tell_changes(before: JsonMapping, after: JsonMapping, as_json: bool) -> None:
+    if before == after and not as_json:
+        note("nothing was changed")
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if as_json:
+            emit({"key": key, "before": old, "after": new, "saved": True})
+        else:
+            note(f"{key}: {_text(old)} -> {_text(new)}")
+
+
+def _text(value: object) -> str:
+    return "as in the profile" if value is None else str(value)

@@ -1,0 +1,78 @@
+"""What came of a robot's calibrating itself, against the truth that it could not see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robot.calibration.finding.flow import AutomaticCalibration
+from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment, parse_misadjustment
+from robot.twin.registry import degree_us, parts_of
+from robot.twin.violations import Violation
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``off_degrees``: of each servo position from the truth. ``travel_parts``: each time that was
+    found as a part of the true one."""
+
+    because: str
+    solved: int
+    took_s: float
+    off_degrees: Mapping[str, float]
+    travel_parts: Sequence[float]
+    violations: Sequence[Violation]
+    kept_before_the_end: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        profile: RobotProfile,
+        truth: Misadjustment,
+        document: Mapping[str, Any],
+        violations: Sequence[Violation],
+        kept: Mapping[str, Any],
+    ) -> Outcome:
+        """Judge the last line of ``cubist calibrate auto --json``."""
+        values = document["values"]
+        per_degree = degree_us(profile, parts_of(profile).rotations)
+        off: dict[str, float] = {}
+        parts: list[float] = []
+        for name, settings in profile.actuators_of(Servo).items():
+            servo = truth.servo(name, settings, per_degree)
+            for position, place in settings.positions_us.items():
+                key = f"actuators.{name}.positions_us.{position}"
+                if key in values:
+                    off[key] = (servo.shaft(values[key]) - place) / per_degree
+            speed = (profile.simulation.actuators[name].max_speed_us_per_s or 0.0) * servo.speed
+            for row in values.get(f"actuators.{name}.travel", ()):
+                start, end = (settings.positions_us[position] for position in row["between"])
+                parts.append(row["ms"] / (abs(end - start) / speed * 1e3))
+        return cls(
+            because=document.get("because", ""),
+            solved=document["solved"],
+            took_s=document["took_s"],
+            off_degrees=off,
+            travel_parts=parts,
+            violations=violations,
+            kept_before_the_end=kept,
+        )
+
+
+def calibrated(name: str, misadjusted: str) -> Outcome:
+    """Let a robot of a profile calibrate itself, in simulated time."""
+    profile, truth = load_profile(name), parse_misadjustment(misadjusted)
+    with Rehearsal(profile, scrambled(3, truth.seed), misadjusted=truth) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        measurement = AutomaticCalibration(session, lambda: rehearsal.robot.time_us / 1e6)
+        with session.maintenance():
+            for _ in measurement.measure():
+                pass
+        violations, kept = rehearsal.robot.violations, session.stored.values
+        return Outcome.of(profile, truth, measurement.document, violations, kept)

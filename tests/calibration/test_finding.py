@@ -1,0 +1,224 @@
+"""A robot that finds out about itself: fits, what the face says, all of it in simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.calibration.finding import flow
+from robot.calibration.finding.face_watch import UNIT_SQUARE, degrees_of, differ, nearest_quarter
+from robot.calibration.finding.film import Passage, passage_of, travel_us
+from robot.calibration.finding.flow import AutomaticCalibration, can_find
+from robot.calibration.finding.result import Finding
+from robot.calibration.finding.servo_line import SweepPoint, fit_line
+from robot.calibration.step import Row, Session
+from robot.settings import load_profile
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import parse_misadjustment
+from robot.twin.studio import OddScene
+from tests.calibration.found import Outcome, calibrated
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+
+KEY = "actuators.lid.positions_us.open"
+DEGREES = st.floats(-400, 400)
+
+
+@given(
+    slope=st.floats(0.05, 0.5) | st.floats(-0.5, -0.05),
+    zero=st.floats(1300, 1700),
+    slack=st.floats(0, 20),
+    noise=st.floats(0, 0.05),
+    seed=st.integers(0, 99),
+)
+def test_a_line_with_slack_is_found_from_both_directions(
+    slope: float, zero: float, slack: float, noise: float, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    points = [
+        SweepPoint(
+            pulse,
+            slope * (pulse - zero - side * slack / 2) + noise * random.standard_normal(),
+            side > 0,
+        )
+        for side in (1, -1)
+        for pulse in range(1100, 1900, 40)
+    ]
+    line = fit_line(points)
+    assert line is not None
+    off_us = 4 * noise / abs(slope) + 1e-6
+    assert line.degrees_per_us == pytest.approx(slope, abs=4 * noise / 400 + 1e-9)
+    assert line.pulse(0.0) == pytest.approx(zero, abs=off_us)
+    assert line.slack_us == pytest.approx(slack, abs=2 * off_us)
+    assert line.pulse(30.0, True) - line.pulse(30.0, False) == pytest.approx(line.slack_us)
+    assert line.about(10.0).pulse(0.0) == pytest.approx(line.pulse(10.0))
+
+
+def test_a_servo_that_turns_nothing_has_no_line() -> None:
+    still = [SweepPoint(pulse, 3.0, up) for up in (True, False) for pulse in range(1100, 1900, 40)]
+    assert fit_line(still) is None
+    assert fit_line(still[:3]) is None
+
+
+@given(DEGREES, st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.integers(0, 3), DEGREES)
+def test_the_angle_of_a_square_is_known_up_to_quarter_turns(
+    degrees: float, right: float, down: float, first: int, near: float
+) -> None:
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    corners = np.roll(UNIT_SQUARE @ turn.T, first, axis=0) + np.array([right, down])
+    found = nearest_quarter(degrees_of(corners), near)
+    assert abs(found - near) <= 45 + 1e-6
+    assert (found - degrees) / 90 == pytest.approx(round((found - degrees) / 90), abs=1e-6)
+
+
+@given(st.integers(0, 999), st.integers(0, 3))
+def test_a_face_is_the_same_however_it_is_turned(seed: int, turns: int) -> None:
+    colours = np.random.default_rng(seed).random((9, 3))
+    turned = np.rot90(colours.reshape(3, 3, 3), turns).reshape(9, 3)
+    assert not differ(colours, turned + 0.02)
+    assert differ(np.zeros((9, 3)), np.eye(3)[[0, 1, 2] * 3])
+
+
+def film(took_s: float, way: float, period_s: float, phase: float) -> list[tuple[int, float]]:
+    """Angles of a motion that begins 0.2 s after the first picture."""
+    times = np.arange(phase * period_s, 0.2 + took_s + 0.4, period_s)
+    return [(round(t * 1e6), way * min(1.0, max(0.0, (t - 0.2) / took_s))) for t in times]
+
+
+@given(
+    took_s=st.floats(0.15, 2.0),
+    way=st.sampled_from([90.0, -90.0, 180.0]),
+    period_s=st.floats(0.02, 0.05),
+    phase=st.floats(0, 1),
+)
+def test_a_filmed_motion_takes_as_long_as_it_takes(
+    took_s: float, way: float, period_s: float, phase: float
+) -> None:
+    passages = [passage_of(film(took_s, way, period_s, part), way) for part in (phase, 0.3)]
+    found = travel_us([one for one in passages if one is not None])
+    assert found is not None
+    took, within = found
+    assert took == pytest.approx(took_s * 1e6, rel=0.002)
+    assert within <= 0.02 * took
+
+
+def test_films_with_two_pictures_each_are_enough_together_but_not_one_alone() -> None:
+    passages = [passage_of(film(0.2, 90.0, 0.07, part / 4), 90.0) for part in range(4)]
+    good = [one for one in passages if one is not None]
+    assert travel_us(good[:1]) is None
+    found = travel_us(good)
+    assert found is not None
+    assert found[0] == pytest.approx(200_000, rel=0.01)
+
+
+def test_what_went_elsewhere_or_never_came_to_rest_is_no_passage() -> None:
+    samples = film(0.3, 90.0, 0.03, 0.0)
+    assert passage_of(samples, 180.0) is None
+    assert passage_of(samples[:-13], 90.0) is None
+    assert passage_of(samples[:3], 90.0) is None
+    assert travel_us([]) is None
+    back = Passage(np.array([0.0, 1e4, 2e4, 3e4]), np.array([30.0, 20.0, 10.0, 5.0]), 90.0)
+    assert travel_us([back]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "can"),
+    [("cubotino", True), ("cubotino-uno", True), ("two-arm", False), ("six-motor", False)],
+)
+def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
+    assert can_find(load_profile(name)) is can
+
+
+def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
+    outcome = calibrated("cubotino", "7")
+    assert outcome.because == ""
+    assert outcome.solved == 2
+    assert outcome.violations == []
+    assert outcome.kept_before_the_end == {}
+    assert len(outcome.off_degrees) == 6
+    assert max(abs(off) for off in outcome.off_degrees.values()) < 2.0
+    assert len(outcome.travel_parts) == 3
+    assert all(1.0 <= part <= 1.1 for part in outcome.travel_parts)
+    assert outcome.took_s < 360
+
+
+@contextmanager
+def robot(misadjusted: str = "7") -> Iterator[tuple[Rehearsal, CalibratingSession]]:
+    with Rehearsal(
+        load_profile("cubotino"), scrambled(3, 1), misadjusted=parse_misadjustment(misadjusted)
+    ) as rehearsal:
+        yield rehearsal, CalibratingSession(rehearsal)
+
+
+def failed(session: CalibratingSession) -> str:
+    measurement = AutomaticCalibration(session)
+    with session.maintenance():
+        for _ in measurement.measure():
+            pass
+    assert not measurement.is_found
+    assert measurement.values == {}
+    assert measurement.document["calibrated"] is False
+    assert session.calibration.values == {}
+    because: str = measurement.document["because"]
+    assert because in measurement.text
+    return because
+
+
+def test_without_a_cube_in_view_nothing_moves() -> None:
+    with robot() as (_, session):
+        for camera in session.cameras.values():
+            camera.studio.disturbances.odd = OddScene.NO_CUBE
+        assert "put a scrambled cube in" in failed(session)
+        assert set(session.trials) == {"picture"}
+
+
+@pytest.mark.parametrize(
+    ("jammed", "why"),
+    [("holder", "the cube does not turn with holder"), ("lid", "lid went 300 us")],
+)
+def test_a_servo_that_does_not_move_is_named(jammed: str, why: str) -> None:
+    with robot() as (rehearsal, session):
+        rehearsal.robot.jam(jammed)
+        assert why in failed(session)
+
+
+class KnowingFinder:
+    """Finds a position at once; the camera sees nothing move."""
+
+    seen_moving: Mapping[str, Mapping[str, float]] = {}
+    watch = None
+
+    def __init__(self, session: Session) -> None:
+        del session
+
+    def find(self) -> Iterator[Finding]:
+        yield Finding("lid", "there", {KEY: 1340}, {KEY: 2.0})
+
+
+def test_broken_off_it_leaves_what_was_kept_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "FINDERS", {"flipper": KnowingFinder})
+    before = {KEY: 1330}
+    with robot() as (_, session):
+        session.keep(before)
+        with session.maintenance():
+            script = AutomaticCalibration(session).measure()
+            shown = [next(script), next(script)]
+            assert all(isinstance(row, Row) and row.document for row in shown)
+            assert session.calibration.values == {KEY: 1340}
+            assert session.stored.values == before
+            script.close()
+            assert session.calibration.values == before
+
+
+def test_an_outcome_tells_how_far_off_a_wrong_value_is() -> None:
+    robot = parse_misadjustment("7")
+    profile = load_profile("cubotino")
+    wrong = {"actuators.lid.positions_us.open": 1335}
+    outcome = Outcome.of(profile, robot, {"values": wrong, "solved": 0, "took_s": 1.0}, [], {})
+    assert abs(outcome.off_degrees["actuators.lid.positions_us.open"]) > 0.5
