@@ -77,12 +77,12 @@ export class Live {
     else $("bar").value = done;
     $("fault").hidden = !fault;
     $("fault-cause").textContent = fault ? sentence(fault.cause) : "";
-    $("fault-remedy").textContent = fault ? fault.remedy || "The journal (cubist logs) may say more." : "";
+    $("fault-remedy").textContent = fault ? sentence(fault.remedy) || "The journal (cubist logs) may say more." : "";
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
-    $("hold-text").textContent = busy && !gone ? "The robot is at work." : "Press and hold a button to start.";
+    // What cannot be started leaves its room to what is to be seen.
+    $("holds").hidden = $("hold-text").hidden = job !== null;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
-    $("cube-text").textContent = cube ? `Cube, ${cube.orientation[0]} up and ${cube.orientation[1]} in front` : "Cube: not seen yet";
     const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
     if (!moves.length) $("moves-now").replaceChildren();
     else if ($("moves-now").dataset.moves !== motion.moves || !$("moves-now").firstChild) {
@@ -104,6 +104,9 @@ export class Live {
     }
     const pose = watcher.pose ?? NOTHING_KNOWN;
     this.#drawing.draw(pose, pose.colours, cubeTheme());
+    const held = watcher.heldBy;
+    const told = held ? `Cube, ${held[0]} up and ${held[1]} in front` : "Cube: not seen yet";
+    if ($("cube-text").textContent !== told) $("cube-text").textContent = told;
     this.#strike();
     this.#paintMechanism();
   }
@@ -221,22 +224,20 @@ function isUniform({ facelets, size }) {
 class Hold {
   #timer = null;
   #armedUntil = 0;
-  #touched = false;
 
   constructor(button, act) {
     this.button = button;
     this.act = act;
-    button.addEventListener("pointerdown", (e) => { if (e.button === 0) { this.#touched = true; this.#press(); } });
+    button.addEventListener("pointerdown", (e) => { if (e.button === 0) this.#press(); });
     for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, () => this.#release());
     button.addEventListener("keydown", (e) => {
       if (e.key !== " " && e.key !== "Enter") return;
       e.preventDefault();
-      this.#touched = true;
       if (!e.repeat) this.#press();
     });
-    button.addEventListener("keyup", () => this.#release());
+    button.addEventListener("keyup", (e) => { e.preventDefault(); this.#release(); });
     button.addEventListener("contextmenu", (e) => e.preventDefault());
-    // A click without finger or key before it is a screen reader's, which cannot hold.
+    // A click of no pointer, while keys make none here, is a screen reader's, which cannot hold.
     button.addEventListener("click", (e) => this.#click(e));
   }
 
@@ -254,9 +255,7 @@ class Hold {
 
   #click(event) {
     event.preventDefault();
-    const touched = this.#touched;
-    this.#touched = false;
-    if (touched || event.detail !== 0) return;
+    if (event.detail !== 0 || this.button.disabled) return;
     if (performance.now() < this.#armedUntil) {
       this.#armedUntil = 0;
       this.act();

@@ -51,6 +51,16 @@ export class Watcher extends EventTarget {
     return { ...poseAt(this.#start, operations, this.atUs, !reducedMotion()), colours: coloursOf(this.cube) };
   }
 
+  /** The cube's faces at the robot's sites U and F now, such as "UF"; null where nothing is known. */
+  get heldBy() {
+    if (!this.cube) return null;
+    const turns = (this.motion?.operations ?? []).filter((o) => o.op === "rotate" && o.start_us + o.duration_us <= this.atUs);
+    const model = new CubeModel(this.cube.size).hold(this.motion?.orientation ?? this.cube.orientation);
+    for (const turn of turns) model.perform(turn);
+    const face = model.size * model.size;
+    return "URFDLB"[Math.floor(model.at[0] / face)] + "URFDLB"[Math.floor(model.at[2 * face] / face)];
+  }
+
   #setStatus(status) {
     this.#changed(() => {
       this.gone = null;

@@ -1,0 +1,335 @@
+"""The page in a real browser, in front of a whole simulated robot with its daemon and firmware."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Page as BrowserPage
+
+from robot.settings import load_profile, profile_file
+from robot.simulate.page import page_served
+from robot.simulate.processes import workspace
+from robot.simulate.progress import SilentDisplay
+from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.twin.cube import scrambled
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+LIMIT_MS = 120_000
+"""For what takes a moment, on a computer that is busy with everything else."""
+
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 800}
+PANELS = ("live", "plan", "runs", "statistics", "calibration")
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="chromium is not installed: sudo apt install chromium"
+)
+
+
+@dataclass
+class Scene:
+    """A simulated robot, a browser, and what its pages asked for and complained of."""
+
+    stage: DemoStage
+    url: str
+    browser: Browser
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def robot(self) -> Any:
+        return self.stage.scene.robot
+
+    async def open(self, size: dict[str, int] = DESK, **context: Any) -> BrowserPage:
+        """The page in a new browser window, logged in and told how the robot is."""
+        window = await self.browser.new_context(viewport=size, **context)  # type: ignore[arg-type]
+        return await self.tab(window)
+
+    async def tab(self, window: BrowserContext, url: str | None = None) -> BrowserPage:
+        page = await window.new_page()
+        page.set_default_timeout(LIMIT_MS)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+        )
+        await page.goto(url or self.url)
+        await until(page, "globalThis.cubist?.status")
+        return page
+
+
+@contextlib.asynccontextmanager
+async def scene(robot: str = "cubotino", speed: float = 20, seed: int = 5) -> AsyncIterator[Scene]:
+    profile = load_profile(robot)
+    options = DemoOptions(
+        profile=profile,
+        profile_file=profile_file(robot).resolve(),
+        body=scrambled(profile.cube.size, seed),
+        title=profile.title,
+        speed=speed,
+        seed=seed,
+    )
+    # Chromium's sandbox needs rights that root in a container may not have.
+    arguments = ["--disable-webgl", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with workspace() as folder:
+        async with (
+            Demo(options, SilentDisplay()).standing(folder) as stage,
+            page_served(folder, wanted=True) as url,
+            async_playwright() as playwright,
+        ):
+            assert url is not None
+            browser = await playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+            try:
+                yield Scene(stage, url, browser)
+            finally:
+                await browser.close()
+
+
+async def until(page: BrowserPage, expression: str) -> None:
+    """Wait for something to be true on the page, whose policy forbids Playwright's own way."""
+    async with asyncio.timeout(LIMIT_MS / 1000):
+        while not await page.evaluate(f"Boolean({expression})"):
+            await asyncio.sleep(0.02)
+
+
+async def hold(page: BrowserPage, button: str) -> None:
+    """Press a button until it acts."""
+    before = await page.evaluate("cubist.status.last_run?.id ?? null")
+    await page.locator(button).hover()
+    await page.mouse.down()
+    last = json.dumps(before)
+    await until(page, f"cubist.status.job || (cubist.status.last_run?.id ?? null) !== {last}")
+    await page.mouse.up()
+
+
+NOTE_CUBES = """
+globalThis.told = [];
+cubist.addEventListener("change", () => {
+  const cube = cubist.cube;
+  if (cube) told.push({seen: cube.seen.filter(Boolean).length, facelets: cube.facelets});
+});
+"""
+SHOWN = """() => {
+  const { model, moving } = cubist.pose;
+  const letters = model.seen(cubist.cube.facelets);
+  return { letters, moving: moving.length };
+}"""
+
+
+ASKEW = "cubist.pose?.moving.some((m) => !m.whole && Math.abs(m.angle % (Math.PI / 2)) > 0.3)"
+
+
+def renamed(facelets: str) -> str:
+    """The same stickers, named in the order in which they are met: two names of one look."""
+    names: dict[str, str] = {}
+    return "".join(names.setdefault(letter, "URFDLB?"[len(names)]) for letter in facelets)
+
+
+async def solve_and_compare(scene: Scene) -> None:
+    page = await scene.open()
+    faces = 6 * scene.stage.scene.robot.body.size**2
+    before = renamed(scene.robot.body.facelets())
+    await page.evaluate(NOTE_CUBES)
+    await hold(page, "#start")
+    await until(page, "cubist.status.last_run && !cubist.status.job")
+    told = await page.evaluate("told")
+    counts = [one["seen"] for one in told if "?" in one["facelets"]]
+    record = await scene.stage.daemon.run("1")
+    if not record.recoveries:  # of a busy computer, on which the robot started over
+        assert counts == sorted(counts), "more and more is seen"
+    assert {0, faces} <= set(counts)
+    assert len(set(counts)) >= 6, "face by face"
+    read = next(one["facelets"] for one in told if "?" not in one["facelets"])
+    assert renamed(read) == before, "what the page shows is what the robot holds"
+    await until(page, "!cubist.motion")
+    shown = await page.evaluate(SHOWN)
+    assert scene.robot.solved
+    assert scene.robot.violations == []
+    face = faces // 6
+    assert all(len(set(shown["letters"][i * face : (i + 1) * face])) == 1 for i in range(6))
+    assert shown["moving"] == 0
+    assert renamed(shown["letters"]) == renamed(scene.robot.body.facelets())
+    assert scene.complaints == []
+    await replay(page)
+
+
+async def replay(page: BrowserPage) -> None:
+    """The run can be opened, and its replay ends with a solved cube."""
+    await page.click("#tab-runs")
+    await page.locator("#runs td button").first.click()
+    await page.wait_for_selector("#run-heading")
+    assert "solved" in str(await page.text_content("#run-heading"))
+    await page.locator(".replay input").fill("1000")
+    assert await page.locator(".photos img").count() >= 12
+
+
+async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None:
+    async with scene() as here:
+        await solve_and_compare(here)
+        origin = here.url.partition("/#")[0]
+        allowed = (origin, origin.replace("http", "ws"), "blob:", "data:")
+        assert all(url.startswith(allowed) for url in here.requests)
+        assert "#" not in "".join(here.requests), "the token goes nowhere but to /login"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "robot", ["two-arm", "four-arm", "soltvvo", "cubotino-pocket", "six-motor"]
+)
+async def test_every_kind_of_robot_is_followed(robot: str) -> None:
+    async with scene(robot) as here:
+        await solve_and_compare(here)
+
+
+async def at_rest(robot: Any) -> None:
+    """Wait until the simulated robot itself moves nothing, now and a while later."""
+    async with asyncio.timeout(LIMIT_MS / 1000):
+        still_since: float | None = None
+        while still_since is None or robot.time_us - still_since < 3e6:
+            if robot.moving:
+                still_since = None
+            elif still_since is None:
+                still_since = robot.time_us
+            await asyncio.sleep(0.02)
+
+
+async def test_emergency_stop_in_mid_turn_then_the_daemon_dies() -> None:
+    async with scene(speed=5) as here:
+        page = await here.open()
+        await hold(page, "#start")
+        await until(
+            page,
+            "cubist.status.state === 'turning' && cubist.atUs > 0.05 * cubist.motion?.duration_us",
+        )
+        await page.locator("#estop").click()
+        await until(page, "cubist.status.state === 'fault'")
+        await until(page, "document.getElementById('answer').textContent.includes('told')")
+        assert await page.locator("#fault").is_visible()
+        assert "square" in str(await page.text_content("#fault-remedy"))
+        await at_rest(here.robot)
+        assert not here.robot.solved
+        await until(page, "!cubist.status.job")
+        here.stage.children[-1].process.kill()
+        await page.wait_for_selector("#gone:not([hidden])")
+        assert "cubistd" in str(await page.text_content("#gone"))
+        assert "grayscale" in await page.evaluate(
+            "getComputedStyle(document.getElementById('page')).filter"
+        )
+        assert await page.locator("#start").is_disabled()
+        await page.locator("#estop").click()
+        await until(
+            page, "document.getElementById('answer').textContent.includes('switch at the robot')"
+        )
+
+
+async def test_a_short_press_starts_nothing_and_a_long_key_press_does() -> None:
+    async with scene() as here:
+        page = await here.open()
+        focused = await page.evaluate("document.activeElement.tagName")
+        assert focused == "BODY", "nothing is focused by itself, so no key starts anything"
+        await page.locator("#home").click()
+        await page.locator("#home").press("Enter")
+        assert (await here.stage.daemon.status()).last_run is None
+        assert (await here.stage.daemon.status()).job is None
+        # What a screen reader sends: asked twice, because it cannot hold.
+        await page.evaluate("document.getElementById('home').click()")
+        assert "again" in str(await page.text_content("#answer"))
+        assert (await here.stage.daemon.status()).job is None
+        await page.locator("#home").focus()
+        await page.keyboard.down("Space")
+        await until(page, "cubist.status.last_run")
+        await page.keyboard.up("Space")
+        assert await page.evaluate("cubist.status.last_run.kind") == "home"
+
+
+async def test_every_panel_fits_a_phone_and_is_accessible() -> None:
+    async with scene() as here:
+        window: dict[str, Any] = {"bypass_csp": True}  # axe is a script of ours, in a test only
+        for scheme in ("light", "dark"):
+            page = await here.open(PHONE, color_scheme=scheme, **window)
+            for button in ("#start", "#stop", "#estop"):
+                box = await page.locator(button).bounding_box()
+                assert box is not None
+                assert box["y"] + box["height"] <= PHONE["height"], button
+                assert min(box["width"], box["height"]) >= 44, button
+            for panel in PANELS:
+                await page.click(f"#tab-{panel}")
+                await page.wait_for_selector(f"#{panel} *")
+                assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+                found = await Axe().run(page)
+                assert found.violations_count == 0, f"{panel}, {scheme}: {found.generate_report()}"
+
+
+@pytest.mark.long
+async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
+    async with scene(speed=3) as here:
+        page = await here.open()
+        others = [await here.tab(page.context, here.url.partition("#")[0]) for _ in range(11)]
+        for tab in (page, *others):
+            await tab.bring_to_front()
+            await tab.wait_for_selector("#picture[data-number]")
+        await page.bring_to_front()
+        await hold(page, "#start")
+        last = others[-1]
+        await last.bring_to_front()
+        await until(last, "cubist.status.job")
+        await last.locator("#stop").click()
+        await until(last, "cubist.status.last_run && !cubist.status.job")
+        assert await last.evaluate("cubist.status.last_run.outcome") == "stopped"
+        assert here.complaints == []
+
+
+@pytest.mark.long
+async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
+    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
+    async with scene(speed=2) as here:
+        desk = await here.open({"width": 1180, "height": 760})
+        phone = await here.open(PHONE, color_scheme="dark")
+        await hold(desk, "#start")
+        await until(
+            desk,
+            "cubist.look && cubist.look.face && cubist.cube.seen.filter(Boolean).length === 36",
+        )
+        await until(
+            desk, "Number(document.getElementById('picture').dataset.number) >= cubist.look.picture"
+        )
+        await desk.screenshot(path=kept / "page-scan.png")
+        for _ in range(30):  # until a layer was askew before and after the moment of the picture
+            await until(desk, ASKEW)
+            await phone.screenshot(path=kept / "page-phone.png")
+            await desk.screenshot(path=kept / "page-turn.png")
+            if await desk.evaluate(f"Boolean({ASKEW})"):
+                break
+        await desk.click("#tab-plan")
+        await until(
+            desk,
+            "cubist.motion?.purpose === 'turn' && cubist.atUs > 0.3 * cubist.motion.duration_us",
+        )
+        await desk.screenshot(path=kept / "page-plan.png")
+        await desk.click("#tab-live")
+        await desk.locator("#estop").click()
+        await desk.wait_for_selector("#fault:not([hidden])")
+        await desk.screenshot(path=kept / "page-fault.png")
+        await until(desk, "!cubist.status.job")
+        await hold(desk, "#start")
+        await until(
+            desk, "cubist.status.job === null && cubist.status.last_run.outcome === 'solved'"
+        )
+        await desk.click("#tab-runs")
+        await desk.locator("#runs td button").first.click()
+        await desk.locator(".photos img").last.scroll_into_view_if_needed()
+        await desk.evaluate("scrollTo(0, 0)")
+        await desk.screenshot(path=kept / "page-run.png")
