@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from robot.twin.misadjustment import Misadjustment
     from robot.twin.simulated import SimulatedRobot
 
-AUTOMATIC_SPEED = 2.0
-"""Simulated seconds per second: pictures of a motion take as long as they do."""
+AUTOMATIC_SPEED = 1.0
+"""Simulated seconds per second: as many pictures of a motion as a real camera takes."""
 
 simulated_option = click.option(
     "--simulated/--real",

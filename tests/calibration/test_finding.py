@@ -7,23 +7,33 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.calibration.finding import flow
-from robot.calibration.finding.face_watch import UNIT_SQUARE, degrees_of, differ, nearest_quarter
+from robot.calibration.finding.face_watch import (
+    UNIT_SQUARE,
+    FaceWatch,
+    chromaticities,
+    degrees_of,
+    differ,
+    nearest_quarter,
+    view_from_above,
+)
 from robot.calibration.finding.film import Passage, passage_of, travel_us
 from robot.calibration.finding.flow import AutomaticCalibration, can_find
 from robot.calibration.finding.result import Finding
 from robot.calibration.finding.servo_line import SweepPoint, fit_line
 from robot.calibration.step import Row, Session
 from robot.settings import load_profile
-from robot.twin.cube import scrambled
+from robot.twin.cube import NORMALS, Pose, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
+from robot.twin.render import Painter, StudioLight, place_camera
 from robot.twin.studio import OddScene
 from tests.calibration.found import Outcome, calibrated
 from tests.virtual.calibrating import CalibratingSession
 from tests.virtual.rehearsal import Rehearsal
+from vision.locate.view_check import face_in_view
 
 KEY = "actuators.lid.positions_us.open"
 DEGREES = st.floats(-400, 400)
@@ -222,3 +232,29 @@ def test_an_outcome_tells_how_far_off_a_wrong_value_is() -> None:
     wrong = {"actuators.lid.positions_us.open": 1335}
     outcome = Outcome.of(profile, robot, {"values": wrong, "solved": 0, "took_s": 1.0}, [], {})
     assert abs(outcome.off_degrees["actuators.lid.positions_us.open"]) > 0.5
+
+
+@given(st.floats(-175, 175), st.integers(0, 3), st.floats(-180, 180))
+@settings(max_examples=20)
+def test_stickers_tell_how_far_a_face_has_turned_beyond_quarter_turns(
+    degrees: float, first: int, near: float
+) -> None:
+    profile = load_profile("cubotino")
+    painter = Painter(place_camera(profile.cameras[0]), 2.0)
+    watch = FaceWatch(Session(profile=profile), *view_from_above(profile), sign=-1)
+    seen = []
+    for angle in (0.0, degrees):
+        image = painter.paint(
+            scrambled(3, 7), Pose(turned(NORMALS["D"], angle / 90)), StudioLight()
+        )
+        grid = face_in_view(image, 3)
+        if angle == 0.0:
+            watch.begin(image, grid)
+        seen.append((np.array(grid.corners), chromaticities(image, grid)))
+    corners, colours = seen[1]
+    again = np.rot90(colours.reshape(3, 3, 3), first).reshape(9, 3)
+    found = watch.turned(seen[0], (np.roll(corners, -first, axis=0), again), near)
+    assert found is not None
+    assert abs(found - near) <= 181
+    assert (found - degrees + 180) % 360 - 180 == pytest.approx(0.0, abs=0.2)
+    assert watch.turned(seen[0], (corners, np.roll(colours, 1, axis=1)), near) is None

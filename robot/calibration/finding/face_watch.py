@@ -81,12 +81,13 @@ class FaceWatch:
         except OddView:
             return None
         if self._plane is None:
-            self._begin(image, grid)
+            self.begin(image, grid)
         corners = np.asarray(grid.corners, dtype=np.float64)
         degrees = self.degrees(corners, near)
-        return None if degrees is None else FaceSeen(degrees, _colours(image, grid), corners)
+        return None if degrees is None else FaceSeen(degrees, chromaticities(image, grid), corners)
 
-    def _begin(self, image: Image, grid: FaceGrid) -> None:
+    def begin(self, image: Image, grid: FaceGrid) -> None:
+        """Count degrees from a face in a picture."""
         found = np.asarray(grid.corners, dtype=np.float64)
         turns = [np.roll(found, turn, axis=0) for turn in range(4)]
         first = min(turns, key=lambda turned: float(np.abs(turned - self._usual).sum()))
@@ -102,6 +103,32 @@ class FaceWatch:
             return None
         return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
 
+    def turned(
+        self, first: tuple[Floats, Floats], later: tuple[Floats, Floats], near: float
+    ) -> float | None:
+        """Degrees by which a face has turned between two pictures, by its stickers: up to whole
+        turns, of which the nearest to ``near`` is taken. None if it is not flat, or another face.
+
+        ``first`` and ``later`` are corners and chromaticities, in the same order.
+        """
+        assert self._plane is not None
+        before, after = (
+            cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
+            for corners, _ in (first, later)
+        )
+        if _off_square(after) > LIFTED:
+            return None
+        side = round(len(first[1]) ** 0.5)
+        stickers = later[1].reshape(side, side, 3)
+        # The corner after the first becomes the first as the stickers turn counterclockwise.
+        off = [np.abs(first[1] - np.rot90(stickers, k).reshape(-1, 3)).mean() for k in range(4)]
+        quarters = int(np.argmin(off))
+        if off[quarters] > OTHER_FACE:
+            return None
+        turn = _angle(np.roll(after, -quarters, axis=0)) - _angle(before)
+        degrees = self._sign * turn
+        return degrees + 360 * round((near - degrees) / 360)
+
     def corners_at(self, degrees: float) -> Corners:
         """Where the corners of the face are when it is turned so far, as the site is drawn."""
         assert self._plane is not None
@@ -113,11 +140,16 @@ class FaceWatch:
 
 def degrees_of(flat: Floats) -> float:
     """How far four corners around the origin are turned from the unit square, -45..45."""
+    return nearest_quarter(_angle(flat), 0.0)
+
+
+def _angle(flat: Floats) -> float:
+    """How far four corners are turned from those of the unit square, each from its own."""
     turned = flat - flat.mean(axis=0)
     # The best rotation of the square onto the corners, as complex numbers: one product for each.
     square = UNIT_SQUARE[:, 0] + 1j * UNIT_SQUARE[:, 1]
     best = np.sum((turned[:, 0] + 1j * turned[:, 1]) * square.conj())
-    return nearest_quarter(float(np.degrees(np.angle(best))), 0.0)
+    return float(np.degrees(np.angle(best)))
 
 
 def nearest_quarter(degrees: float, near: float) -> float:
@@ -132,7 +164,8 @@ def differ(one: Floats, other: Floats) -> bool:
     return bool(min(np.abs(one - turned).mean() for turned in turns) > OTHER_FACE)
 
 
-def _colours(image: Image, grid: FaceGrid) -> Floats:
+def chromaticities(image: Image, grid: FaceGrid) -> Floats:
+    """Colours of a face's stickers without their brightness, float64[n * n, 3], 0..1."""
     seen = measure_face(Frame(image, "", 0), grid.quads, fit=grid.fit).linear_rgb
     light = np.asarray(seen, dtype=np.float64)
     return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from robot.calibration.finding.face_watch import FaceWatch, chromaticities
 from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES, servo_between
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest
@@ -43,10 +44,12 @@ class FilmRequest(ApiRequest):
 
 
 class FilmedFace(ApiDocument):
-    """The corners of the face in the picture of a time, in pixels; None where none was in view."""
+    """The face in the picture of a time: its corners in pixels and the chromaticities of its
+    stickers, row by row from the first corner on; empty where no face was in view."""
 
     time_us: int
-    corners: list[tuple[float, float]] | None
+    corners: list[tuple[float, float]] = Field(default_factory=list)
+    colours: list[tuple[float, float, float]] = Field(default_factory=list)
 
 
 class Film(ApiDocument):
@@ -94,12 +97,31 @@ def _reduced(frame: Frame) -> tuple[Frame, float]:
 def _located(taken: tuple[Frame, float], size: int) -> FilmedFace:
     frame, factor = taken
     try:
-        corners = face_in_view(frame.image, size).corners * factor
+        grid = face_in_view(frame.image, size)
     except OddView:
-        return FilmedFace(time_us=frame.time_us, corners=None)
+        return FilmedFace(time_us=frame.time_us)
+    corners, colours = grid.corners * factor, chromaticities(frame.image, grid)
     return FilmedFace(
-        time_us=frame.time_us, corners=[(float(x), float(y)) for x, y in corners.round(2)]
+        time_us=frame.time_us,
+        corners=[(float(x), float(y)) for x, y in corners.round(2)],
+        colours=[(float(r), float(g), float(b)) for r, g, b in colours.round(3)],
     )
+
+
+def angles(watch: FaceWatch, film: Film, way: float) -> list[tuple[int, float]]:
+    """Times of the pictures that show the face, and how far it has turned since the first of them;
+    ``way`` is how far it should turn in all. Its stickers tell one quarter turn from the next."""
+    seen = [
+        (one.time_us, (np.array(one.corners), np.array(one.colours)))
+        for one in film.pictures
+        if one.corners
+    ]
+    found: list[tuple[int, float]] = []
+    for time_us, face in seen:
+        degrees = watch.turned(seen[0][1], face, way / 2)
+        if degrees is not None:
+            found.append((time_us, degrees))
+    return found
 
 
 FILMING = Trial("film", "Film a servo that turns the cube", FilmRequest, Film, _filmed)

@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-import numpy as np
-
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.face_watch import FaceWatch
-from robot.calibration.finding.film import FILMING, Film, Passage, passage_of, travel_us
+from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
 from robot.calibration.finding.flipper import FlipperFinder
 from robot.calibration.finding.proof import PROVING
 from robot.calibration.finding.result import CouldNot, Finding
@@ -160,10 +158,10 @@ class AutomaticCalibration(Measurement):
     ) -> Finding:
         key = f"actuators.{name}.travel"
         passages: list[Passage] = []
+        degrees = at[way[1]] - at[way[0]]
         for _ in range(FILMS):
             film = self.session.perform(FILMING, actuator=name, between=list(way))
-            samples = _angles(watch, film, at[way[0]])
-            passage = passage_of(samples, at[way[1]] - at[way[0]])
+            passage = passage_of(angles(watch, film, degrees), degrees)
             passages += [] if passage is None else [passage]
             measured = travel_us(passages)
             if measured is not None:
@@ -194,16 +192,3 @@ class AutomaticCalibration(Measurement):
             if found is None
             else servo.model_validate(servo.model_dump(mode="json") | {"travel": found})
         )
-
-
-def _angles(watch: FaceWatch, film: Film, start: float) -> list[tuple[int, float]]:
-    """Times and angles of the pictures in which the face is seen, each near the one before."""
-    found: list[tuple[int, float]] = []
-    for picture in film.pictures:
-        if picture.corners is None:
-            continue
-        near = found[-1][1] if found else start
-        degrees = watch.degrees(np.array(picture.corners), near)
-        if degrees is not None:
-            found.append((picture.time_us, degrees))
-    return found
