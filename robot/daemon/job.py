@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -154,11 +154,14 @@ class Job:
         if len(self.record.photos) > drawn:
             await self._keep(self.writer.save)
 
-    async def save_photo(self, name: str, frame: Frame) -> int:
-        """Keep a picture with the record, as JPEG; its number among the pictures to watch."""
+    async def save_photo(self, names: Sequence[str], frame: Frame) -> int:
+        """Keep a picture with the record, as JPEG, once for each of its names; its number among the
+        pictures to watch.
+        """
         encoded = await asyncio.to_thread(as_jpeg, frame)
         number = self.pictures.show(frame.camera, encoded)
-        await self._keep(self.writer.save_photo, name, encoded)
+        for name in names:
+            await self._keep(self.writer.save_photo, name, encoded)
         return number
 
     async def save_explanation(self) -> None:

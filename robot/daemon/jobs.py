@@ -12,6 +12,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
@@ -236,42 +237,68 @@ async def _look_around(
     timing = "scan" if phase is RobotState.SCANNING else "check"
     job.enter(phase, "planning the looks")
     tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
-    views = list(_views(tour.steps))
-    for number, (view, motion, state) in enumerate(views):
-        job.enter(phase, f"looking at {view.face} ({number + 1} of {len(views)})")
-        if motion is not None:
-            schedule = motion.schedule()
-            job.live.move("look", [motion], _operations([motion]))
-            await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
-        held.state = state
-        if number == 0:
-            await job.run_blocking(timing, machine.scanner.settle)
-        image = await job.run_blocking(timing, machine.scanner.take, view)
-        name = f"{phase}-{len(images) + 1}-{view.face}.jpg"
-        job.live.look(view, image, await job.save_photo(name, image.frame))
-        if number == 0 and phase is RobotState.SCANNING:
-            # Before the robot turns what may be a hand, or nothing.
-            await job.run_blocking("read", machine.scanner.check_view, image)
-        images.append(await job.run_blocking(timing, image.reduced))
-        more = phase is RobotState.SCANNING and number + 1 < len(views)
-        if more and await _is_known(job, machine, images):
-            return
-    held.state = tour.end
+    count = sum(len(step.looks) for step in tour.steps)
+    seen = 0
+    keeping = asyncio.create_task(asyncio.sleep(0))
+    try:
+        for number, step in enumerate(tour.steps):
+            seen += len(step.looks)
+            job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
+            await _move_to(job, machine, step, timing)
+            held.state = step.plan.end
+            await keeping
+            if number == 0:
+                await job.run_blocking(timing, machine.scanner.settle)
+            taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
+            # The robot goes on to the next look while this one's pictures are encoded and written.
+            keeping = asyncio.create_task(_keep_looks(job, phase, step.looks, taken, images))
+            if number == 0 and phase is RobotState.SCANNING:
+                # Before the robot turns what may be a hand, or nothing.
+                await job.run_blocking("read", machine.scanner.check_view, taken[0])
+            if phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early:
+                await keeping
+                if await _is_known(job, machine, images):
+                    return
+        held.state = tour.end
+        await keeping
+    finally:
+        await asyncio.wait([keeping])
 
 
-def _views(steps: Sequence[ScanStep]) -> Iterator[tuple[FaceView, Plan | None, State]]:
-    """Each view with the motion that leads there, if any, and the mechanism's state there."""
-    for step in steps:
-        motion = step.plan if step.plan.transitions else None
-        for view in step.looks:
-            yield view, motion, step.plan.end
-            motion = None
+def _faces(looks: Sequence[FaceView]) -> str:
+    return ", ".join(view.face for view in looks)
+
+
+async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> None:
+    """Perform the motion that leads to a step's looks, if any."""
+    if step.plan.transitions:
+        schedule = step.plan.schedule()
+        job.live.move("look", [step.plan], _operations([step.plan]))
+        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
+
+
+async def _keep_looks(
+    job: Job,
+    phase: RobotState,
+    looks: Sequence[FaceView],
+    taken: Sequence[FaceImage],
+    images: list[FaceImage],
+) -> None:
+    """Put pictures into the record, and themselves, made smaller, behind ``images``."""
+    for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
+        of_frame = list(shown)
+        first = len(images) + 1
+        names = [f"{phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)]
+        number = await job.save_photo(names, frame)
+        for view, image in of_frame:
+            job.live.look(view, image, number)
+            images.append(await asyncio.to_thread(image.reduced))
 
 
 async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
-    """Whether what was seen leaves one cube; asked only where a profile wants early ends."""
+    """Whether what was seen leaves one cube."""
     seen = {image.face for image in images}
-    if not machine.policy.end_scan_early or len(seen) < TELLING_FACES:
+    if len(seen) < TELLING_FACES:
         return False
     try:
         return (await job.run_blocking("read", machine.scanner.read, images)).confident

@@ -66,7 +66,7 @@ class Machine:
                 self.motion.perform(step.plan.schedule(), lambda _: None)
             if not images:
                 self.scanner.settle()
-            images += [self.scanner.take(view).reduced() for view in step.looks]
+            images += [image.reduced() for image in self.scanner.take(step.looks)]
         return images, tour.end
 
 

@@ -6,8 +6,10 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -29,6 +31,8 @@ from vision.locate.view_check import OddView, face_in_view
 from vision.measure.colour_space import ColourReferences, references_from_json, references_to_json
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_looks
 from vision.measure.stickers import measure
+
+T = TypeVar("T")
 
 COLOURS_KEY = "colours"
 """Where a profile, and so a calibration, keeps them."""
@@ -83,19 +87,33 @@ class Scanner:
         }
         self._explanation: Callable[[], bytes] = bytes
         # Somebody may watch through a camera at the moment in which a job begins to look.
-        self._in_use = threading.Lock()
+        self._in_use = {name: threading.Lock() for name in self._cameras}
 
     def settle(self) -> None:
         """Adapt to the light, then lock exposure and colours until the next call."""
-        for camera in self._cameras.values():
-            with self._in_use, _explained():
-                camera.settle()
+        _at_once(self._settle, list(self._cameras))
 
-    def take(self, view: FaceView) -> FaceImage:
-        """Take and measure one picture."""
+    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
+        """Take and measure the looks' pictures, one by each camera, all at once."""
+        cameras = list(dict.fromkeys(view.camera for view in looks))
+        taken = _at_once(
+            lambda camera: self._taken([view for view in looks if view.camera == camera]), cameras
+        )
+        by_look = {view: image for images in taken for view, image in images.items()}
+        return [by_look[view] for view in looks]
+
+    def _settle(self, camera: str) -> None:
+        with self._in_use[camera], _explained():
+            self._cameras[camera].settle()
+
+    def _taken(self, looks: Sequence[FaceView]) -> dict[FaceView, FaceImage]:
+        """What one picture by one camera shows."""
+        frame = self._capture(looks[0].camera)
+        return {view: self._measured(frame, view) for view in looks}
+
+    def _measured(self, frame: Frame, view: FaceView) -> FaceImage:
         camera = self._cameras[view.camera]
-        frame = self._capture(view.camera)
-        with _explained():
+        with self._in_use[view.camera], _explained():
             grid = self._grid(camera, frame, self._views[view.camera, view.site])
             seen = measure(camera, frame, grid.quads, fit=grid.fit)
         return FaceImage(
@@ -139,7 +157,7 @@ class Scanner:
         return name
 
     def _capture(self, camera: str) -> Frame:
-        with self._in_use, _explained():
+        with self._in_use[camera], _explained():
             return self._cameras[camera].capture()
 
     def check_view(self, image: FaceImage) -> None:
@@ -182,8 +200,8 @@ class Scanner:
 
     def close(self) -> None:
         """Give the cameras back. Idempotent."""
-        with self._in_use:
-            for camera in self._cameras.values():
+        for name, camera in self._cameras.items():
+            with self._in_use[name]:
                 camera.close()
 
     def _refusal(
@@ -209,6 +227,14 @@ class Scanner:
             return locate_face(frame.image, sizes=(self._size,))
         except NoFace as error:
             raise NotReadable(f"camera {camera.name}: {error}") from error
+
+
+def _at_once(act: Callable[[str], T], cameras: Sequence[str]) -> list[T]:
+    """What ``act`` returns for each camera, done by all of them at the same time."""
+    if len(cameras) < 2:
+        return [act(camera) for camera in cameras]
+    with ThreadPoolExecutor(len(cameras), "camera") as pool:
+        return list(pool.map(act, cameras))
 
 
 def _slipped(what: str) -> MotionFault:

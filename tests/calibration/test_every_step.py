@@ -149,7 +149,9 @@ def robot(daemon: Any) -> ControlClient:
     jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
     take = daemon.scanner.take
     daemon.scanner.picture = lambda _: jpeg
-    daemon.scanner.take = lambda view: replace(take(view), colours=solved_face(view.face))
+    daemon.scanner.take = lambda looks: [
+        replace(image, colours=solved_face(image.face)) for image in take(looks)
+    ]
     client = ControlClient()
     quad = [[x + 0.03, y] for x, y in load_profile("mindcuber").cameras[0].views[0].quad]
     known = {f"{MOTOR}invert_direction": False, QUAD: quad}

@@ -39,7 +39,9 @@ def timed(fake: Any, profile: RobotProfile) -> Timings:
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
     take = fake.scanner.take
-    fake.scanner.take = lambda view: replace(take(view), colours=face_of(view.face))
+    fake.scanner.take = lambda looks: [
+        replace(image, colours=face_of(image.face)) for image in take(looks)
+    ]
 
 
 def solved_face(face: str) -> FaceColours:

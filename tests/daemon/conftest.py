@@ -162,9 +162,9 @@ class FakeScanner:
     def settle(self) -> None:
         pass
 
-    def take(self, view: FaceView) -> FaceImage:
-        self.seen.append(view.face)
-        return FaceImage(view.face, BLACK, GREY, GRID)
+    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
+        self.seen += [view.face for view in looks]
+        return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
 
     def check_view(self, image: FaceImage) -> None:
         if self.odd:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -381,6 +382,25 @@ async def test_a_full_disk_does_not_keep_the_cube_unsolved(
     assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")
     (listed,) = await controller.runs(5)
     assert (listed.id, listed.outcome) == (run_id, "solved")
+
+
+async def test_the_robot_goes_on_while_a_picture_is_written(
+    controller: JobController, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that takes a picture only once the robot has moved on from where it was taken."""
+    kept: list[str] = []
+
+    def slow(self: object, name: str, encoded: bytes) -> None:
+        del self, encoded
+        deadline = time.monotonic() + 60
+        while len(kept) < 5 and fake.motion.done.count("perform") < len(kept) + 2:
+            assert time.monotonic() < deadline, f"the robot stands still until {name} is written"
+        kept.append(name)
+
+    monkeypatch.setattr("robot.records.runs.RunWriter.save_photo", slow)
+    await run(controller)
+    scanned = [name for name in kept if name.startswith("scanning")]
+    assert [name.split("-")[1] for name in scanned] == list("123456")
 
 
 async def test_a_drawing_that_does_not_fit_costs_no_outcome(

@@ -76,7 +76,7 @@ def scanned(camera: PaintedCamera, scanner: Scanner) -> list[FaceImage]:
     images = []
     for view in views():
         camera.shown = view
-        images.append(scanner.take(view))
+        images += scanner.take([view])
     return images
 
 
@@ -137,7 +137,7 @@ def test_a_grid_is_turned_with_its_face() -> None:
     turns = set()
     for view in views():
         camera.shown = view
-        image = scanner.take(view)
+        (image,) = scanner.take([view])
         direct = measure_face(image.frame, image.grid.quads)
         assert np.allclose(direct.linear_rgb, image.colours.linear_rgb, atol=0.02)
         turns.add(tuple(image.grid.corners[0].round().tolist()))
@@ -148,10 +148,43 @@ def test_a_large_picture_is_kept_no_larger_than_faces_are_looked_for_in() -> Non
     camera = PaintedCamera(Cube.random(np.random.default_rng(7)).facelets(), scale=3)
     scanner = scanner_of(camera)
     camera.shown = views()[0]
-    image = scanner.take(camera.shown)
+    (image,) = scanner.take([camera.shown])
     kept = image.reduced()
     assert (image.frame.image.shape, kept.frame.image.shape) == ((1440, 1920, 3), (480, 640, 3))
     seen = measure_face(kept.frame, kept.grid.quads)
     assert np.allclose(seen.linear_rgb, image.colours.linear_rgb, atol=0.02)
     assert odd_view(kept, 3) is None
     assert kept.reduced() is kept
+
+
+@dataclass
+class CornerCamera:
+    """A camera at a corner of the cube; its picture is only there once the others expose, too."""
+
+    name: str
+    all_expose: threading.Barrier
+    pictures: int = 0
+
+    def settle(self) -> None:
+        self.all_expose.wait(timeout=60)
+
+    def capture(self) -> Frame:
+        self.all_expose.wait(timeout=60)
+        self.pictures += 1
+        return Frame(np.full((480, 640, 3), 128, np.uint8), self.name, 5)
+
+    def close(self) -> None:
+        pass
+
+
+def test_all_cameras_take_one_picture_at_the_same_time() -> None:
+    profile = load_profile("six-motor")
+    barrier = threading.Barrier(2)
+    cameras = {camera.name: CornerCamera(camera.name, barrier) for camera in profile.cameras}
+    scanner = Scanner(profile, cameras)
+    (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
+    scanner.settle()
+    images = scanner.take(step.looks)
+    assert [image.face for image in images] == [view.face for view in step.looks]
+    assert {image.frame.camera for image in images} == set(cameras)
+    assert [camera.pictures for camera in cameras.values()] == [1, 1]

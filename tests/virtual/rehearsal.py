@@ -297,10 +297,13 @@ class TruthfulScanner(Scanner):
     def check_view(self, image: FaceImage) -> None:
         """See :meth:`robot.machine.scanner.Scanner.check_view`."""
 
-    def take(self, view: FaceView) -> FaceImage:
+    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
         """See :meth:`robot.machine.scanner.Scanner.take`."""
         if self._robot.pose().layers_open:
             raise NotReadable("a layer stands between two quarter turns")
+        return [self._truth(view) for view in looks]
+
+    def _truth(self, view: FaceView) -> FaceImage:
         count = self._size**2
         first = SITES.index(view.site) * count
         letters = self._robot.body.facelets()[first : first + count]

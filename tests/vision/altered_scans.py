@@ -87,16 +87,26 @@ def same_facelets(reading: CubeReading, truth: str) -> bool:
     return any(reading.facelets.translate(way) == truth for way in held)
 
 
+OTHER_SCHEME = str.maketrans("DB", "BD")
+"""Between the usual colour scheme and the Japanese one: yellow and blue change places."""
+
+
 def _faultless(reading: CubeReading, truth: str, mistake: Explanation) -> bool:
-    """Whether the altered pictures are those of another cube in the same colours: then nothing in
-    them tells that anything happened, and they must have been read as they are.
+    """Whether the altered pictures are those of another cube in the same colours, in one of the two
+    schemes that are sold: then nothing in them tells that anything happened, and they must have
+    been read as they are.
     """
     size = reading.size
-    if mistake.source != PLAIN or reading.corrections:
+    if (mistake.source != PLAIN and size % 2) or reading.corrections or size == 2:
         return False
     scanned = "".join(truth[i] for i in np.argsort(mistake.stickers(size)))
+    schemes = (scanned,) if size % 2 else (scanned, scanned.translate(OTHER_SCHEME))
+    return any(_is_cube(shown, size) and same_facelets(reading, shown) for shown in schemes)
+
+
+def _is_cube(facelets: str, size: int) -> bool:
     try:
-        from_facelets(scanned, size)
+        from_facelets(facelets, size)
     except CubistError:
         return False
-    return size != 2 and reading.facelets == scanned
+    return True
