@@ -152,6 +152,10 @@ def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
         "/maintenance/travel": [
             {"actuator": way["actuator"], "between": list(way["between"])} for way in ways
         ],
+        "/maintenance/film": [
+            {"actuator": way["actuator"], "between": list(way["between"])} for way in ways
+        ],
+        "/maintenance/proof": [{}],
         "/maintenance/steps": [*each, *({**one, "turns": 3} for one in each)],
         "/maintenance/speed": [*each, *({**one, "held": True} for one in each)],
         "/maintenance/play": each,
