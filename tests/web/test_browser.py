@@ -128,7 +128,14 @@ SHOWN = """() => {
 }"""
 
 
-ASKEW = "cubist.pose?.moving.some((m) => !m.whole && Math.abs(m.angle % (Math.PI / 2)) > 0.3)"
+IN_MID_TURN = """() => {
+  const { operations, duration_us } = cubist.motion;
+  const turn = operations.find((o) => o.op === "turn" && o.start_us > duration_us / 4);
+  const value = turn.start_us + 0.3 * turn.duration_us;
+  Object.defineProperty(cubist, "atUs", { value, configurable: true });
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+"""The clock stands still while a layer is askew: a picture takes longer than a turn."""
 
 
 def renamed(facelets: str) -> str:
@@ -307,12 +314,11 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
             desk, "Number(document.getElementById('picture').dataset.number) >= cubist.look.picture"
         )
         await desk.screenshot(path=kept / "page-scan.png")
-        for _ in range(30):  # until a layer was askew before and after the moment of the picture
-            await until(desk, ASKEW)
-            await phone.screenshot(path=kept / "page-phone.png")
-            await desk.screenshot(path=kept / "page-turn.png")
-            if await desk.evaluate(f"Boolean({ASKEW})"):
-                break
+        await until(desk, "cubist.motion?.purpose === 'turn'")
+        for page, name in ((desk, "page-turn.png"), (phone, "page-phone.png")):
+            await page.evaluate(IN_MID_TURN)
+            await page.screenshot(path=kept / name)
+            await page.evaluate("delete cubist.atUs")
         await desk.click("#tab-plan")
         await until(
             desk,
