@@ -5,7 +5,9 @@ It is sent as events, and as a whole to whoever comes later (``GET /live``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -18,6 +20,9 @@ from robot.planner import FaceView
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
 from vision.measure.sticker_colours import linear_to_srgb
+
+CLOCK_PERIOD_S = 0.2
+"""At most so often the motion's clock is told; the board reports it at each heartbeat."""
 
 UNKNOWN = "?"
 """Stands for a sticker whose colour is not known yet, where else a face's letter stands."""
@@ -50,10 +55,13 @@ class LiveBoard:
     """Follows what a job does, and publishes it; used from the event loop's thread only.
 
     ``publish`` gets the kind of event (``cube``, ``look``, ``motion``, ``clock``) and its document.
+    ``clock`` gives seconds.
     """
 
-    def __init__(self, publish: Publish) -> None:
+    def __init__(self, publish: Publish, clock: Callable[[], float] = time.monotonic) -> None:
         self._publish = publish
+        self._clock = clock
+        self._told_at = -math.inf
         self._measured: NDArray[np.float32] = np.zeros((0, 3), np.float32)
         self.view = LiveView()
 
@@ -115,6 +123,7 @@ class LiveBoard:
             moves=" ".join(move for part in parts for move in part.moves),
         )
         self.view = self.view.model_copy(update={"motion": motion, "at_us": at_us})
+        self._told_at = -math.inf
         self._publish("motion", "", cube=self.view.cube, motion=motion, at_us=at_us)
 
     def advance(self, fraction: float) -> None:
@@ -122,7 +131,9 @@ class LiveBoard:
         if (motion := self.view.motion) is not None:
             at_us = round(min(max(fraction, 0.0), 1.0) * motion.duration_us)
             self.view = self.view.model_copy(update={"at_us": at_us})
-            self._publish("clock", "", at_us=at_us)
+            if self._clock() - self._told_at >= CLOCK_PERIOD_S:
+                self._told_at = self._clock()
+                self._publish("clock", "", at_us=at_us)
 
     def arrive(self, orientation: Orientation, facelets: str | None) -> None:
         """The motion is over and has left the cube so; None: its state was not known before."""

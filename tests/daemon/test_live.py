@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ import aiohttp
 import pytest
 
 from robot.daemon.job_control import JobController
+from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
 from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
 from robot.daemon.pictures import PERIOD_S, Pictures
 from robot.daemon.server import make_app, serving
 from robot.planner.improve import AnyCube
 from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
 from solver.solution import Progress
 from vision.measure.sticker_colours import linear_to_srgb
 
+AS_DRAWN = Orientation(0)
 SCRAMBLED = Cube.solved().apply("R U F2")
 PLANNED = SCRAMBLED.apply("R U").facelets()
 GREY = "#{0:02x}{0:02x}{0:02x}".format(int(linear_to_srgb(0.5)))
@@ -37,6 +41,15 @@ async def client(
         aiohttp.ClientSession("http://localhost", connector=connector) as session,
     ):
         yield session
+
+
+@dataclass
+class Part:
+    """As much of a plan as the board needs."""
+
+    duration_us: int = 1000
+    moves: tuple[str, ...] = ()
+    initial_orientation: Orientation = AS_DRAWN
 
 
 async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
@@ -78,6 +91,18 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobCon
     assert motion["at_us"] == 0
     assert (clock["event"], clock["at_us"]) == ("clock", 500)
     assert (after["event"], after["cube"]["facelets"]) == ("cube", PLANNED)
+
+
+def test_the_clock_is_told_five_times_a_second() -> None:
+    now, told = 0.0, []
+    board = LiveBoard(lambda event, _, **more: told.append((event, more.get("at_us"))), lambda: now)
+    board.forget_cube(3)
+    board.move("turn", [Part()], [])
+    for percent in range(0, 100, 10):
+        board.advance(percent / 100)
+        now += 0.6 * CLOCK_PERIOD_S
+    assert [at for event, at in told if event == "clock"] == [0, 200, 400, 600, 800]
+    assert board.view.at_us == 900, "who asks gets the last"
 
 
 async def test_ordinary_events_stay_as_they_were(controller: JobController) -> None:

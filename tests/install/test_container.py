@@ -82,6 +82,17 @@ def test_only_the_group_may_talk_to_it(facts: Mapping[str, str]) -> None:
     assert facts["friend"] == "0"
 
 
+def test_the_page_is_off_until_it_is_switched_on(facts: Mapping[str, str]) -> None:
+    assert facts["web_before"] == "disabled inactive"
+    assert (facts["web_enabled"], facts["web_robot"]) == ("0", "cubotino")
+    assert (facts["web_same_address"], facts["web_gone"]) == ("yes", "yes")
+
+
+def test_the_page_has_a_user_of_its_own_who_sees_no_records(facts: Mapping[str, str]) -> None:
+    assert facts["web_owner"] not in {"root", "cubist"}
+    assert (facts["web_stranger"], facts["web_sees_state"]) == ("3", "no")
+
+
 def test_a_failed_upgrade_leaves_the_old_version_running(facts: Mapping[str, str]) -> None:
     assert facts["failed_upgrade"] == facts["old_version_stays"] == "yes"
     assert facts["still_active"] == "active"
