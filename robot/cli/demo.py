@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import click
 
 from robot.cli.numbers import SEED, Number, misadjust_option
-from robot.cli.output import emit, interrupted_by, json_option, run_async
+from robot.cli.output import emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
 from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
+from robot.simulate.page import page_served
 from robot.simulate.progress import STAGES, Display, SilentDisplay
-from robot.simulate.session import Demo, DemoOptions, DemoOutcome
+from robot.simulate.session import Beside, Demo, DemoOptions, DemoOutcome, nothing_beside
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.studio import load_photographs
@@ -68,6 +72,7 @@ firmware_option = click.option(
     f"{', '.join(title for _, title in STAGES)} (default: turn; home for what is in view).",
 )
 @misadjust_option
+@click.option("--web", is_flag=True, help="Serve the robot's page; begin when Enter is pressed.")
 @json_option
 def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     profile_name: str,
@@ -78,6 +83,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     firmware: str | None,
     faults: tuple[str, ...],
     misadjusted: Misadjustment | None,
+    web: bool,
     as_json: bool,
 ) -> int:
     """Solve a cube with a simulated robot, from the start button to the robot's own verdict.
@@ -105,7 +111,8 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
         misadjusted=misadjusted,
     )
-    outcome = _run(options, SilentDisplay() if as_json else display_for(sys.stderr))
+    display = SilentDisplay() if as_json else display_for(sys.stderr)
+    outcome = _run(options, display, shown_on_a_page if web else nothing_beside)
     if as_json:
         emit(outcome.as_dict())
     else:
@@ -118,10 +125,37 @@ def exit_code(outcome: DemoOutcome) -> ExitCode:
     return outcome_code(outcome.record.outcome, good=outcome.good)
 
 
-def _run(options: DemoOptions, display: Display) -> DemoOutcome:
+@contextlib.asynccontextmanager
+async def shown_on_a_page(folder: Path) -> AsyncIterator[None]:
+    """Serve the demo's page from before its beginning, so that nothing is missed, to after its end.
+
+    Somebody at a terminal says with Enter when to begin and when to end.
+    """
+    async with page_served(folder, wanted=True) as url:
+        note(f"Its page: {url}")
+        await _enter("Open it, then press Enter: the robot begins.")
+        yield
+        await _enter("Enter ends the demo, and its page.")
+
+
+async def _enter(text: str) -> None:
+    """Wait for Enter; where nobody sits at a terminal, for nothing."""
+    if not sys.stdin.isatty():
+        return
+    note(text)
+    loop, pressed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), pressed.set)
+    try:
+        await pressed.wait()
+        sys.stdin.readline()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+
+
+def _run(options: DemoOptions, display: Display, beside: Beside) -> DemoOutcome:
     # Also when its terminal is closed: robot stopped, processes ended, folder removed.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        return run_async(Demo(options, display).run())
+        return run_async(Demo(options, display).run(beside))
 
 
 def _body_of(state: str) -> CubeBody:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -120,6 +120,16 @@ class DemoStage:
     injection: FaultInjection
 
 
+Beside = Callable[[Path], contextlib.AbstractAsyncContextManager[object]]
+"""What goes with a demo in its folder."""
+
+
+def nothing_beside(folder: Path) -> contextlib.AbstractAsyncContextManager[None]:
+    """No more than the demo itself."""
+    del folder
+    return contextlib.nullcontext()
+
+
 class Demo:
     """A simulated ``robot``, its firmware and its daemon, in a folder of their own."""
 
@@ -136,10 +146,13 @@ class Demo:
         self._panel.connect(options.profile.panel)
         self._progress = DemoProgress(options.title)
 
-    async def run(self) -> DemoOutcome:
-        """Press the button and wait for the end; :class:`DemoFault` if a process dies."""
+    async def run(self, beside: Beside = nothing_beside) -> DemoOutcome:
+        """Press the button and wait for the end; :class:`DemoFault` if a process dies.
+
+        The button is pressed once what is ``beside`` is there, which then stays until the end.
+        """
         with workspace() as folder:
-            async with self._everything(folder) as stage:
+            async with self._everything(folder) as stage, beside(folder):
                 refresh = asyncio.create_task(self._refresh())
                 try:
                     return await unless_ended(self._solve(stage), stage.children)

@@ -11,6 +11,8 @@ import signal
 import stat
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -221,3 +223,18 @@ async def test_the_program_and_the_command(
         said = process.stderr.read().decode()
     assert told["urls"][0].partition("#")[2] not in said, "the journal never has the token"
     assert not (short_folder / "web.json").exists()
+
+
+def test_a_demo_serves_its_page() -> None:
+    command = [sys.executable, "-m", "robot.cli.main", "demo", "--web", "--robot", "soltvvo"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline().decode()
+        url = said.removeprefix("Its page: ").strip()
+        with urllib.request.urlopen(url) as served:
+            assert b"<title>Cubist</title>" in served.read()
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(60) == 4
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(url)
