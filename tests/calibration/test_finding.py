@@ -133,8 +133,22 @@ def test_what_went_elsewhere_or_never_came_to_rest_is_no_passage() -> None:
     assert passage_of(samples[:-13], 90.0) is None
     assert passage_of(samples[:3], 90.0) is None
     assert travel_us([]) is None
+    assert travel_us([passage for passage in [passage_of(samples, 90.0)] if passage]) is None
     back = Passage(np.array([0.0, 1e4, 2e4, 3e4]), np.array([30.0, 20.0, 10.0, 5.0]), 90.0)
-    assert travel_us([back]) is None
+    assert travel_us([back, back]) is None
+
+
+def test_a_motion_that_was_held_up_in_one_film_is_timed_by_the_others() -> None:
+    def passage(took_s: float, phase: float) -> Passage:
+        found = passage_of(film(took_s, 90.0, 0.03, phase), 90.0)
+        assert found is not None
+        return found
+
+    held_up = passage(0.3, 0.5)
+    assert travel_us([held_up, passage(0.2, 0.0)]) is None
+    found = travel_us([held_up, passage(0.2, 0.0), passage(0.2, 0.4)])
+    assert found is not None
+    assert found[0] == pytest.approx(200_000, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ LARGEST_PICTURE = 640
 
 FEWEST_PAIRS = 3
 """Pictures of the face on its way, beyond the first of each film, that give its speed."""
+
+AGREEING = 0.05
+"""By which part of their time two films may differ and still show the same motion."""
 
 MOST_OFF_DEGREES = 10.0
 MOVED_DEGREES = 2.0
@@ -136,6 +140,18 @@ class Passage:
     degrees: Floats
     way: float
 
+    @property
+    def spread(self) -> float:
+        """By how much the times are apart: what a slope through them is worth."""
+        return float(np.sum((self.times - self.times.mean()) ** 2))
+
+    @property
+    def duration_us(self) -> float:
+        """The whole way at the speed of these pictures, two at least; infinite when they show it
+        go the other way."""
+        slope = float((self.times - self.times.mean()) @ self.degrees) / self.spread
+        return self.way / slope if slope * self.way > 0 else math.inf
+
 
 def passage_of(samples: Sequence[tuple[int, float]], expected_degrees: float) -> Passage | None:
     """The motion in a film of times and angles.
@@ -157,19 +173,26 @@ def passage_of(samples: Sequence[tuple[int, float]], expected_degrees: float) ->
 def travel_us(passages: Sequence[Passage]) -> tuple[float, float] | None:
     """How long a motion that was filmed several times takes, and to what that is known.
 
-    The films share their speed, the slope of a line through the angles of each, but not the time
-    at which they began. None where all together have too few pictures of it under way.
+    The speed is the slope of a line through the angles of a film; when it began does not matter. A
+    board that was kept waiting makes a motion longer, so two films have to agree, and only those
+    that agree with them count. None where no two do, or have too few pictures of the motion.
     """
-    if sum(max(0, len(one.times) - 1) for one in passages) < FEWEST_PAIRS:
+    shown = [one for one in passages if len(one.times) > 1]
+    timed = [(one.duration_us, one) for one in shown if math.isfinite(one.duration_us)]
+    pairs = [
+        (abs(one - other) / (one + other), (one + other) / 2)
+        for number, (one, _) in enumerate(timed)
+        for other, _ in timed[:number]
+    ]
+    if not pairs:
         return None
-    used = [one for one in passages if len(one.times) > 1]
-    times = np.concatenate([one.times - one.times.mean() for one in used])
-    degrees = np.concatenate([one.degrees - one.degrees.mean() for one in used])
-    way = float(np.mean([one.way for one in used]))
-    spread = float(times @ times)
-    slope = float(times @ degrees) / spread
-    if slope * way <= 0:
+    apart, middle = min(pairs)
+    if not apart <= AGREEING / 2:
         return None
-    residual = float(np.sqrt(np.mean((degrees - slope * times) ** 2)))
-    took = abs(way / slope)
-    return took, took * max(residual / (spread**0.5 * abs(slope)), 0.005)
+    agreeing = [one for took, one in timed if abs(took - middle) <= AGREEING * middle]
+    if sum(len(one.times) - 1 for one in agreeing) < FEWEST_PAIRS:
+        return None
+    weights = np.array([one.spread for one in agreeing])
+    tooks = np.array([one.duration_us for one in agreeing])
+    took = float(np.average(tooks, weights=weights))
+    return took, max(float(np.abs(tooks - took).max()) / len(tooks), took * 0.005)

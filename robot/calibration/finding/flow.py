@@ -25,7 +25,7 @@ MARGIN = 1.04
 """Travel times are kept so much longer than measured: too short a time spoils a solve."""
 
 PROOFS = 2
-FILMS = 5
+FILMS = 6
 """How often a motion is filmed until enough pictures show it under way."""
 
 
