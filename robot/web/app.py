@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import http
@@ -172,11 +173,11 @@ async def _asset(asset: Asset, request: web.Request) -> web.StreamResponse:
 async def _login(sessions: Sessions, request: web.Request) -> web.StreamResponse:
     try:
         token = json.loads(await request.read())["token"]
-        session = sessions.open(str(token))
+        session = sessions.open(str(token), request.remote or "")
     except (ValueError, KeyError, TypeError):
         return _refused(400, "bad-request", 'send {"token": "..."}')
     except TooManyAttempts:
-        log.warning("wrong tokens: nobody is let in for a minute")
+        log.warning("wrong tokens from %s: not let in for a minute", request.remote)
         return _refused(429, "too-many", "too many wrong tokens; wait a minute")
     if session is None:
         log.warning("a wrong token from %s", request.remote)
@@ -198,7 +199,12 @@ async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
         raise Refusal(503, "too-many", "the page is open in too many tabs; close one")
     socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
     await socket.prepare(request)
-    await hub.serve(_session_of(request), socket)
+    transport = request.transport
+    await hub.serve(
+        _session_of(request),
+        socket,
+        transport if isinstance(transport, asyncio.WriteTransport) else None,
+    )
     return socket
 
 

@@ -40,19 +40,25 @@ STOPS: Mapping[str, bytes] = {"stop": b"{}", "estop": b'{"emergency": true}'}
 class Tab:
     """One open page, of a session."""
 
-    def __init__(self, session: str, socket: web.WebSocketResponse) -> None:
+    def __init__(
+        self,
+        session: str,
+        socket: web.WebSocketResponse,
+        transport: asyncio.WriteTransport | None,
+    ) -> None:
         self.session = session
         self.socket = socket
+        self._transport = transport
         self.wants_frame = False
         self.seen = 0
         self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
 
     def put(self, message: str | bytes) -> None:
-        """Send something later; a tab that does not keep up is closed."""
-        if self._queue.qsize() >= QUEUE_LENGTH:
-            self.end()
-        else:
+        """Send something later; a tab that does not keep up is cut off, and nothing kept for it."""
+        if self._queue.qsize() < QUEUE_LENGTH:
             self._queue.put_nowait(message)
+        elif self._transport is not None:
+            self._transport.abort()
 
     def end(self) -> None:
         """Close it, after what is still to be sent."""
@@ -107,9 +113,14 @@ class Hub:
         for tab in tuple(self._tabs):
             tab.end()
 
-    async def serve(self, session: str, socket: web.WebSocketResponse) -> None:
-        """A tab, until it is closed."""
-        tab = Tab(session, socket)
+    async def serve(
+        self,
+        session: str,
+        socket: web.WebSocketResponse,
+        transport: asyncio.WriteTransport | None,
+    ) -> None:
+        """A tab, until it is closed; ``transport`` carries its ``socket``."""
+        tab = Tab(session, socket, transport)
         self._tabs.add(tab)
         self._begin()
         writing = asyncio.create_task(tab.write())

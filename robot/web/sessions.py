@@ -6,7 +6,7 @@ import hmac
 import re
 import secrets
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +16,9 @@ TOKEN_BYTES = 32
 IDLE_LIMIT_S = 7 * 24 * 3600.0
 MOST_SESSIONS = 64
 MOST_FAILURES = 10
-"""Wrong tokens a minute; then nobody is let in until the minute is over."""
+"""Wrong tokens a minute from one address; then it is not let in until the minute is over."""
+
+MOST_KEPT = 1000
 
 _TOKEN = re.compile("[A-Za-z0-9_-]{43}")
 
@@ -62,16 +64,20 @@ class Sessions:
         self._ended = ended
         self._clock = clock
         self._used_at: OrderedDict[str, float] = OrderedDict()
-        self._failures: list[float] = []
+        self._failures: deque[tuple[float, str]] = deque(maxlen=MOST_KEPT)
 
-    def open(self, token: str) -> str | None:
-        """A new session's id for the right token, else None; raises :class:`TooManyAttempts`."""
+    def open(self, token: str, address: str) -> str | None:
+        """A new session's id for the right token, else None; raises :class:`TooManyAttempts`.
+
+        ``address``: whose token it is. One who tries many locks nobody else out.
+        """
         now = self._clock()
-        self._failures = [at for at in self._failures if now - at < 60.0]
-        if len(self._failures) >= MOST_FAILURES:
+        while self._failures and now - self._failures[0][0] >= 60.0:
+            self._failures.popleft()
+        if sum(address == other for _, other in self._failures) >= MOST_FAILURES:
             raise TooManyAttempts
         if not hmac.compare_digest(token.encode(errors="replace"), self._token):
-            self._failures.append(now)
+            self._failures.append((now, address))
             return None
         while len(self._used_at) >= MOST_SESSIONS:
             self._end(next(iter(self._used_at)))

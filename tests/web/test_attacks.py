@@ -167,23 +167,24 @@ async def test_whatever_is_sent_as_a_token_is_refused(page: Any, body: bytes) ->
 def test_sessions_end_by_themselves_and_are_few() -> None:
     now, ended = 0.0, []
     kept = Sessions("token", ended.append, lambda: now)
-    first = kept.open("token")
+    first = kept.open("token", "here")
     assert first is not None
-    assert kept.open("wrong") is None
+    assert kept.open("wrong", "here") is None
     now = sessions.IDLE_LIMIT_S - 1
     assert kept.is_open(first)
     now += sessions.IDLE_LIMIT_S + 1
     assert not kept.is_open(first)
-    many = [kept.open("token") for _ in range(MOST_SESSIONS + 1)]
+    many = [kept.open("token", "here") for _ in range(MOST_SESSIONS + 1)]
     assert not kept.is_open(str(many[0]))
     assert kept.is_open(str(many[-1]))
     assert ended == [first, many[0]]
     for _ in range(MOST_FAILURES):
-        kept.open("wrong")
+        kept.open("wrong", "here")
     with pytest.raises(TooManyAttempts):
-        kept.open("token")
+        kept.open("token", "here")
+    assert kept.open("token", "elsewhere"), "nobody else is locked out"
     now += 61
-    assert kept.open("token")
+    assert kept.open("token", "here")
 
 
 def test_every_route_of_the_daemon_is_allowed_or_not_on_purpose() -> None:
@@ -270,6 +271,20 @@ async def test_a_flood_of_one_tab_is_ended_and_no_other_tab_is_hurt(page: Any) -
             async for _ in flooding:
                 pass
     assert page.daemon.posts() == [("/stop", b'{"emergency": true}')]
+
+
+async def test_a_tab_that_does_not_keep_up_is_cut_off(
+    page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await page.log_in()
+    async with page.visitor.ws_connect("/ws", headers={"Origin": page.url}) as socket:
+        await socket.receive()
+        monkeypatch.setattr(hub, "QUEUE_LENGTH", 0)
+        page.daemon.events.put_nowait({"event": "state", "state": "homing"})
+        async with asyncio.timeout(60):
+            async for _ in socket:
+                pass
+        assert socket.closed
 
 
 async def test_no_more_tabs_than_a_small_computer_can_serve(
