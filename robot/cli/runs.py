@@ -19,6 +19,7 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
+from robot.cli.solution_text import group_by_move
 from robot.cli.solution_text import timeline as timeline_table
 from robot.client import NoDaemon
 from robot.outcomes import ExitCode, Outcome, exit_code
@@ -139,7 +140,8 @@ def _show(record: RunRecord) -> None:
     for event in record.events:
         console.print(f"{event.at_s:8.2f} s  {event.text}", style="dim", markup=False)
     if record.operations and record.planned_us:
-        console.print(timeline_table(record.operations, record.planned_us))
+        moves = group_by_move(record.operations, record.orientation, record.moves or "")
+        console.print(timeline_table(moves, record.planned_us))
 
 
 def _picture_line(record: RunRecord) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from solver.cost import merged_moves
+from solver.cube.orientation import Orientation
 
 if TYPE_CHECKING:
     from robot.documents import JsonMapping
@@ -32,11 +36,61 @@ def print_answer(answer: JsonMapping) -> None:
     console.print(Text(moves, style="bold"))
     console.print(_robot_line(answer), style="dim")
     if console.is_terminal:
-        console.print(timeline(answer["operations"], answer["duration_us"]))
+        moves = group_by_move(answer["operations"], answer["initial_orientation"], answer["moves"])
+        console.print(timeline(moves, answer["duration_us"]))
 
 
-def timeline(operations: Sequence[JsonMapping], duration_us: int) -> Table:
-    """Operations over time, one per row, with bars to scale."""
+@dataclass(frozen=True)
+class PerformedMove:
+    """A move and the operations that perform it, from what prepares it to its last turn.
+
+    ``name`` is empty for what comes after the last turn, and where moves cannot be told apart.
+    """
+
+    name: str
+    operations: Sequence[JsonMapping]
+
+
+def group_by_move(
+    operations: Sequence[JsonMapping], orientation: str | None, moves: str
+) -> list[PerformedMove]:
+    """The operations under the moves that they perform; ``orientation`` as the plan begins."""
+    if orientation is None:
+        return [PerformedMove("", operations)]
+    held = Orientation.named(orientation)
+    groups: list[PerformedMove] = []
+    waiting: list[JsonMapping] = []
+    for operation in operations:
+        waiting.append(operation)
+        if operation["op"] == "rotate":
+            held = held.rotated(operation["axis"], operation["quarter_turns"])
+        elif operation["op"] == "turn":
+            name = held.face_at(operation["site"]) + _SUFFIX[operation["quarter_turns"] % 4]
+            groups.append(PerformedMove(name, waiting))
+            waiting = []
+    found = _merged(groups)
+    if merged_moves(move.name for move in found) != merged_moves(moves.split()):
+        return [PerformedMove("", operations)]
+    return [*found, PerformedMove("", waiting)] if waiting else found
+
+
+_SUFFIX = {1: "", 2: "2", 3: "'"}
+
+
+def _merged(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
+    """Turns of one face right after each other are one move."""
+    found: list[PerformedMove] = []
+    for group in groups:
+        together = merged_moves([found[-1].name, group.name]) if found else ()
+        if len(together) == 1:
+            found[-1] = PerformedMove(together[0], [*found[-1].operations, *group.operations])
+        else:
+            found.append(group)
+    return found
+
+
+def timeline(moves: Sequence[PerformedMove], duration_us: int) -> Table:
+    """Operations over time, one per row under the move they perform, with bars to scale."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title, side in (
         ("start", "right"),
@@ -45,14 +99,17 @@ def timeline(operations: Sequence[JsonMapping], duration_us: int) -> Table:
         ("", "left"),
     ):
         table.add_column(title, justify="right" if side == "right" else "left", no_wrap=True)
-    for operation in operations:
-        start, takes = operation["start_us"], operation["duration_us"]
-        table.add_row(
-            f"{start / 1e6:.2f}",
-            f"{takes / 1e6:.2f}",
-            describe(operation),
-            _bar(start, takes, duration_us),
-        )
+    for move in moves:
+        if move.name:
+            table.add_row("", "", Text(move.name, style="bold"), "")
+        for operation in move.operations:
+            start, takes = operation["start_us"], operation["duration_us"]
+            table.add_row(
+                f"{start / 1e6:.2f}",
+                f"{takes / 1e6:.2f}",
+                f"  {describe(operation)}" if move.name else describe(operation),
+                _bar(start, takes, duration_us),
+            )
     return table
 
 

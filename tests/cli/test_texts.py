@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from robot.cli.control import tell
-from robot.cli.solution_text import BAR_WIDTH, describe, print_answer, timeline
+from robot.cli.solution_text import (
+    BAR_WIDTH,
+    PerformedMove,
+    describe,
+    group_by_move,
+    print_answer,
+    timeline,
+)
 
 ANSWER: dict[str, Any] = {
     "moves": "R U",
@@ -98,6 +106,27 @@ def test_an_operation(operation: dict[str, Any], text: str) -> None:
     assert describe(operation) == text
 
 
+def performed(op: str, **fields: Any) -> dict[str, Any]:
+    return {"op": op, "start_us": 0, "duration_us": 1} | fields
+
+
+def test_operations_are_shown_under_the_moves_that_they_perform() -> None:
+    flip = performed("rotate", axis="x", quarter_turns=1)  # U goes to B, F to U, D to F, B to D
+    turn = performed("turn", site="D", quarter_turns=1)
+    back = performed("turn", site="D", quarter_turns=-1)
+    lid = performed("lid", to="open")
+    plan = [lid, turn, flip, turn, lid, turn, back, lid]
+    grouped = group_by_move(plan, "UF", "D B")
+    assert [(move.name, len(move.operations)) for move in grouped] == [("D", 2), ("B", 5), ("", 1)]
+    assert [row for move in grouped for row in move.operations] == plan
+    for orientation, moves in (("UF", "D F"), (None, "D B"), ("UF", "")):
+        (whole,) = group_by_move(plan, orientation, moves)
+        assert (whole.name, whole.operations) == ("", plan)
+    with Console(width=100, file=io.StringIO()) as console, console.capture() as captured:
+        console.print(timeline(grouped, 1))
+    assert [line.strip() for line in captured.get().splitlines()][1] == "D"
+
+
 def test_bars_are_to_scale() -> None:
     rows = [
         {"op": "lid", "position": "open", "start_us": 0, "duration_us": 1_000_000},
@@ -106,7 +135,7 @@ def test_bars_are_to_scale() -> None:
     ]
     console = Console(width=100, record=True, file=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(timeline(rows, 4_000_000))
+        console.print(timeline([PerformedMove("", rows)], 4_000_000))
     _, *lines = captured.get().splitlines()
     fields = [line.split() for line in lines]
     assert [row[:4] for row in fields] == [
