@@ -13,7 +13,7 @@ from solver import _native, tables
 from solver.processors import processors
 from solver.solution import Request
 
-SHARE = 0.5
+SHARE = 0.6
 """Of the time for the reductions; the rest is for the 3x3x3."""
 
 LEAST_S, MOST_S = 0.05, 60.0
@@ -66,7 +66,7 @@ SIZES = {
         table_size=_native.five_size,
         make=_native.make_five,
         load=_native.FiveReducer,
-        candidates=lambda seconds: 100 * seconds**1.5,
+        candidates=lambda seconds: 70 * seconds**1.5,
         reductions_a_second=15,
         first_s=0.8,
     ),

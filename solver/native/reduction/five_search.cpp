@@ -79,7 +79,7 @@ private:
         is_stopped_ = is_over(found, wanted);
         if (found == 0 && hurry_ < kMostHurry && deadline_.has_passed()) {
             ++hurry_;
-            deadline_ = Deadline(kShares[number_ - 1] * options_.time_limit, {});
+            deadline_ = Deadline(kMoreTime * options_.time_limit, {});
         }
     }
 
@@ -92,15 +92,15 @@ private:
         std::stable_sort(starts.begin(), starts.end(),
                          [](const auto& a, const auto& b) { return a.least() < b.least(); });
         ++number_;
-        deadline_ = Deadline(kShares[number_ - 1] * options_.time_limit, {});
+        deadline_ = deadlines_[number_ - 1];
         is_stopped_ = false;
-        hurry_ = 0;
+        hurry_ = number_ == 1 ? 0 : -1;  // one look more for phases whose ends are rare
         const auto walk = [&](const auto& self, const HeldFive& from, const State& at, int left,
                               int last) -> void {
             for (const int turn : phase.after(last)) {
                 State next;
                 const int bound = step(at, turn, left - 1, next);
-                if (bound + (bound < kSure ? 0 : hurry_) >= left) continue;
+                if (bound + (bound < kSure ? 0 : std::max(hurry_, 0)) >= left) continue;
                 if (++nodes_ % kLookEvery == 0) look_at_clock(count(), wanted);
                 path_.push_back(phase.turns[turn]);
                 if (left == 1) {
@@ -149,9 +149,8 @@ private:
         }
         deepen(
             staging.phase1(), std::move(starts), kMore * ends1_, [&] { return candidates_.size(); },
-            [&](const auto& at, int turn, int, auto& next) {
-                next = staging.moved(at, turn);
-                return staging.bound(next);
+            [&](const auto& at, int turn, int left, auto& next) {
+                return staging.move(at, turn, left, next);
             },
             [&](const HeldFive& start) {
                 candidates_.push_back(after_path(start));
@@ -196,7 +195,7 @@ private:
                     starts.push_back({&one, state, staging.bound(state)});
                 });
         deepen(
-            staging.phase3(), std::move(starts), options_.candidates,
+            staging.phase3(), std::move(starts), kBetween * options_.candidates,
             [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int, auto& next) {
                 next = staging.moved(at, turn);
@@ -224,7 +223,7 @@ private:
 
     void phase4() {
         const FourEdgesPhase& four = tables_.four();
-        const auto from = take_best(options_.candidates);
+        const auto from = take_best(kBetween * options_.candidates);
         candidates_.clear();
         std::vector<PhaseStart<FourEdgesPhase::State>> starts;
         for (const HeldFive& one : from)
@@ -272,17 +271,23 @@ private:
         }
     }
 
-    static constexpr std::size_t kMore = 4;  // ends of phase 1 to choose from
+    static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
+    static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
     static constexpr int kLookEvery = 1024;
     static constexpr int kMostHurry = 2;
-    static constexpr int kSure = 4;  // turns at which the tables are nearly exact
-    static constexpr std::array<double, kPhases> kShares{0.15, 0.1, 0.15, 0.3, 0.3};
+    static constexpr int kSure = 4;            // turns at which the tables are nearly exact
+    static constexpr double kMoreTime = 0.15;  // until the next look, as a share
+
+    // When a phase is to end, as a share of the time.
+    Deadline until(double share) const { return {share * options_.time_limit, {}}; }
 
     const FiveTables& tables_;
     FiveOptions options_;
     // Ends of phase 1 that go on; each has many ends of phase 2.
     std::size_t ends1_ = options_.candidates / 5 * 2 + 1;
-    Deadline deadline_{Deadline::kForever, {}};
+    const std::array<Deadline, kPhases> deadlines_{until(0.2), until(0.3), until(0.36), until(0.6),
+                                                   until(1.0)};
+    Deadline deadline_ = deadlines_[0];
     int number_ = 0;  // of the phase
     std::vector<HeldFive> candidates_;
     std::vector<FiveReduction> reductions_;

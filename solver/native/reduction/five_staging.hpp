@@ -35,8 +35,13 @@ public:
     const FivePhase& phase1() const { return phase1_; }
     // The colours that are to go to R and L.
     State1 state1(const FiveState& state) const;
-    State1 moved(State1 at, int turn) const {
-        return {x_moves1_[turn](at.x), t_moves1_[turn](at.t)};
+    // The bound of the state after a turn; where it is more than `left`, perhaps a lower one.
+    int move(State1 at, int turn, int left, State1& next) const {
+        next.t = t_moves1_[turn](at.t);  // first, as they are farther on average
+        const int bound = distances1_[1][rank24_(next.t)];
+        if (bound > left) return bound;
+        next.x = x_moves1_[turn](at.x);
+        return std::max<int>(bound, distances1_[0][rank24_(next.x)]);
     }
     int bound(State1 at) const {
         return std::max(distances1_[0][rank24_(at.x)], distances1_[1][rank24_(at.t)]);

@@ -280,6 +280,16 @@ private:
         return !reductions_.empty() && deadline_.has_passed();
     }
 
+    // Where the time is over and nothing is found, positions that look far away are left out. Such
+    // a search is still complete, as the number of turns grows.
+    void look_at_clock() {
+        has_stopped_ = is_over();
+        if (reductions_.empty() && hurry_ < kMostHurry && deadline_.has_passed()) {
+            ++hurry_;
+            deadline_ = Deadline(kMoreTime * options_.time_limit, {});
+        }
+    }
+
     void walk3(const Candidate& from, const Start3& at, int far, int left,
                std::vector<std::uint8_t>& path) {
         if (left == 0) {
@@ -287,7 +297,7 @@ private:
                 end3(from, path);
             return;
         }
-        if (++nodes_ % kLookEvery == 0) has_stopped_ = is_over();
+        if (++nodes_ % kLookEvery == 0) look_at_clock();
         if (has_stopped_) return;
         const PhaseTurns& known = tables_.turns(3);
         for (std::size_t t = 0; t < known.size(); ++t) {
@@ -298,7 +308,7 @@ private:
             if (tables_.distance3(next.centres) >= left) continue;
             next.sigma = tables_.frame().moved(at.sigma, turn);
             const int next_far = pairing_.distance_near(next.sigma, far);
-            if (next_far >= left) continue;
+            if (next_far + (next_far < kSure ? 0 : hurry_) >= left) continue;
             path.push_back(static_cast<std::uint8_t>(t));
             walk3(from, next, next_far, left - 1, path);
             path.pop_back();
@@ -336,6 +346,9 @@ private:
     static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000;
     static constexpr int kLongest1 = 12;
     static constexpr int kLookEvery = 1024;
+    static constexpr int kMostHurry = 2;
+    static constexpr int kSure = 5;            // turns at which the tables are nearly exact
+    static constexpr double kMoreTime = 0.25;  // until the next look, as a share
     static constexpr double kShareOfPhase2 = 0.4;
 
     const FourTables& tables_;
@@ -350,6 +363,7 @@ private:
     std::vector<FourReduction> reductions_;
     std::uint64_t nodes_ = 0;
     bool has_stopped_ = false;
+    int hurry_ = 0;  // turns that far positions count more
 };
 
 }  // namespace
