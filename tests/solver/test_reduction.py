@@ -227,6 +227,25 @@ def test_the_phases_of_a_5x5x5_do_what_they_are_for(rng):
         assert not reduced.is_solved
 
 
+@pytest.mark.parametrize("scramble", ["R", "Rw2 U", "3Rw M E2", "2R U 2R' U'", "Uw R Uw2 F Rw"])
+def test_a_5x5x5_that_is_nearly_solved_is_no_exception(scramble, solves):
+    """Many phases have nothing to do."""
+    cube = StickerCube.solved(5).apply(scramble)
+    assert solved(cube, solves).length <= 40
+
+
+@pytest.mark.parametrize("stickers", [(1, 26), (2, 52), (0, 30), (7, 2)])
+def test_a_5x5x5_with_impossible_pieces_is_refused(stickers, rng):
+    """Stickers exchanged so that a piece is there twice or turned over, whatever the middles."""
+    letters = np.array(list(random_cube(5, rng).letters))
+    first, second = stickers
+    letters[[first, second]] = letters[[second, first]]
+    if letters[first] == letters[second]:
+        letters[first] = FACES[(FACES.index(letters[first]) + 1) % 6]
+    with pytest.raises(IllegalCube):
+        solve_many(StickerCube("".join(letters), 5), request())
+
+
 def paired_edges(cube: StickerCube) -> int:
     """Edges of a 5x5x5 whose three pieces belong together, counted by a face of each."""
     sides = np.array(list(cube.letters)).reshape(6, 5, 5)

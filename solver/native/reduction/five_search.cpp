@@ -70,14 +70,15 @@ private:
 
     // Whether the phase has to end, with so many candidates.
     bool is_over(std::size_t found, std::size_t wanted) const {
-        return found >= wanted || is_cancelled() || (found > 0 && deadline_.has_passed());
+        return found >= wanted || is_cancelled() ||
+               (found >= kLeast[number_ - 1] && deadline_.has_passed());
     }
 
     // Where the time for a phase is over and nothing is found, ends that look far away are left
     // out. Such a search is still complete, as the number of turns grows.
     void look_at_clock(std::size_t found, std::size_t wanted) {
         is_stopped_ = is_over(found, wanted);
-        if (found == 0 && hurry_ < kMostHurry && deadline_.has_passed()) {
+        if (found < kLeast[number_ - 1] && hurry_ < kMostHurry && deadline_.has_passed()) {
             ++hurry_;
             deadline_ = Deadline(kMoreTime * options_.time_limit, {});
         }
@@ -113,7 +114,12 @@ private:
                 if (is_stopped_) return;
             }
         };
-        for (int total = starts.front().least(); !is_over(count(), wanted); ++total)
+        // Where all starts are ends already, there is nothing more to find.
+        const bool is_done = std::all_of(starts.begin(), starts.end(),
+                                         [](const auto& start) { return start.bound == 0; });
+        const int most = is_done ? starts.back().least() : kLongest;
+        for (int total = starts.front().least(); total <= most && !is_over(count(), wanted);
+             ++total)
             for (const auto& start : starts) {
                 if (start.least() > total || is_over(count(), wanted)) break;
                 const int left = total - start.from->length();
@@ -274,7 +280,10 @@ private:
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
     static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
     static constexpr int kLookEvery = 1024;
-    static constexpr int kMostHurry = 2;
+    static constexpr int kLongest = 200;  // turns; all phases together need half of that
+    static constexpr int kMostHurry = 3;
+    // Ends of a phase without which the next one would take long.
+    static constexpr std::array<std::size_t, kPhases> kLeast{2, 8, 8, 8, 1};
     static constexpr int kSure = 4;            // turns at which the tables are nearly exact
     static constexpr double kMoreTime = 0.15;  // until the next look, as a share
 
