@@ -153,7 +153,13 @@ def test_a_motion_that_was_held_up_in_one_film_is_timed_by_the_others() -> None:
 
 @pytest.mark.parametrize(
     ("name", "can"),
-    [("cubotino", True), ("cubotino-uno", True), ("two-arm", False), ("six-motor", False)],
+    [
+        ("cubotino", True),
+        ("cubotino-uno", True),
+        ("mindcuber", False),
+        ("two-arm", False),
+        ("six-motor", False),
+    ],
 )
 def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
     assert can_find(load_profile(name)) is can

@@ -30,6 +30,8 @@ from robot.calibration.finding.walking import COARSE_US, FINE_US, walker_of
 from robot.calibration.step import Session
 from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
 
 HOLD_MARGIN_DEGREES = 3.0
 """How much further than where it begins to hold a lid goes: enough to hold, far from pressing."""
@@ -108,6 +110,14 @@ class FlipperFinder:
         self._open_at = self._hold_at = self._lid_slack = 0.0
         self._into_picture = 0.0
         self._lid_gain = 1.0
+
+    @staticmethod
+    def suits(profile: RobotProfile) -> bool:
+        """Whether the robot's table and arms are all moved by servos."""
+        parts = profile.mechanism.rotating
+        arms = profile.mechanism.homed_first
+        names = [*(part.motor for part in parts), *arms]
+        return all(isinstance(profile.actuators[name], Servo) for name in names)
 
     def find(self) -> Iterator[Finding]:
         """All positions, in order."""

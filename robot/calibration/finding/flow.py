@@ -42,13 +42,14 @@ class Finder(Protocol):
         """Actuators whose motion the camera sees from start to end: degrees of each position."""
 
 
-FINDERS: Mapping[str, Callable[[Session], Finder]] = {"flipper": FlipperFinder}
+FINDERS: Mapping[str, type[FlipperFinder]] = {"flipper": FlipperFinder}
 """By the kind of the mechanism."""
 
 
 def can_find(profile: RobotProfile) -> bool:
-    """Whether there is something that finds this kind of robot's positions."""
-    return profile.mechanism.kind in FINDERS and bool(profile.actuators_of(Servo))
+    """Whether there is something that finds this robot's positions."""
+    finder = FINDERS.get(profile.mechanism.kind)
+    return finder is not None and finder.suits(profile)
 
 
 class AutomaticCalibration(Measurement):
