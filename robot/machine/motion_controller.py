@@ -198,7 +198,7 @@ class MotionController:
                 thread.wait(thread.link.stop())
 
     def emergency_stop(self) -> None:
-        """Outputs off at once; the robot is not homed afterwards."""
+        """All motion ends at once and is held there; the robot is not homed afterwards."""
         self._stopping.set()
         self._ready = False
         if (thread := self._thread) is not None:
