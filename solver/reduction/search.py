@@ -121,12 +121,14 @@ def _found(
     cube: StickerCube, request: Request, watch: Stopwatch
 ) -> Iterator[tuple[tuple[str, ...], Phases]]:
     """Solutions as they are found: soon some, then with all the time what a longer search finds."""
+    none_yet = True
     for names, find, limit_s in _ways(cube, request):
-        if _is_cancelled(request):
+        if _is_cancelled(request) or (find is _finished and not none_yet):
             return
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
         for phases in _solved(part, _reductions(cube, part, find, left_s), watch):
+            none_yet = False
             yield names, phases
 
 
@@ -134,14 +136,15 @@ Find = Callable[[int, Stickers, float, Request], list[list[Turns]]]
 
 
 def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...], Find, float]]:
-    """Names of the phases, how to reduce the cube, and until when: quick ways first."""
+    """Names of the phases, how to reduce the cube, and until when: quick ways first. By exchanges,
+    which always succeed, only where nothing else has.
+    """
     limit_s = request.time_limit
     if cube.size in phased.SIZES and not cube.is_solved:
         size = phased.SIZES[cube.size]
         yield size.names, phased.reductions, min(size.first_s, limit_s)
         if limit_s >= 2 * size.first_s:
             yield size.names, phased.reductions, limit_s
-        return
     yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
     if cube.size in WIDTHS and limit_s >= LEAST_OPENING_S and not cube.is_solved:
         yield PHASES, _opened, limit_s

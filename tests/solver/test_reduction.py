@@ -268,6 +268,12 @@ def paired_edges(cube: StickerCube) -> int:
 
 
 @pytest.mark.long
+def test_exchanges_solve_what_phases_do_not(monkeypatch, rng, solves):
+    monkeypatch.setattr("solver.reduction.phased.reductions", lambda *_: [])
+    for size in (4, 5):
+        assert solved(random_cube(size, rng), solves).phase_names[0] == "opening"
+
+
 def test_an_opening_makes_a_6x6x6_shorter(rng, solves):
     cube = random_cube(6, rng)
     heard: list[Solution] = []
