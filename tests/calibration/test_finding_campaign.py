@@ -18,6 +18,7 @@ UNCALIBRATED = range(1, 21)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(4 * 3600)
 def test_every_robot_finds_its_positions_times_and_colours() -> None:
     outcomes = {seed: calibrated("cubotino", str(seed)) for seed in SEEDS}
     assert {seed: one.because for seed, one in outcomes.items() if one.solved < 2} == {}
@@ -52,6 +53,7 @@ def solves_as_it_is(seed: int) -> bool:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_uncalibrated_at_most_a_fifth_of_them_solves_a_cube() -> None:
     solved = [seed for seed in UNCALIBRATED if solves_as_it_is(seed)]
     assert len(solved) <= math.floor(len(UNCALIBRATED) / 5), solved
