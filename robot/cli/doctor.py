@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import daemon_client, emit, json_option
+from robot.cli.output import (
+    complain,
+    daemon_client,
+    emit,
+    json_option,
+    note,
+    require_terminal,
+)
 from robot.client import NoDaemon
+from robot.machine.boot_change import BootChange, plan_fix, plan_undo
 from robot.machine.checkup import Computer, Finding, check_up, firmware, worst
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
-from robot.settings import DEFAULT_PROFILE, load_profile
+from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 
 if TYPE_CHECKING:
     from robot.documents import JsonMapping
@@ -24,13 +32,29 @@ _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 
 @click.command()
 @click.option("--robot", "profile", help="The robot's profile (default: the service's).")
+@click.option("--fix", is_flag=True, help="Add what the servos need to the Pi's config.txt.")
+@click.option("--unfix", is_flag=True, help="Take the lines that --fix added away again.")
+@click.option("--yes", is_flag=True, help="Change config.txt without asking.")
 @json_option
-def doctor(profile: str | None, as_json: bool) -> int:
+def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool) -> int:
     """Check camera, board, permissions, GPIO, disk, clock, power, configuration and the daemon.
 
-    Exit code 1 when something is bad; each finding says what to do.
+    Exit code 1 when something is bad; each finding says what to do. --fix and --unfix only change
+    config.txt: they show the change and ask, and need sudo.
     """
-    findings = list(_examine(profile or os.environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)))
+    if fix and unfix:
+        raise click.UsageError("--fix and --unfix contradict each other: omit one of them")
+    if yes and not (fix or unfix):
+        raise click.UsageError("--yes goes with --fix or --unfix")
+    machine = this_computer()
+    if unfix:
+        return _change_boot_config(machine, None, "--unfix", yes=yes, as_json=as_json)
+    name = profile or os.environ.get("CUBIST_PROFILE") or machine.service_profile
+    settings = load_profile(name or DEFAULT_PROFILE)
+    if fix:
+        again = f"--fix --robot {name}" if name else "--fix"
+        return _change_boot_config(machine, settings, again, yes=yes, as_json=as_json)
+    findings = list(_examine(settings, machine))
     for finding in findings:
         if as_json:
             emit(asdict(finding))
@@ -39,9 +63,59 @@ def doctor(profile: str | None, as_json: bool) -> int:
     return ExitCode.NO if worst(findings) == "bad" else ExitCode.DONE
 
 
-def _examine(profile: str) -> Iterator[Finding]:
-    settings = load_profile(profile)
-    findings = list(check_up(settings, state_directory(), Computer()))
+def this_computer() -> Computer:
+    """Where doctor looks; tests replace it."""
+    return Computer()
+
+
+def _change_boot_config(
+    machine: Computer, profile: RobotProfile | None, again: str, *, yes: bool, as_json: bool
+) -> int:
+    """Show what changes in config.txt for a robot (None: for none), ask, and do it.
+
+    ``again``: the options that ask for this. The exit code says whether config.txt is now right.
+    """
+    path = machine.boot_config
+    if path is None:
+        text = f"there is no config.txt below {machine.boot}, as on a Raspberry Pi"
+        if profile is None:
+            note(f"nothing to undo: {text}")
+            return ExitCode.DONE
+        complain(text)
+        return ExitCode.NO
+    change = plan_undo(path) if profile is None else plan_fix(path, profile, machine.model)
+    if as_json and not yes and change.diff:
+        raise click.UsageError("with --json nothing is asked: give --yes")
+    if not as_json:
+        click.echo(change.diff or f"{change.path}: nothing to change\n", nl=False)
+    done, remedy = _write(change, machine, again, yes=yes) if change.diff else (False, "")
+    if as_json:
+        left = [{"text": need.text, "remedy": need.remedy} for need in change.left]
+        answer = {"file": str(change.path), "diff": change.diff, "changed": done}
+        emit(answer | {"remedy": remedy, "left": left})
+    else:
+        for need in change.left:
+            complain(f"{need.text}. {need.remedy}")
+        click.echo(remedy, nl=bool(remedy))
+    right = not change.left and done == bool(change.diff)
+    return ExitCode.DONE if right else ExitCode.NO
+
+
+def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> tuple[bool, str]:
+    """Ask and write, or say how; whether it was done, and what a person has to do next."""
+    if not all(machine.may_use(place) for place in (change.path, change.path.parent)):
+        return False, f"Nothing was changed. To change it: sudo cubist doctor {again}"
+    if not yes:
+        require_terminal("give --yes")
+        if not click.confirm(f"Change {change.path} like this?"):
+            return False, "Nothing was changed."
+    change.write()
+    kept = f"The file as it was is {change.backup}. " if change.backup.exists() else ""
+    return True, f"{kept}It takes effect when the Pi restarts: sudo reboot"
+
+
+def _examine(settings: RobotProfile, machine: Computer) -> Iterator[Finding]:
+    findings = list(check_up(settings, state_directory(), machine))
     yield from findings
     try:
         yield _daemon(daemon_client().status())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import importlib.util
 import os
 import shutil
@@ -14,10 +15,13 @@ from typing import Literal
 from robot.faults import RobotFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
+from robot.machine.boot_change import LIMIT
+from robot.machine.boot_config import needs
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
 from robot.machine.serial_ports import OWN_PORT, find_board
 from robot.settings import RobotProfile
 from robot.settings.boards import BOARD_TARGETS
+from solver.files import BadFile, read_file
 
 Verdict = Literal["ok", "warning", "bad"]
 
@@ -29,6 +33,10 @@ ONE_BOARD = (
     "Plug the board in; check its USB cable and power. Where there are several serial ports, say "
     "which in the profile: link.port."
 )
+
+SERVICE_USER = "cubist"
+"""Whom the service's programs run as, and the group of people who may use them."""
+FIX = "sudo cubist doctor --fix"
 
 _THROTTLED = {
     0: "the supply voltage is too low now",
@@ -49,11 +57,29 @@ class Finding:
     remedy: str = ""
 
 
+def members_of(group: str) -> frozenset[str] | None:
+    """The users that a group lists; None where there is no such group."""
+    try:
+        return frozenset(grp.getgrnam(group).gr_mem)
+    except KeyError:
+        return None
+
+
+def own_groups() -> frozenset[str] | None:
+    """The groups that this process is in; None for root, who needs none."""
+    if os.geteuid() == 0:
+        return None
+    ours = {os.getegid(), *os.getgroups()}
+    return frozenset(entry.gr_name for entry in grp.getgrall() if entry.gr_gid in ours)
+
+
 @dataclass(frozen=True)
 class Computer:
     """Where to look; tests look elsewhere."""
 
+    boot: Path = Path("/boot")
     dev: Path = Path("/dev")
+    etc: Path = Path("/etc")
     sys: Path = Path("/sys")
     run: Path = Path("/run")
     now_s: Callable[[], float] = time.time
@@ -61,12 +87,48 @@ class Computer:
         default=lambda name: importlib.util.find_spec(name) is not None
     )
     may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
+    members_of: Callable[[str], frozenset[str] | None] = members_of
+    own_groups: Callable[[], frozenset[str] | None] = own_groups
+
+    @property
+    def boot_config(self) -> Path | None:
+        """A Raspberry Pi's config.txt; None where there is none.
+
+        Since Raspberry Pi OS 12 it is in ``firmware``; what stays beside it is not read any more.
+        """
+        newer = self.boot / "firmware"
+        path = (newer if newer.is_dir() else self.boot) / "config.txt"
+        return path if path.is_file() else None
+
+    @property
+    def model(self) -> str:
+        """What a Raspberry Pi calls itself; empty elsewhere."""
+        path = self.sys / "firmware/devicetree/base/model"
+        try:
+            return path.read_bytes().rstrip(b"\0").decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    @property
+    def service_profile(self) -> str | None:
+        """The robot that the settings of the service name; None where they name none."""
+        try:
+            lines = (self.etc / "cubist/cubistd.env").read_text("utf-8", "replace").splitlines()
+        except OSError:
+            return None
+        pairs = [line.strip().partition("=") for line in lines]
+        named = [value.strip().strip("\"'") for key, _, value in pairs if key == "CUBIST_PROFILE"]
+        return named[-1] if named and named[-1] else None
 
 
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[Finding]:
     """All findings, in the order in which a person would repair them."""
     yield Finding("profile", "ok", f"{profile.name}: {profile.title}")
-    yield board(profile.link.port, machine, is_pi=BOARD_TARGETS[profile.firmware.target].is_pi)
+    is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
+    if is_pi:
+        yield from pulses(profile, machine)
+        yield from groups(machine)
+    yield board(profile.link.port, machine, is_pi=is_pi)
     for camera in profile.cameras:
         yield camera_of_kind(camera.kind, camera.device, machine)
     if profile.panel.start_button_gpio is not None:
@@ -88,6 +150,47 @@ def board(port: str, machine: Computer, *, is_pi: bool = False) -> Finding:
     if not machine.may_use(path):
         return Finding("board", "bad", f"{path}: no permission", JOIN_GROUP)
     return Finding("board", "ok", str(path))
+
+
+def pulses(profile: RobotProfile, machine: Computer) -> Iterator[Finding]:
+    """What config.txt sets up for servos at the Pi's own pins, and whether that is in force."""
+    path = machine.boot_config
+    if path is None:
+        remedy = f"On a Raspberry Pi, mount its boot partition at {machine.boot / 'firmware'}."
+        yield Finding("boot", "bad", f"there is no config.txt below {machine.boot}", remedy)
+        return
+    try:
+        lacking = needs(profile, read_file(path, LIMIT), machine.model)
+    except BadFile as error:
+        yield Finding("boot", "bad", str(error), "Look at it as root: sudo cubist doctor")
+        return
+    for need in lacking:
+        remedy = need.remedy or f"{FIX} adds this line: {need.line}"
+        yield Finding("boot", "bad", f"{path}: {need.text}", remedy)
+    if lacking:
+        return
+    yield Finding("boot", "ok", f"{path} sets up what the servos need")
+    if not list((machine.sys / "class/pwm").glob("pwmchip*")):
+        text = "there are no PWM channels, though config.txt asks for them"
+        yield Finding("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
+
+
+def groups(machine: Computer) -> Iterator[Finding]:
+    """The groups that the service's user and the person at the keyboard have to be in."""
+    people = machine.members_of(SERVICE_USER)
+    if people is None:
+        text = "Cubist is not installed as a service"
+        yield Finding("groups", "warning", text, "sudo make install, in a checkout of Cubist")
+        return
+    if SERVICE_USER not in (machine.members_of("gpio") or ()):
+        remedy = "sudo systemd-sysusers cubist.conf, then sudo systemctl restart cubist-board"
+        text = f"the service's user {SERVICE_USER} is not in the group gpio"
+        yield Finding("groups", "bad", text, remedy)
+    ours = machine.own_groups()
+    if ours is not None and SERVICE_USER not in ours:
+        remedy = f"sudo usermod -aG {SERVICE_USER} $USER, then log in again."
+        text = f"you are not in the group {SERVICE_USER}, which may use the robot"
+        yield Finding("groups", "warning", text, remedy)
 
 
 def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> Finding:

@@ -9,19 +9,24 @@ from typing import Any
 
 import pytest
 
+from robot.cli import doctor
 from robot.cli.main import run
 from robot.faults import Fault, LinkFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.machine import checkup
+from robot.machine.boot_change import plan_fix
 from robot.machine.checkup import Computer, Finding
+from robot.settings import load_profile
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Computer:
     (tmp_path / "dev/serial/by-id").mkdir(parents=True)
     return Computer(
+        boot=tmp_path / "boot",
         dev=tmp_path / "dev",
+        etc=tmp_path / "etc",
         sys=tmp_path / "sys",
         run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
@@ -140,3 +145,131 @@ def test_the_command(
         finding["about"] for finding in findings
     }
     assert run(["doctor", "--robot", "none-such"]) == 2
+
+
+def on_a_pi(machine: Computer, config: bytes) -> Path:
+    """A Zero 2 W with that config.txt, which was started with it."""
+    path = machine.boot / "firmware/config.txt"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(config)
+    model = machine.sys / "firmware/devicetree/base/model"
+    model.parent.mkdir(parents=True)
+    model.write_bytes(b"Raspberry Pi Zero 2 W Rev 1.0\0")
+    (machine.sys / "class/pwm/pwmchip0").mkdir(parents=True)
+    return path
+
+
+def test_what_servos_at_the_pi_s_pins_lack(machine: Computer) -> None:
+    cubotino = load_profile("cubotino")
+    [none] = checkup.pulses(cubotino, machine)
+    assert (none.verdict, "no config.txt" in none.text) == ("bad", True)
+    path = on_a_pi(machine, b"dtparam=audio=on\n")
+    sound, servos = checkup.pulses(cubotino, machine)
+    assert "analogue audio" in sound.text and "dtparam=audio=off" in sound.remedy
+    assert "GPIO 12 and 13" in servos.text and "sudo cubist doctor --fix" in servos.remedy
+    plan_fix(path, cubotino, machine.model).write()
+    assert [found.verdict for found in checkup.pulses(cubotino, machine)] == ["ok"]
+    (machine.sys / "class/pwm/pwmchip0").rmdir()
+    assert "sudo reboot" in list(checkup.pulses(cubotino, machine))[-1].remedy
+
+
+def test_the_older_place_of_config_txt(machine: Computer) -> None:
+    machine.boot.mkdir()
+    (machine.boot / "config.txt").touch()
+    assert machine.boot_config == machine.boot / "config.txt"
+    (machine.boot / "firmware").mkdir()
+    assert machine.boot_config is None, "not mounted; the file beside it is read by nobody"
+
+
+@pytest.mark.parametrize(
+    ("people", "gpio", "ours", "remedies"),
+    [
+        (None, None, None, ["make install"]),
+        ((), ("cubist",), None, []),
+        ((), ("cubist",), ("cubist",), []),
+        ((), ("cubist",), ("gpio",), ["usermod -aG cubist"]),
+        ((), (), None, ["systemd-sysusers"]),
+        ((), None, (), ["systemd-sysusers", "usermod"]),
+    ],
+)
+def test_groups(machine: Computer, people: Any, gpio: Any, ours: Any, remedies: list[str]) -> None:
+    members = {"cubist": people, "gpio": gpio}
+    there = changed(machine, members_of=members.get, own_groups=lambda: ours)
+    found = list(checkup.groups(there))
+    assert len(found) == len(remedies)
+    assert all(text in one.remedy for one, text in zip(found, remedies, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("", None),
+        ("CUBIST_PROFILE=\n", None),
+        ("#CUBIST_PROFILE=a\n", None),
+        ("CUBIST_PROFILE=b\nCUBIST_PROFILE=a\n", "a"),
+        ('A=1\n CUBIST_PROFILE="c d"', "c d"),
+    ],
+)
+def test_the_robot_of_the_service(machine: Computer, text: str, name: str | None) -> None:
+    assert machine.service_profile is None
+    (machine.etc / "cubist").mkdir(parents=True)
+    (machine.etc / "cubist/cubistd.env").write_text(text)
+    assert machine.service_profile == name
+
+
+Answer = tuple[int, dict[str, Any]]
+
+
+@pytest.fixture
+def ask_doctor(
+    machine: Computer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Runs ``cubist doctor --json`` with options on a computer; exit code and answer."""
+
+    def ask(*options: str, on: Computer = machine) -> Answer:
+        monkeypatch.setattr(doctor, "this_computer", lambda: on)
+        code = run(["doctor", "--json", *options])
+        return code, json.loads(capfd.readouterr().out or "{}")
+
+    return ask
+
+
+def test_fix_and_unfix(machine: Computer, ask_doctor: Callable[..., Answer]) -> None:
+    shipped = b"dtparam=audio=on\r\n[pi4]\r\narm_boost=1"
+    path = on_a_pi(machine, shipped)
+    code, _ = ask_doctor("--fix")
+    assert (code, path.read_bytes()) == (2, shipped), "nothing is asked, so nothing is done"
+    code, answer = ask_doctor("--fix", "--yes")
+    assert (code, answer["changed"], "sudo reboot" in answer["remedy"]) == (0, True, True)
+    assert "+dtparam=audio=off" in answer["diff"]
+    code, answer = ask_doctor("--fix", "--yes")
+    assert (code, answer["changed"], answer["diff"]) == (0, False, "")
+    code, answer = ask_doctor("--unfix", "--yes")
+    assert (code, answer["changed"], path.read_bytes()) == (0, True, shipped)
+    assert ask_doctor("--unfix") == (0, answer | {"changed": False, "diff": "", "remedy": ""})
+
+
+def test_fix_without_root_says_what_to_type(
+    machine: Computer, ask_doctor: Callable[..., Answer]
+) -> None:
+    path = on_a_pi(machine, b"")
+    person = changed(machine, may_use=lambda _: False)
+    code, answer = ask_doctor("--fix", "--yes", "--robot", "v-arms", on=person)
+    assert (code, answer["changed"], path.read_bytes()) == (1, False, b"")
+    assert answer["remedy"].endswith("sudo cubist doctor --fix --robot v-arms")
+
+
+def test_fix_names_what_a_person_has_to_change(
+    machine: Computer, ask_doctor: Callable[..., Answer]
+) -> None:
+    on_a_pi(machine, b"dtoverlay=pwm\n")
+    code, answer = ask_doctor("--fix", "--yes")
+    assert (code, answer["changed"]) == (1, False)
+    assert "Replace that line" in answer["left"][0]["remedy"]
+
+
+def test_fix_where_there_is_no_pi(ask_doctor: Callable[..., Answer]) -> None:
+    assert ask_doctor("--fix", "--yes")[0] == 1
+    assert ask_doctor("--unfix", "--yes")[0] == 0
+    assert ask_doctor("--fix", "--unfix")[0] == 2
+    assert ask_doctor("--yes")[0] == 2

@@ -1,0 +1,238 @@
+"""What a Raspberry Pi's config.txt sets up for servos at its own pins, and what it lacks.
+
+The firmware reads config.txt once, at start. Of its many lines only these matter here:
+
+    [pi4]                       what follows is for that model; [all] ends it
+    dtparam=audio=on            a switch of the board, or a parameter of the overlay before it
+    dtoverlay=pwm-2chan,pin=12  a piece of the device tree; without a name it ends the one before
+
+Filters by monitor, pin or serial number cannot be decided here. Lines below them count as possible:
+they may spoil something, but nothing relies on them.
+
+Source: Raspberry Pi's documentation of config.txt, and the README of the kernel's overlays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from robot.settings import RobotProfile
+from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS
+
+_FUNCTIONS: Mapping[int, int] = {12: 4, 13: 4, 18: 2, 19: 2}
+"""GPIOs of the Pi's own PWM -> the alternative function that puts the channel there."""
+_PWM = ("pwm", "pwm-2chan")
+_AT_ANY_GPIO = ("pwm-gpio", "pwm-pio")
+_EXPANDER = "i2c-pwm-pca9685a"
+_DEFAULTS: Mapping[str, Mapping[str, int]] = {
+    "pwm": {"pin": 18, "func": 2},
+    "pwm-2chan": {"pin": 18, "func": 2, "pin2": 19, "func2": 2},
+    "pwm-gpio": {"gpio": 4},
+    "pwm-pio": {"gpio": 4},
+    _EXPANDER: {"addr": 0x40},
+}
+"""Parameters of the overlays that make pulses, where a line does not give them."""
+_I2C = {"i2c": "i2c_arm", "i2c1": "i2c_arm"}
+"""Other names of the bus at GPIO 2 and 3."""
+_MODELS: Sequence[tuple[str, AbstractSet[str]]] = (
+    (r"Zero 2", {"pi0", "pi02"}),
+    (r"Zero W", {"pi0", "pi0w"}),
+    (r"Zero", {"pi0"}),
+    (r"Compute Module 3", {"pi3", "cm3"}),
+    (r"Compute Module 4", {"pi4", "cm4"}),
+    (r"Compute Module 5", {"pi5", "cm5"}),
+    (r"Pi 400", {"pi4", "pi400"}),
+    (r"Pi 500", {"pi5", "pi500"}),
+    (r"Pi 3 .*Plus", {"pi3", "pi3+"}),
+    (r"Pi 3", {"pi3"}),
+    (r"Pi 4", {"pi4"}),
+    (r"Pi 5", {"pi5"}),
+)
+"""What a model calls itself -> the filters that let it through; the first that matches counts."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that config.txt lacks: what is amiss, and the line that mends it.
+
+    Without ``line`` a person has to change a line that somebody else wrote, as ``remedy`` says.
+    """
+
+    text: str
+    line: str = ""
+    remedy: str = ""
+
+
+@dataclass
+class Overlay:
+    """A ``dtoverlay`` line: its number, parameters, and whether it certainly takes effect."""
+
+    name: str
+    line: int
+    certain: bool
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    def number(self, key: str) -> int | None:
+        """A parameter, or its default; None where it is no number."""
+        given = self.parameters.get(key)
+        if given is None:
+            return _DEFAULTS[self.name].get(key)
+        try:
+            return int(given, 0)
+        except ValueError:
+            return None
+
+    def takes(self, key: str) -> bool:
+        """Whether a ``dtparam`` below the overlay is its own, not the board's."""
+        # A monitor's sound is switched by the same name as the analogue output.
+        return key in _DEFAULTS.get(self.name, {}) or (
+            key == "audio" and self.name.startswith("vc4-")
+        )
+
+
+@dataclass
+class BootConfig:
+    """The overlays of a config.txt, and the values that each switch of the board may have."""
+
+    overlays: list[Overlay] = field(default_factory=list)
+    switches: dict[str, frozenset[bool]] = field(default_factory=dict)
+
+    def set(self, key: str, value: str, *, certain: bool) -> None:
+        """A switch is set, or may be."""
+        now = frozenset({value.lower() not in {"off", "no", "false", "0", "n"}})
+        name = _I2C.get(key, key)
+        before = frozenset() if certain else self.switches.get(name, frozenset({False}))
+        self.switches[name] = before | now
+
+    def may_be(self, key: str) -> frozenset[bool]:
+        """Whether a switch is on; both where that cannot be told. Unmentioned ones are off."""
+        return self.switches.get(key, frozenset({False}))
+
+
+def read_boot_config(data: bytes, model: str) -> BootConfig:
+    """What config.txt says to a Pi that calls itself ``model`` (empty: unknown)."""
+    found = BootConfig()
+    ours = filters_of(model)
+    of_model: bool | None = True  # None: cannot be told
+    other_filter = False
+    overlay: Overlay | None = None
+    for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
+        text = line.partition("#")[0].strip()
+        if match := re.fullmatch(r"\[(.*)\]", text):
+            name = match[1].strip().lower()
+            if name == "all":
+                of_model, other_filter = True, False
+            elif re.fullmatch(r"(pi|cm)\d.*", name):
+                of_model = name in ours if ours else None
+            else:
+                other_filter = True
+            continue
+        key, _, value = (part.strip() for part in text.partition("="))
+        if of_model is False:
+            continue
+        certain = of_model is True and not other_filter
+        if key == "dtoverlay":
+            overlay = _overlay(value, number, certain=certain)
+            found.overlays += [overlay] if overlay else []
+        elif key == "dtparam":
+            for name, setting in _parameters(value):
+                if overlay is not None and overlay.takes(name):
+                    overlay.parameters[name] = setting
+                else:
+                    found.set(name, setting, certain=certain)
+    return found
+
+
+def filters_of(model: str) -> AbstractSet[str]:
+    """The filters of config.txt that let a model through; empty where it is not known."""
+    return next((names for pattern, names in _MODELS if re.search(pattern, model)), frozenset())
+
+
+def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
+    """What a robot's servos lack in a config.txt, in the order in which lines may be added.
+
+    Nothing where they are not at the Pi's pins. ``model`` is what the Pi calls itself; empty
+    where that is not known.
+    """
+    board = BOARD_TARGETS[profile.firmware.target]
+    if not board.is_pi:
+        return []
+    pins = {
+        pin
+        for actuator in profile.actuators.values()
+        for role, pin in actuator.connections.items()
+        if role == "pulse"
+    }
+    config = read_boot_config(data, model)
+    anywhere = {o.number("gpio") for o in config.overlays if o.certain and o.name in _AT_ANY_GPIO}
+    at_header = pins - set(board.pulses) - anywhere
+    own = sorted(at_header & _FUNCTIONS.keys())
+    found: list[Need] = []
+    if pins & set(board.pulses):
+        found += _expander(config)
+    if own:
+        found += _own_channels(own, config, is_pi5="pi5" in filters_of(model))
+    for pin in sorted(at_header - set(own)):
+        found.append(Need(f"no PWM at GPIO {pin}", f"dtoverlay=pwm-gpio,gpio={pin}"))
+    # Switches below an overlay could be taken for its parameters.
+    return sorted(found, key=lambda need: not need.line.startswith("dtparam="))
+
+
+def _expander(config: BootConfig) -> Iterator[Need]:
+    if config.may_be("i2c_arm") != {True}:
+        yield Need("I2C is off, which the PCA9685 is on", "dtparam=i2c_arm=on")
+    boards = [o for o in config.overlays if o.certain and o.name == _EXPANDER]
+    if not boards:
+        yield Need("no PWM at the PCA9685", f"dtoverlay={_EXPANDER},addr=0x40")
+
+
+def _own_channels(pins: Sequence[int], config: BootConfig, *, is_pi5: bool) -> Iterator[Need]:
+    if not is_pi5 and True in config.may_be("audio"):
+        text = "the analogue audio output is on: it uses the same PWM as the servos"
+        yield Need(text, "dtparam=audio=off")
+    others = [o for o in config.overlays if o.certain and o.name in _PWM]
+    wanted = {(pin, None if is_pi5 else _FUNCTIONS[pin]) for pin in pins}
+    if others and wanted <= set(_pins_of(others[-1], is_pi5=is_pi5)):
+        return
+    line = _line_for(pins)
+    gpios = " and ".join(map(str, pins))
+    if not others:
+        yield Need(f"no PWM at GPIO {gpios}", line)
+    for other in others:
+        text = f"line {other.line} of config.txt sets PWM up, but not for GPIO {gpios}"
+        yield Need(text, remedy=f"Replace that line by: {line}")
+
+
+def _pins_of(overlay: Overlay, *, is_pi5: bool) -> Iterator[tuple[int | None, int | None]]:
+    """The GPIOs that an overlay puts channels at, with their function where that matters."""
+    for end in ("", "2") if overlay.name == "pwm-2chan" else ("",):
+        yield overlay.number(f"pin{end}"), None if is_pi5 else overlay.number(f"func{end}")
+
+
+def _line_for(pins: Sequence[int]) -> str:
+    """The overlay for one GPIO, or one of each channel in the order of the channels."""
+    first, *rest = sorted(pins, key=lambda pin: pin in SHARED_CHANNELS[1])
+    line = f"pin={first},func={_FUNCTIONS[first]}"
+    if not rest:
+        return f"dtoverlay=pwm,{line}"
+    return f"dtoverlay=pwm-2chan,{line},pin2={rest[0]},func2={_FUNCTIONS[rest[0]]}"
+
+
+def _overlay(value: str, line: int, *, certain: bool) -> Overlay | None:
+    """The overlay of a line; None for a line without a name."""
+    name, *rest = re.split(r"[,:]", value, maxsplit=1)
+    if not name.strip():
+        return None
+    parameters = dict(_parameters(rest[0] if rest else ""))
+    return Overlay(name.strip(), line, certain, parameters)
+
+
+def _parameters(text: str) -> Iterator[tuple[str, str]]:
+    """``a=1,b``: each name with its value, ``on`` where it has none."""
+    for part in text.split(","):
+        name, given, value = (piece.strip() for piece in part.partition("="))
+        if name:
+            yield name, value if given else "on"
