@@ -13,6 +13,8 @@ import pytest
 from robot.daemon.main import POWER_OFF_MARK
 from robot.daemon.service import parse
 from robot.machine.serial_ports import OWN_PORT
+from robot.settings import list_profiles, load_profile, profile_file
+from robot.settings.boards import BOARD_TARGETS
 
 FOLDER = Path(__file__).resolve().parents[2] / "systemd"
 UNITS = (
@@ -48,7 +50,7 @@ def test_the_units_are_understood(tmp_path: Path) -> None:
     for unit in UNITS:
         text = (FOLDER / unit).read_text()
         # The program is not installed here; its path and the manual are another test's.
-        programs = "/opt/cubist/current/bin/[a-z-]+|/usr/libexec/cubist-board-channels"
+        programs = "/opt/cubist/current/bin/[a-z-]+|/usr/libexec/cubist-board-[a-z]+"
         text = re.sub(programs, "/bin/true", text)
         text = re.sub("^Documentation=.*\n", "", text, flags=re.MULTILINE)
         (tmp_path / unit).write_text(text)
@@ -77,7 +79,7 @@ def test_the_power_off_mark_is_the_one_that_is_waited_for() -> None:
 
 
 SCRIPTS = [
-    *("deb", "install", "uninstall", "board-channels"),
+    *("deb", "install", "uninstall", "board-channels", "board-wanted"),
     *("debian/postinst", "debian/prerm", "debian/postrm"),
 ]
 
@@ -149,6 +151,27 @@ def test_a_channel_that_is_taken_is_said(chips: Path) -> None:
         [FOLDER / "board-channels", chips], capture_output=True, text=True, check=True
     )
     assert "channel 2 of" in done.stderr and "taken" in done.stderr
+
+
+def board_wanted(profile: str | Path) -> bool:
+    done = subprocess.run(
+        [FOLDER / "board-wanted", FOLDER.parent / "config"],
+        env=os.environ | {"CUBIST_PROFILE": str(profile)},
+        check=False,
+    )
+    assert done.returncode in {0, 1}
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_the_pi_s_pins_are_driven_for_robots_at_them(name: str) -> None:
+    at_pins = BOARD_TARGETS[load_profile(name).firmware.target].is_pi
+    assert board_wanted(name) is at_pins
+    assert board_wanted(profile_file(name)) is at_pins
+
+
+def test_a_profile_that_cannot_be_read_keeps_no_board_from_starting(tmp_path: Path) -> None:
+    assert all(map(board_wanted, ("", "none-such", tmp_path / "none.yaml", tmp_path)))
 
 
 def test_the_board_s_port_is_where_the_daemon_looks() -> None:
