@@ -100,7 +100,7 @@ class StepCommands(Listing):
 
     @cached_property
     def _steps(self) -> list[str]:
-        return [*STEPS][::-1]
+        return [step for step in [*STEPS][::-1] if step != automatic.name]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""

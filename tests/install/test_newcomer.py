@@ -33,6 +33,6 @@ def test_readme_s_commands_in_a_clean_debian(
     assert facts["skipped"] in {"", "only root can be somebody else"}
     assert facts["simulator"] == "yes"
     assert facts["said_again"] == "0", "prepared again although nothing had changed"
-    assert (facts["config_check"], facts["bad"]) == ("0", "board camera"), (
+    assert (facts["config_check"], facts["bad"]) == ("0", "boot board camera"), (
         "hardware is all that lacks"
     )

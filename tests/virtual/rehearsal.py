@@ -184,6 +184,7 @@ class Rehearsal:
                 solve_retries=self.profile.policy.solve_retries, improve_while_turning=False
             ),
             RECONNECT_S,
+            self.profile.cube.size,
         )
 
     async def _solve(self, starts: int, killed: bool) -> Verdict:
