@@ -10,44 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Sequence
 
 from robot.daemon.job import Job
+from robot.daemon.live import operations_of
 from robot.daemon.models import RobotState
-from robot.documents import JsonObject
+from robot.daemon.scanning import note_recovery, scan
 from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
-from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import SplitPlan
 from robot.outcomes import Outcome
-from robot.planner import FaceView, Plan, ScanStep, State
+from robot.planner import Plan, State
 from robot.planner.improve import AnyCube
 from robot.records.runs import FaultRecord
 from solver.cost import merged_moves
-from solver.errors import CubistError
-from vision.decide.reader import CubeReading
 
 SLIPPED = "cube-slipped"
 NO_CUBE = "no-cube"
-UNSURE = "the colours leave more than one possible cube"
 UNSOLVED = "the cube was not solved after the turns: solved again from there"
-
-TELLING_FACES = 5
-"""Faces that tell most cubes; of fewer it is not worth asking."""
 
 RECONNECT_ATTEMPTS = 20
 
 ENOUGH = 0.85
 """Part of the head after which the search for a faster rest ends."""
-
-
-@dataclass
-class _Held:
-    """The mechanism's state, kept while it moves from view to view (None: as homed)."""
-
-    state: State | None
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -80,7 +65,7 @@ async def solve(job: Job, machine: Machine) -> Outcome:
             job.record.faults.append(FaultRecord.of(fault))
             job.enter(RobotState.HOMING, f"recovering: {fault.cause}")
             await _reconnect(job, machine)
-            _note_recovery(job, f"homed and started over after a fault: {fault.cause}")
+            note_recovery(job, f"homed and started over after a fault: {fault.cause}")
     raise AssertionError("the loop returns or raises")
 
 
@@ -100,7 +85,7 @@ async def _solve_once(job: Job, machine: Machine, *, after_slip: bool) -> Outcom
     """
     await _home(job, machine)
     try:
-        cube, state = await _scan(job, machine, RobotState.SCANNING, None)
+        cube, state = await scan(job, machine, RobotState.SCANNING, None)
     except NotReadable as error:
         if not after_slip or error.code != NO_CUBE:
             raise
@@ -131,7 +116,7 @@ async def _turn_until_solved(
         return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
     for attempt in range(machine.policy.solve_retries + 1):
         if attempt:
-            _note_recovery(job, UNSOLVED)
+            note_recovery(job, UNSOLVED)
         plan = await _plan(job, machine, cube, state)
         state = await perform(job, machine, plan, cube)
         if not machine.policy.check_after:
@@ -145,7 +130,7 @@ async def _turn_until_solved(
 async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[AnyCube, State | None]:
     """See the cube that was turned; that it cannot be read any more is the motion's failure."""
     try:
-        return await _scan(job, machine, RobotState.CHECKING, state)
+        return await scan(job, machine, RobotState.CHECKING, state)
     except NotReadable as error:
         raise MotionFault(
             SLIPPED,
@@ -153,157 +138,10 @@ async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[Any
         ) from error
 
 
-def _note_recovery(job: Job, text: str) -> None:
-    """Put into the record what was done about a trouble; the same twice in a row is said once."""
-    if job.record.recoveries[-1:] != [text]:
-        job.record.recoveries.append(text)
-
-
 async def _home(job: Job, machine: Machine) -> None:
     job.enter(RobotState.HOMING, "finding the home positions")
     job.live.forget_cube(machine.size)
     await job.run_blocking("home", machine.motion.home)
-
-
-async def _scan(
-    job: Job, machine: Machine, phase: RobotState, state: State | None
-) -> tuple[AnyCube, State | None]:
-    """See all faces and read them; again those that left doubt. Also where the robot ends up."""
-    images: list[FaceImage] = []
-    held = _Held(state)
-    wanted: str | None = None
-    for attempt in range(machine.policy.scan_retries + 1):
-        last = attempt == machine.policy.scan_retries
-        try:
-            await _look_around(job, machine, phase, held, wanted, images)
-            reading = await _read(job, machine, phase, images)
-        except NotReadable as error:
-            if last:
-                raise
-            _note_recovery(job, f"looked again: {error}")
-            wanted, images = None, []
-            continue
-        if reading.confident:
-            break
-        if last:
-            raise NotReadable(UNSURE, reading.look_again or "")
-        wanted = reading.look_again
-        at = f" at {wanted}" if wanted else ""
-        _note_recovery(job, f"looked again{at}: {UNSURE}")
-    if phase is RobotState.SCANNING:
-        job.record.facelets = reading.facelets
-        job.record.reading = _facts(reading)
-    job.live.read(reading.facelets)
-    await job.save()
-    assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
-    return reading.cube, held.state
-
-
-def _facts(reading: CubeReading) -> JsonObject:
-    """What of a reading is kept in the record."""
-    return {
-        "facelets": reading.facelets,
-        "confident": reading.confident,
-        "margin": round(reading.margin, 2),
-        "doubtful": list(reading.doubtful),
-        "runner_up": reading.runner_up,
-    }
-
-
-async def _read(
-    job: Job, machine: Machine, phase: RobotState, images: Sequence[FaceImage]
-) -> CubeReading:
-    """Decide the cube; how the scan was read, or what could not be, is drawn for the record."""
-    try:
-        reading = await job.run_blocking("read", machine.scanner.read, images)
-    except CubistError:
-        job.explanation = machine.scanner.take_explanation()
-        raise
-    drawing = machine.scanner.take_explanation()
-    if phase is RobotState.SCANNING or not reading.confident:
-        job.explanation = drawing
-    return reading
-
-
-async def _look_around(
-    job: Job,
-    machine: Machine,
-    phase: RobotState,
-    held: _Held,
-    faces: str | None,
-    images: list[FaceImage],
-) -> None:
-    """Move through a tour, adding to ``images``."""
-    timing = "scan" if phase is RobotState.SCANNING else "check"
-    job.enter(phase, "planning the looks")
-    tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
-    count = sum(len(step.looks) for step in tour.steps)
-    seen = 0
-    keeping = asyncio.create_task(asyncio.sleep(0))
-    try:
-        for number, step in enumerate(tour.steps):
-            seen += len(step.looks)
-            job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
-            await _move_to(job, machine, step, timing)
-            held.state = step.plan.end
-            await keeping
-            if number == 0:
-                await job.run_blocking(timing, machine.scanner.settle)
-            taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
-            # The robot goes on to the next look while this one's pictures are encoded and written.
-            keeping = asyncio.create_task(_keep_looks(job, phase, step.looks, taken, images))
-            if number == 0 and phase is RobotState.SCANNING:
-                # Before the robot turns what may be a hand, or nothing.
-                await job.run_blocking("read", machine.scanner.check_view, taken[0])
-            if phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early:
-                await keeping
-                if await _is_known(job, machine, images):
-                    return
-        held.state = tour.end
-        await keeping
-    finally:
-        await asyncio.wait([keeping])
-
-
-def _faces(looks: Sequence[FaceView]) -> str:
-    return ", ".join(view.face for view in looks)
-
-
-async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> None:
-    """Perform the motion that leads to a step's looks, if any."""
-    if step.plan.transitions:
-        schedule = step.plan.schedule()
-        job.live.move("look", [step.plan], _operations([step.plan]))
-        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
-
-
-async def _keep_looks(
-    job: Job,
-    phase: RobotState,
-    looks: Sequence[FaceView],
-    taken: Sequence[FaceImage],
-    images: list[FaceImage],
-) -> None:
-    """Put pictures into the record, and themselves, made smaller, behind ``images``."""
-    for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
-        of_frame = list(shown)
-        first = len(images) + 1
-        names = [f"{phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)]
-        number = await job.save_photo(names, frame)
-        for view, image in of_frame:
-            job.live.look(view, image, number)
-            images.append(await asyncio.to_thread(image.reduced))
-
-
-async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
-    """Whether what was seen leaves one cube."""
-    seen = {image.face for image in images}
-    if len(seen) < TELLING_FACES:
-        return False
-    try:
-        return (await job.run_blocking("read", machine.scanner.read, images)).confident
-    except (NotReadable, MotionFault):
-        return False
 
 
 async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
@@ -327,7 +165,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     parts = await _parts(job, machine, plan, cube)
     if parts is not None:
         progress = _progress(job, [parts.head, parts.tail], 0)
-        job.live.move("turn", [parts.head, parts.tail], job.record.operations)
+        job.live.move("turn", [parts.head, parts.tail])
         executed_us, plan = await _turn_and_improve(job, machine, parts, progress)
         done.append(parts.head)
         note(job, [*done, plan])
@@ -335,7 +173,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
             job.enter(RobotState.TURNING, f"{_turning(job)}, with a faster end")
     progress = _progress(job, [*done, plan], len(done))
     head_us = sum(part.duration_us for part in done)
-    job.live.move("turn", [*done, plan], job.record.operations, head_us)
+    job.live.move("turn", [*done, plan], head_us)
     turn = machine.motion.perform
     executed_us += await job.run_blocking("turn", turn, plan.schedule(), progress)
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
@@ -353,7 +191,7 @@ def note(job: Job, parts: Sequence[Plan]) -> None:
     job.record.moves = " ".join(merged_moves([move for part in parts for move in part.moves]))
     job.record.planned_us = sum(part.duration_us for part in parts)
     job.record.orientation = parts[0].initial_orientation.name
-    job.record.operations = list(_operations(parts))
+    job.record.operations = list(operations_of(parts))
 
 
 def _turning(job: Job) -> str:
@@ -361,14 +199,6 @@ def _turning(job: Job) -> str:
     seconds = (job.record.planned_us or 0) / 1e6
     moves = "1 move" if job.record.move_count == 1 else f"{job.record.move_count} moves"
     return f"turning: {moves} in {seconds:.1f} s"
-
-
-def _operations(parts: Sequence[Plan]) -> Iterator[JsonObject]:
-    before_us = 0
-    for part in parts:
-        for operation in part.operations:
-            yield {**operation.as_dict(), "start_us": operation.start_us + before_us}
-        before_us += part.duration_us
 
 
 async def _parts(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None) -> SplitPlan | None:

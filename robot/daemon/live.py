@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robot.daemon.models import CubeView, LiveView, LookView, MotionView
 from robot.documents import JsonObject
 from robot.machine.scanner import FaceImage
+from robot.mechanism.graph import Operation
 from robot.planner import FaceView
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
@@ -40,8 +41,21 @@ class Moving(Protocol):
         """The turns of layers."""
 
     @property
+    def operations(self) -> Sequence[Operation]:
+        """What the mechanism does."""
+
+    @property
     def initial_orientation(self) -> Orientation:
         """How the cube is held before it."""
+
+
+def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
+    """What is done, one part after the other, each with when it starts."""
+    before_us = 0
+    for part in parts:
+        for operation in part.operations:
+            yield {**operation.as_dict(), "start_us": operation.start_us + before_us}
+        before_us += part.duration_us
 
 
 class Publish(Protocol):
@@ -72,7 +86,7 @@ class LiveBoard:
         self._set_cube(CubeView(size=size, facelets=UNKNOWN * count, seen=[None] * count))
 
     def look(self, view: FaceView, image: FaceImage, picture: int) -> None:
-        """A face was looked at."""
+        """A face was looked at; perhaps the robot moves on already."""
         known = self.view.cube
         if known is None:
             raise RuntimeError("a job homes before it looks")
@@ -84,11 +98,11 @@ class LiveBoard:
         height, width = image.frame.image.shape[:2]
         corners = (image.grid.corners / (width, height)).round(4).tolist()
         seen = [_hex(colour) for colour in self._measured]
-        cube = known.model_copy(update={"seen": seen, "orientation": view.orientation.name})
+        cube = known.model_copy(update={"seen": seen})
         look = LookView(
             face=view.face, site=view.site, camera=view.camera, picture=picture, corners=corners
         )
-        self.view = LiveView(cube=cube, look=look)
+        self.view = self.view.model_copy(update={"cube": cube, "look": look})
         self._publish("look", "", cube=cube, look=look)
 
     def read(self, facelets: str) -> None:
@@ -111,7 +125,6 @@ class LiveBoard:
         self,
         purpose: Literal["look", "turn"],
         parts: Sequence[Moving],
-        operations: Iterable[JsonObject],
         at_us: int = 0,
     ) -> None:
         """A motion of these parts begins, or goes on with another end ``at_us`` after its start."""
@@ -119,7 +132,7 @@ class LiveBoard:
             purpose=purpose,
             orientation=parts[0].initial_orientation.name,
             duration_us=sum(part.duration_us for part in parts),
-            operations=list(operations),
+            operations=list(operations_of(parts)),
             moves=" ".join(move for part in parts for move in part.moves),
         )
         self.view = self.view.model_copy(update={"motion": motion, "at_us": at_us})

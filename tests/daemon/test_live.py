@@ -18,6 +18,9 @@ from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
 from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
 from robot.daemon.pictures import PERIOD_S, Pictures
 from robot.daemon.server import make_app, serving
+from robot.machine.scanner import FaceImage
+from robot.mechanism.graph import Operation
+from robot.planner import FaceView
 from robot.planner.improve import AnyCube
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
@@ -49,6 +52,7 @@ class Part:
 
     duration_us: int = 1000
     moves: tuple[str, ...] = ()
+    operations: tuple[Operation, ...] = ()
     initial_orientation: Orientation = AS_DRAWN
 
 
@@ -97,12 +101,30 @@ def test_the_clock_is_told_five_times_a_second() -> None:
     now, told = 0.0, []
     board = LiveBoard(lambda event, _, **more: told.append((event, more.get("at_us"))), lambda: now)
     board.forget_cube(3)
-    board.move("turn", [Part()], [])
+    board.move("turn", [Part()])
     for percent in range(0, 100, 10):
         board.advance(percent / 100)
         now += 0.6 * CLOCK_PERIOD_S
     assert [at for event, at in told if event == "clock"] == [0, 200, 400, 600, 800]
     assert board.view.at_us == 900, "who asks gets the last"
+
+
+def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion(fake: Any) -> None:
+    told: list[str] = []
+    board = LiveBoard(lambda event, _, **more: told.append(event))
+    board.forget_cube(3)
+    view = FaceView("top", "U", "U", AS_DRAWN)
+    (image,) = fake.scanner.take([view])
+    assert isinstance(image, FaceImage)
+    board.move("look", [Part(operations=(Operation("flip", 1000),))])
+    board.look(view, image, 1)
+    assert board.view.motion is not None
+    assert board.view.motion.operations == [{"op": "flip", "start_us": 0, "duration_us": 1000}]
+    board.advance(0.5)
+    assert (told, board.view.at_us) == (["cube", "motion", "look", "clock"], 500)
+    board.arrive(Orientation(5), None)
+    assert board.view.motion is None and board.view.look is not None
+    assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
 
 async def test_ordinary_events_stay_as_they_were(controller: JobController) -> None:

@@ -84,7 +84,7 @@ export class Watcher extends EventTarget {
       if (event.look) this.look = event.look;
       if (event.event === "clock") this.#tick(event.at_us);
       else if (event.event === "motion") this.#begin(event.motion, event.at_us);
-      else if (event.event === "cube" || event.event === "look") this.#begin(null);
+      else if (event.event === "cube") this.#begin(null);
       if (this.status?.job && event.event === "step") this.status.job.step = event.text;
       if (this.status?.job && event.event === "progress") this.status.job.progress = event.progress;
     });

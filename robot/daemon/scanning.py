@@ -1,0 +1,180 @@
+"""Seeing the cube: a tour of looks, and again those that left doubt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from robot.daemon.job import Job
+from robot.daemon.models import RobotState
+from robot.documents import JsonObject
+from robot.faults import MotionFault, NotReadable
+from robot.machine.assembly import Machine
+from robot.machine.scanner import FaceImage
+from robot.planner import FaceView, ScanStep, State
+from robot.planner.improve import AnyCube
+from solver.errors import CubistError
+from vision.decide.reader import CubeReading
+
+UNSURE = "the colours leave more than one possible cube"
+
+TELLING_FACES = 5
+"""Faces that tell most cubes; of fewer it is not worth asking."""
+
+
+@dataclass
+class _Held:
+    """The mechanism's state, kept while it moves from view to view (None: as homed)."""
+
+    state: State | None
+
+
+async def scan(
+    job: Job, machine: Machine, phase: RobotState, state: State | None
+) -> tuple[AnyCube, State | None]:
+    """See all faces and read them; again those that left doubt. Also where the robot ends up."""
+    images: list[FaceImage] = []
+    held = _Held(state)
+    wanted: str | None = None
+    for attempt in range(machine.policy.scan_retries + 1):
+        last = attempt == machine.policy.scan_retries
+        try:
+            await _look_around(job, machine, phase, held, wanted, images)
+            reading = await _read(job, machine, phase, images)
+        except NotReadable as error:
+            if last:
+                raise
+            note_recovery(job, f"looked again: {error}")
+            wanted, images = None, []
+            continue
+        if reading.confident:
+            break
+        if last:
+            raise NotReadable(UNSURE, reading.look_again or "")
+        wanted = reading.look_again
+        at = f" at {wanted}" if wanted else ""
+        note_recovery(job, f"looked again{at}: {UNSURE}")
+    if phase is RobotState.SCANNING:
+        job.record.facelets = reading.facelets
+        job.record.reading = _facts(reading)
+    job.live.read(reading.facelets)
+    await job.save()
+    assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
+    return reading.cube, held.state
+
+
+def _facts(reading: CubeReading) -> JsonObject:
+    """What of a reading is kept in the record."""
+    return {
+        "facelets": reading.facelets,
+        "confident": reading.confident,
+        "margin": round(reading.margin, 2),
+        "doubtful": list(reading.doubtful),
+        "runner_up": reading.runner_up,
+    }
+
+
+async def _read(
+    job: Job, machine: Machine, phase: RobotState, images: Sequence[FaceImage]
+) -> CubeReading:
+    """Decide the cube; how the scan was read, or what could not be, is drawn for the record."""
+    try:
+        reading = await job.run_blocking("read", machine.scanner.read, images)
+    except CubistError:
+        job.explanation = machine.scanner.take_explanation()
+        raise
+    drawing = machine.scanner.take_explanation()
+    if phase is RobotState.SCANNING or not reading.confident:
+        job.explanation = drawing
+    return reading
+
+
+async def _look_around(
+    job: Job,
+    machine: Machine,
+    phase: RobotState,
+    held: _Held,
+    faces: str | None,
+    images: list[FaceImage],
+) -> None:
+    """Move through a tour, adding to ``images``."""
+    timing = "scan" if phase is RobotState.SCANNING else "check"
+    job.enter(phase, "planning the looks")
+    tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
+    count = sum(len(step.looks) for step in tour.steps)
+    seen = 0
+    keeping: list[asyncio.Task[None]] = []
+    try:
+        for number, step in enumerate(tour.steps):
+            seen += len(step.looks)
+            job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
+            await _move_to(job, machine, step, timing)
+            held.state = step.plan.end
+            await asyncio.gather(*keeping)
+            if number == 0:
+                await job.run_blocking(timing, machine.scanner.settle)
+            taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
+            # The robot goes on to the next look while this one's pictures are encoded and written.
+            keeping = [asyncio.create_task(_keep_looks(job, phase, step.looks, taken, images))]
+            if number == 0 and phase is RobotState.SCANNING:
+                # Before the robot turns what may be a hand, or nothing.
+                await job.run_blocking("read", machine.scanner.check_view, taken[0])
+            if phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early:
+                await asyncio.gather(*keeping)
+                if await _is_known(job, machine, images):
+                    return
+        held.state = tour.end
+        await asyncio.gather(*keeping)
+    finally:
+        if keeping:
+            await asyncio.wait(keeping)
+
+
+def _faces(looks: Sequence[FaceView]) -> str:
+    return ", ".join(view.face for view in looks)
+
+
+async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> None:
+    """Perform the motion that leads to a step's looks, if any."""
+    if step.plan.transitions:
+        schedule = step.plan.schedule()
+        job.live.move("look", [step.plan])
+        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
+        job.live.arrive(step.plan.final_orientation, None)
+
+
+async def _keep_looks(
+    job: Job,
+    phase: RobotState,
+    looks: Sequence[FaceView],
+    taken: Sequence[FaceImage],
+    images: list[FaceImage],
+) -> None:
+    """Put pictures into the record, and themselves, made smaller, behind ``images``."""
+    for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
+        of_frame = list(shown)
+        first = len(images) + 1
+        names = [f"{phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)]
+        number = await job.save_photo(names, frame)
+        for view, image in of_frame:
+            job.live.look(view, image, number)
+            images.append(await asyncio.to_thread(image.reduced))
+
+
+async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:
+    """Whether what was seen leaves one cube."""
+    seen = {image.face for image in images}
+    if len(seen) < TELLING_FACES:
+        return False
+    try:
+        return (await job.run_blocking("read", machine.scanner.read, images)).confident
+    except (NotReadable, MotionFault):
+        return False
+
+
+def note_recovery(job: Job, text: str) -> None:
+    """Put into the record what was done about a trouble; the same twice in a row is said once."""
+    if job.record.recoveries[-1:] != [text]:
+        job.record.recoveries.append(text)
