@@ -19,7 +19,7 @@ from robot.cli.output import (
 )
 from robot.client import NoDaemon
 from robot.machine.boot_change import BootChange, plan_fix, plan_undo
-from robot.machine.checkup import Computer, Finding, check_up, firmware, worst
+from robot.machine.checkup import CheckResult, Computer, check_up, firmware, worst
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
@@ -114,7 +114,7 @@ def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> t
     return True, f"{kept}It takes effect when the Pi restarts: sudo reboot"
 
 
-def _examine(settings: RobotProfile, machine: Computer) -> Iterator[Finding]:
+def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
     findings = list(check_up(settings, state_directory(), machine))
     yield from findings
     try:
@@ -123,18 +123,18 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[Finding]:
         port = next(found for found in findings if found.about == "board")
         if port.verdict == "ok":
             yield firmware(port.text, settings.firmware.baud)
-        yield Finding("daemon", "warning", "cubistd cannot be reached", str(error))
+        yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 
 
-def _daemon(status: JsonMapping) -> Finding:
+def _daemon(status: JsonMapping) -> CheckResult:
     """The daemon's own view; it says when the board's firmware is not ours."""
     if status["fault"]:
         fault = status["fault"]
-        return Finding("daemon", "bad", fault["cause"], fault["remedy"])
-    return Finding("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
+        return CheckResult("daemon", "bad", fault["cause"], fault["remedy"])
+    return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
 
 
-def _tell(finding: Finding) -> None:
+def _tell(finding: CheckResult) -> None:
     click.secho(f"{finding.verdict:8}", fg=_COLOURS[finding.verdict], nl=False)
     click.echo(f"{finding.about:8}  {finding.text}")
     if finding.remedy:

@@ -23,7 +23,7 @@ from robot.daemon.models import (
     StartRequest,
     check_transition,
 )
-from robot.daemon.pictures import Picture, Pictures
+from robot.daemon.pictures import Pictures, ShownPicture
 from robot.daemon.service import complaint, ending
 from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
 from robot.link.statistics import complaints
@@ -201,7 +201,7 @@ class JobController:
         """A file of a run by its name, with its media type; ``StorageError`` if there is none."""
         return await asyncio.to_thread(self.store.file, run_id, name)
 
-    async def picture(self, camera: str | None) -> Picture:
+    async def picture(self, camera: str | None) -> ShownPicture:
         """What somebody who watches sees: a camera's picture, or the job's last one of it.
 
         Raises ``InvalidRequest`` for a camera that is not there, and :class:`Refused` while the

@@ -48,7 +48,7 @@ _THROTTLED = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """What was found about one thing, and what to do unless it is ``ok``."""
 
     about: str
@@ -121,9 +121,9 @@ class Computer:
         return named[-1] if named and named[-1] else None
 
 
-def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[Finding]:
+def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
     """All findings, in the order in which a person would repair them."""
-    yield Finding("profile", "ok", f"{profile.name}: {profile.title}")
+    yield CheckResult("profile", "ok", f"{profile.name}: {profile.title}")
     is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
     if is_pi:
         yield from pulses(profile, machine)
@@ -138,152 +138,152 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     yield power(machine)
 
 
-def board(port: str, machine: Computer, *, is_pi: bool = False) -> Finding:
+def board(port: str, machine: Computer, *, is_pi: bool = False) -> CheckResult:
     """The microcontroller's serial port, or that of the program that drives the Pi's pins."""
     own = machine.run / OWN_PORT.relative_to("/run")
     try:
         path = Path(port) if port != "auto" else find_board(machine.dev, is_pi=is_pi, own=own)
     except RobotFault as fault:
-        return Finding("board", "bad", fault.detail, fault.remedy if is_pi else ONE_BOARD)
+        return CheckResult("board", "bad", fault.detail, fault.remedy if is_pi else ONE_BOARD)
     if not path.exists():
-        return Finding("board", "bad", f"{path} does not exist", ONE_BOARD)
+        return CheckResult("board", "bad", f"{path} does not exist", ONE_BOARD)
     if not machine.may_use(path):
-        return Finding("board", "bad", f"{path}: no permission", JOIN_GROUP)
-    return Finding("board", "ok", str(path))
+        return CheckResult("board", "bad", f"{path}: no permission", JOIN_GROUP)
+    return CheckResult("board", "ok", str(path))
 
 
-def pulses(profile: RobotProfile, machine: Computer) -> Iterator[Finding]:
+def pulses(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
     """What config.txt sets up for servos at the Pi's own pins, and whether that is in force."""
     path = machine.boot_config
     if path is None:
         remedy = f"On a Raspberry Pi, mount its boot partition at {machine.boot / 'firmware'}."
-        yield Finding("boot", "bad", f"there is no config.txt below {machine.boot}", remedy)
+        yield CheckResult("boot", "bad", f"there is no config.txt below {machine.boot}", remedy)
         return
     try:
         lacking = needs(profile, read_file(path, LIMIT), machine.model)
     except BadFile as error:
-        yield Finding("boot", "bad", str(error), "Look at it as root: sudo cubist doctor")
+        yield CheckResult("boot", "bad", str(error), "Look at it as root: sudo cubist doctor")
         return
     for need in lacking:
         remedy = need.remedy or f"{FIX} adds this line: {need.line}"
-        yield Finding("boot", "bad", f"{path}: {need.text}", remedy)
+        yield CheckResult("boot", "bad", f"{path}: {need.text}", remedy)
     if lacking:
         return
-    yield Finding("boot", "ok", f"{path} sets up what the servos need")
+    yield CheckResult("boot", "ok", f"{path} sets up what the servos need")
     if not list((machine.sys / "class/pwm").glob("pwmchip*")):
         text = "there are no PWM channels, though config.txt asks for them"
-        yield Finding("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
+        yield CheckResult("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
 
 
-def groups(machine: Computer) -> Iterator[Finding]:
+def groups(machine: Computer) -> Iterator[CheckResult]:
     """The groups that the service's user and the person at the keyboard have to be in."""
     people = machine.members_of(SERVICE_USER)
     if people is None:
         text = "Cubist is not installed as a service"
-        yield Finding("groups", "warning", text, "sudo make install, in a checkout of Cubist")
+        yield CheckResult("groups", "warning", text, "sudo make install, in a checkout of Cubist")
         return
     if SERVICE_USER not in (machine.members_of("gpio") or ()):
         remedy = "sudo systemd-sysusers cubist.conf, then sudo systemctl restart cubist-board"
         text = f"the service's user {SERVICE_USER} is not in the group gpio"
-        yield Finding("groups", "bad", text, remedy)
+        yield CheckResult("groups", "bad", text, remedy)
     ours = machine.own_groups()
     if ours is not None and SERVICE_USER not in ours:
         remedy = f"sudo usermod -aG {SERVICE_USER} $USER, then log in again."
         text = f"you are not in the group {SERVICE_USER}, which may use the robot"
-        yield Finding("groups", "warning", text, remedy)
+        yield CheckResult("groups", "warning", text, remedy)
 
 
-def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> Finding:
+def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask) -> CheckResult:
     """What the board runs; only for when nobody else uses its port, which resets it."""
     try:
         found = ask(port, baud)
     except RobotFault as fault:
-        return Finding("firmware", "bad", f"{fault.about}: {fault.cause}", fault.remedy)
+        return CheckResult("firmware", "bad", f"{fault.about}: {fault.cause}", fault.remedy)
     if not matches(found):
         text = f"{found.firmware_version} on the board, {FIRMWARE_VERSION} expected"
-        return Finding("firmware", "bad", text, f"cubist firmware flash --port {port}")
-    return Finding("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
+        return CheckResult("firmware", "bad", text, f"cubist firmware flash --port {port}")
+    return CheckResult("firmware", "ok", f"{found.firmware_version} on {found.board.name.lower()}")
 
 
-def camera_of_kind(kind: str, device: int | str, machine: Computer) -> Finding:
+def camera_of_kind(kind: str, device: int | str, machine: Computer) -> CheckResult:
     """A camera of the profile."""
     if kind == "picamera2":
         return _picamera(machine)
     if kind == "usb":
         return _usb_camera(machine.dev / f"video{device}", machine)
     if kind == "folder" and not Path(str(device)).is_dir():
-        return Finding("camera", "bad", f"{device} is no folder", "Correct it in the profile.")
-    return Finding("camera", "ok", f"{kind} {device}")
+        return CheckResult("camera", "bad", f"{device} is no folder", "Correct it in the profile.")
+    return CheckResult("camera", "ok", f"{kind} {device}")
 
 
-def gpio(machine: Computer) -> Finding:
+def gpio(machine: Computer) -> CheckResult:
     """The library for button, light and buzzer."""
     if not machine.has_module("RPi"):
         remedy = "sudo apt install python3-rpi-lgpio. Without it only the command line works."
-        return Finding("gpio", "warning", "RPi.GPIO is not installed", remedy)
+        return CheckResult("gpio", "warning", "RPi.GPIO is not installed", remedy)
     chips = sorted(machine.dev.glob("gpiochip*"))
     if chips and not any(machine.may_use(chip) for chip in chips):
         remedy = "sudo usermod -aG gpio $USER, then log in again."
-        return Finding("gpio", "bad", f"{chips[0]}: no permission", remedy)
-    return Finding("gpio", "ok", f"{len(chips)} GPIO chips")
+        return CheckResult("gpio", "bad", f"{chips[0]}: no permission", remedy)
+    return CheckResult("gpio", "ok", f"{len(chips)} GPIO chips")
 
 
-def disk(state_dir: Path) -> Finding:
+def disk(state_dir: Path) -> CheckResult:
     """Room for records and calibration."""
     place = next(path for path in (state_dir, *state_dir.parents) if path.exists())
     free = shutil.disk_usage(place).free
     text = f"{free // 1024**2} MB free at {state_dir}"
     if free < MIN_FREE_BYTES:
-        return Finding("disk", "bad", text, "Remove old files; `sudo apt clean` helps.")
+        return CheckResult("disk", "bad", text, "Remove old files; `sudo apt clean` helps.")
     if not os.access(place, os.W_OK):
-        return Finding("disk", "warning", f"{place}: not writable by you", "The service's own.")
-    return Finding("disk", "ok", text)
+        return CheckResult("disk", "warning", f"{place}: not writable by you", "The service's own.")
+    return CheckResult("disk", "ok", text)
 
 
-def clock(machine: Computer) -> Finding:
+def clock(machine: Computer) -> CheckResult:
     """The time of day, for records; motion does not depend on it."""
     now = machine.now_s()
     text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     if now < EARLIEST_CLOCK_S:
-        return Finding("clock", "warning", f"it says {text}", "Connect to a network once.")
-    return Finding("clock", "ok", text)
+        return CheckResult("clock", "warning", f"it says {text}", "Connect to a network once.")
+    return CheckResult("clock", "ok", text)
 
 
-def power(machine: Computer) -> Finding:
+def power(machine: Computer) -> CheckResult:
     """Voltage and temperature, as a Raspberry Pi's firmware saw them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
         flags = int(path.read_text(), 16)
     except (OSError, ValueError):
-        return Finding("power", "ok", "not a Raspberry Pi, or it does not tell")
+        return CheckResult("power", "ok", "not a Raspberry Pi, or it does not tell")
     found = [text for bit, text in _THROTTLED.items() if flags >> bit & 1]
     if not found:
-        return Finding("power", "ok", "voltage and temperature are fine")
+        return CheckResult("power", "ok", "voltage and temperature are fine")
     remedy = "Use the official power supply; give the motors one of their own; cool the Pi."
     now = bool(flags & 0xF)
-    return Finding("power", "bad" if now else "warning", "; ".join(found), remedy)
+    return CheckResult("power", "bad" if now else "warning", "; ".join(found), remedy)
 
 
-def worst(findings: Sequence[Finding]) -> Verdict:
+def worst(findings: Sequence[CheckResult]) -> Verdict:
     """The worst verdict of all."""
     order: tuple[Verdict, ...] = ("bad", "warning", "ok")
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
 
 
-def _picamera(machine: Computer) -> Finding:
+def _picamera(machine: Computer) -> CheckResult:
     if not machine.has_module("picamera2"):
         remedy = "sudo apt install python3-picamera2 --no-install-recommends"
-        return Finding("camera", "bad", "picamera2 is not installed", remedy)
+        return CheckResult("camera", "bad", "picamera2 is not installed", remedy)
     if not list(machine.dev.glob("media*")):
         remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
-        return Finding("camera", "bad", "the Pi sees no camera module", remedy)
-    return Finding("camera", "ok", "picamera2")
+        return CheckResult("camera", "bad", "the Pi sees no camera module", remedy)
+    return CheckResult("camera", "ok", "picamera2")
 
 
-def _usb_camera(path: Path, machine: Computer) -> Finding:
+def _usb_camera(path: Path, machine: Computer) -> CheckResult:
     if not path.exists():
-        return Finding("camera", "bad", f"{path} does not exist", "Plug the camera in.")
+        return CheckResult("camera", "bad", f"{path} does not exist", "Plug the camera in.")
     if not machine.may_use(path):
         remedy = "sudo usermod -aG video $USER, then log in again."
-        return Finding("camera", "bad", f"{path}: no permission", remedy)
-    return Finding("camera", "ok", str(path))
+        return CheckResult("camera", "bad", f"{path}: no permission", remedy)
+    return CheckResult("camera", "ok", str(path))

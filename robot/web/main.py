@@ -37,7 +37,7 @@ class CannotListen(CubistError, OSError):
 
 
 @dataclass(frozen=True)
-class Options:
+class PageOptions:
     """``daemon``: its control socket; ``announce``: where the page's address is written;
     ``state``: where the token is kept, None: a new one each time; ``names``: more names of this
     machine."""
@@ -50,7 +50,7 @@ class Options:
     state: Path | None
 
 
-def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> Options:
+def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
     """Read flags; leaves with exit code 2 and a message when they are wrong."""
     parser = argparse.ArgumentParser(
         prog="cubist-web",
@@ -73,7 +73,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     daemon = found.socket or control_socket(environ)
     runtime = found.runtime_dir or get("CUBIST_WEB_RUNTIME_DIR")
     state = found.state_dir or get("CUBIST_WEB_STATE_DIR")
-    return Options(
+    return PageOptions(
         bind=found.bind,
         port=int(found.port),
         names=tuple(found.host),
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(BAD_USAGE)
 
 
-async def _serve_until_ended(options: Options) -> None:
+async def _serve_until_ended(options: PageOptions) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -107,7 +107,7 @@ async def _serve_until_ended(options: Options) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: Options, token: str) -> AsyncIterator[Announcement]:
+async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcement]:
     """Serve the page while the context lasts; where it is.
 
     Raises :class:`CannotListen` and :class:`robot.records.storage.StorageError`.
@@ -141,7 +141,7 @@ def _listen(bind: str, port: int) -> socket.socket:
         ) from error
 
 
-def _announcement(options: Options, port: int, token: str) -> Announcement:
+def _announcement(options: PageOptions, port: int, token: str) -> Announcement:
     """The page's addresses: those of this machine that others can use first."""
     hosts = [options.bind]
     if options.bind in {"0.0.0.0", "::"}:

@@ -16,7 +16,7 @@ from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.machine import checkup
 from robot.machine.boot_change import plan_fix
-from robot.machine.checkup import Computer, Finding
+from robot.machine.checkup import CheckResult, Computer
 from robot.settings import load_profile
 
 
@@ -46,13 +46,13 @@ def test_the_pi_itself_is_a_board_while_its_program_runs(machine: Computer) -> N
     port = machine.run / "cubist-board" / "port"
     port.parent.mkdir(parents=True)
     port.touch()
-    assert checkup.board("auto", machine, is_pi=True) == Finding("board", "ok", str(port))
+    assert checkup.board("auto", machine, is_pi=True) == CheckResult("board", "ok", str(port))
 
 
 def test_the_only_board_is_found(machine: Computer) -> None:
     assert checkup.board("auto", machine).verdict == "bad"
     (machine.dev / "serial/by-id/usb-1a86_USB").touch()
-    assert checkup.board("auto", machine) == Finding(
+    assert checkup.board("auto", machine) == CheckResult(
         "board", "ok", str(machine.dev / "serial/by-id/usb-1a86_USB")
     )
     (machine.dev / "serial/by-id/usb-2341_Uno").touch()
@@ -77,7 +77,7 @@ def silent(port: str, baud: int) -> Capabilities:
 
 def test_the_board_s_firmware() -> None:
     right = checkup.firmware("tty", 250_000, answering(FIRMWARE_VERSION))
-    assert right == Finding("firmware", "ok", f"{FIRMWARE_VERSION} on atmega328p")
+    assert right == CheckResult("firmware", "ok", f"{FIRMWARE_VERSION} on atmega328p")
     wrong = checkup.firmware("tty", 250_000, answering("0.0.9"))
     assert (wrong.verdict, wrong.remedy) == ("bad", "cubist firmware flash --port tty")
     assert "flash" in checkup.firmware("tty", 250_000, silent).remedy
@@ -128,7 +128,7 @@ def test_no_raspberry_pi_is_no_fault(machine: Computer) -> None:
 
 
 def test_worst() -> None:
-    ok, bad = Finding("a", "ok", ""), Finding("b", "bad", "")
+    ok, bad = CheckResult("a", "ok", ""), CheckResult("b", "bad", "")
     assert checkup.worst([ok, bad, ok]) == "bad"
     assert checkup.worst([ok]) == "ok"
 

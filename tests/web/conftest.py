@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from robot.web.main import Options, serving
+from robot.web.main import PageOptions, serving
 
 TOKEN = "t" * 43
 STATUS = {"state": "idle", "robot": "fake", "job": None, "fault": None, "last_run": None}
@@ -120,8 +120,8 @@ async def daemon(short_folder: Path) -> AsyncIterator[FakeDaemon]:
 
 
 @pytest.fixture
-def options(short_folder: Path) -> Options:
-    return Options(
+def options(short_folder: Path) -> PageOptions:
+    return PageOptions(
         bind="127.0.0.1",
         port=0,
         names=("my-robot.example",),
@@ -132,7 +132,7 @@ def options(short_folder: Path) -> Options:
 
 
 @pytest.fixture
-async def page(daemon: FakeDaemon, options: Options) -> AsyncIterator[Page]:
+async def page(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
     jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address
     async with serving(options, TOKEN) as announced:
         url = announced.urls[0].partition("/#")[0]

@@ -26,7 +26,7 @@ from robot.records.storage import StorageError
 from robot.web import hub
 from robot.web.announcement import NoPage, announcement_file, find_page
 from robot.web.app import load_assets
-from robot.web.main import CannotListen, Options, parse, serving
+from robot.web.main import CannotListen, PageOptions, parse, serving
 from robot.web.sessions import kept_token
 
 MOST_BYTES = 120 * 1024
@@ -128,7 +128,7 @@ async def test_a_daemon_that_goes_away_is_told_and_so_is_its_return(
         assert (await heard(socket, "status"))["state"] == "idle"
 
 
-async def test_without_a_daemon_the_page_says_so(options: Options, short_folder: Path) -> None:
+async def test_without_a_daemon_the_page_says_so(options: PageOptions, short_folder: Path) -> None:
     async with serving(options, "t" * 43) as announced:
         url = announced.urls[0].partition("/#")[0]
         jar = aiohttp.CookieJar(unsafe=True)
@@ -154,7 +154,7 @@ async def test_the_address_is_announced_to_the_group_and_gone_at_the_end(
     assert found.local
 
 
-async def test_it_is_gone_at_the_end(options: Options) -> None:
+async def test_it_is_gone_at_the_end(options: PageOptions) -> None:
     async with serving(options, "t" * 43):
         assert (options.announce / "web.json").exists()
     assert not (options.announce / "web.json").exists()
@@ -162,7 +162,7 @@ async def test_it_is_gone_at_the_end(options: Options) -> None:
         find_page({"CUBIST_RUNTIME_DIR": str(options.announce)})
 
 
-async def test_a_port_that_is_taken_is_said(page: Any, options: Options) -> None:
+async def test_a_port_that_is_taken_is_said(page: Any, options: PageOptions) -> None:
     with pytest.raises(CannotListen, match="--port"):
         async with serving(replace(options, port=page.port), "t" * 43):
             pass

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robot.calibration.finding.face_watch import FaceSeen, FaceWatch, differ, view_from_above
+from robot.calibration.finding.finder import FINDERS, Finder
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
 from robot.calibration.finding.walking import COARSE_US, FINE_US, walker_of
@@ -64,7 +65,7 @@ SCALES = (0.5, 2.0)
 """A lid that turns further or less than this for a pulse is not the profile's."""
 
 
-class FlipperFinder:
+class FlipperFinder(Finder):
     """One flipper with a lid that opens one way to roll the cube and closes the other to hold it.
 
     Its methods make findings, in the order of :meth:`find`. They raise :class:`CouldNot`.
@@ -410,3 +411,6 @@ class FlipperFinder:
         self.lid.go(pulse)
         self.lid.go(self._open_at)
         return differ(before.colours, self._face().colours)
+
+
+FINDERS["flipper"] = FlipperFinder

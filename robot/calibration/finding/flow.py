@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.face_watch import FaceWatch
 from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
-from robot.calibration.finding.flipper import FlipperFinder
+from robot.calibration.finding.finder import FINDERS, Finder
 from robot.calibration.finding.proof import PROVING
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
@@ -27,23 +26,6 @@ MARGIN = 1.04
 PROOFS = 2
 FILMS = 6
 """How often a motion is filmed until enough pictures show it under way."""
-
-
-class Finder(Protocol):
-    """Finds the positions of one kind of mechanism."""
-
-    watch: FaceWatch
-
-    def find(self) -> Iterator[Finding]:
-        """All positions, in order; raises :class:`CouldNot`."""
-
-    @property
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
-        """Actuators whose motion the camera sees from start to end: degrees of each position."""
-
-
-FINDERS: Mapping[str, type[FlipperFinder]] = {"flipper": FlipperFinder}
-"""By the kind of the mechanism."""
 
 
 def can_find(profile: RobotProfile) -> bool:
