@@ -76,7 +76,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     two_phase.kernel("htm", request)
-    if cube.size in phased.SIZES:
+    if cube.size in phased.SIZES and not cube.is_solved:
         phased.reducer(cube.size, request)
     watch = Stopwatch()
     best: Solution | None = None

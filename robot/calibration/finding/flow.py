@@ -97,7 +97,10 @@ class AutomaticCalibration(Measurement):
         kind = session.profile.mechanism.kind
         if kind not in FINDERS:
             known = ", ".join(FINDERS)
-            raise CouldNot(f"robots of kind {kind} have to be calibrated by eye; {known} need not")
+            raise CouldNot(
+                f"only robots of kind {known} find their positions themselves so far, not {kind}: "
+                "use `cubist calibrate all`"
+            )
         finder = FINDERS[kind](session)
         yield from finder.find()
         session.try_out(self._found)
