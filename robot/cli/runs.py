@@ -24,10 +24,11 @@ from robot.cli.solution_text import timeline as timeline_table
 from robot.client import NoDaemon
 from robot.outcomes import ExitCode, Outcome, exit_code
 from robot.paths import state_directory
+from robot.records.latency import Samples, percentile
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
 from solver.errors import shortened
 
-_STAGES = ("home", "scan", "read", "search", "turn", "check", "save")
+_STAGES = ("home", "scan", "view", "read", "search", "turn", "check", "save")
 
 
 @click.group(cls=Listing, invoke_without_command=True)
@@ -139,9 +140,24 @@ def _show(record: RunRecord) -> None:
         console.print(_picture_line(record), markup=False)
     for event in record.events:
         console.print(f"{event.at_s:8.2f} s  {event.text}", style="dim", markup=False)
+    if record.latency_s:
+        console.print(_latency_table(record.latency_s))
     if record.operations and record.planned_us:
         moves = group_by_move(record.operations, record.orientation, record.moves or "")
         console.print(timeline_table(moves, record.planned_us))
+
+
+def _latency_table(samples: Samples) -> Table:
+    """What the robot waited for beside its own motion, in milliseconds."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("waited for")
+    for title in ("times", "ms", "p50", "p99"):
+        table.add_column(title, justify="right")
+    for stage, seconds in samples.items():
+        figures = (sum(seconds), percentile(seconds, 0.5), percentile(seconds, 0.99))
+        cells = (f"{1e3 * figure:.1f}" for figure in figures)
+        table.add_row(stage, str(len(seconds)), *cells)
+    return table
 
 
 def _picture_line(record: RunRecord) -> str:

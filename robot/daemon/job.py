@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -70,6 +70,8 @@ class Job:
         self._started = clock()
         self._before = before
         self._loop = asyncio.get_running_loop()
+        self._writing = asyncio.Lock()
+        self._saving: set[asyncio.Task[None]] = set()
 
     @property
     def record(self) -> RunRecord:
@@ -142,11 +144,22 @@ class Job:
         self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.save)
 
+    def save_meanwhile(self) -> None:
+        """Write the record, too, while the job goes on: the robot waits for no disk."""
+        self._meanwhile(self.save())
+
+    def _meanwhile(self, saving: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(saving)
+        self._saving.add(task)
+        task.add_done_callback(self._saving.discard)
+
     async def finish(self) -> None:
         """Write the record of the job that is over, then draw how the cube was read.
 
         The outcome comes first: the drawing is large, and the disk may be full.
         """
+        # What failed unexpectedly there, does so again here.
+        await asyncio.gather(*self._saving, return_exceptions=True)
         self.record.duration_s = round(self.elapsed_s, 3)
         await self._keep(self.writer.finish)
         drawn = len(self.record.photos)
@@ -155,13 +168,13 @@ class Job:
             await self._keep(self.writer.save)
 
     async def save_photo(self, names: Sequence[str], frame: Frame) -> int:
-        """Keep a picture with the record, as JPEG, once for each of its names; its number among the
-        pictures to watch.
+        """Keep a picture with the record while the job goes on, as JPEG, once for each name; its
+        number among the pictures to watch.
         """
         encoded = await asyncio.to_thread(as_jpeg, frame)
         number = self.pictures.show(frame.camera, encoded)
         for name in names:
-            await self._keep(self.writer.save_photo, name, encoded)
+            self._meanwhile(self._keep(self.writer.save_photo, name, encoded))
         return number
 
     async def save_explanation(self) -> None:
@@ -176,9 +189,10 @@ class Job:
             log.exception("run %s: the reading could not be drawn", self.record.id)
 
     async def _keep(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Save; a full or broken disk is no reason to leave the cube unsolved."""
+        """Save, one at a time; a full or broken disk is no reason to leave the cube unsolved."""
         try:
-            await asyncio.to_thread(function, *args, **kwargs)
+            async with self._writing:
+                await asyncio.to_thread(function, *args, **kwargs)
         except StorageError as error:
             log.warning("not recorded: %s", error)
 

@@ -316,6 +316,7 @@ class JobController:
     async def _run(self, job: Job, perform: Performer) -> None:
         """Perform a job to its end, whatever that is, and leave a closed record."""
         fault: CubistError | None = None
+        self.machine.stopwatch.take()
         try:
             outcome = await perform(job, self.machine)
         except RunStopped:
@@ -334,6 +335,7 @@ class JobController:
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
+        job.record.latency_s = self.machine.stopwatch.take()
         job.note_link_statistics(self.machine.motion.link_statistics())
         await asyncio.to_thread(self.store.prune)
         await job.finish()

@@ -149,7 +149,7 @@ async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) 
     search = machine.planner.plan
     plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
     note(job, [plan])
-    await job.save()
+    job.save_meanwhile()
     return plan
 
 

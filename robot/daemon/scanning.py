@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -41,8 +42,9 @@ async def scan(
     for attempt in range(machine.policy.scan_retries + 1):
         last = attempt == machine.policy.scan_retries
         try:
-            await _look_around(job, machine, phase, held, wanted, images)
-            reading = await _read(job, machine, phase, images)
+            async with _meanwhile() as meanwhile:
+                await _look_around(job, machine, phase, held, wanted, images, meanwhile)
+                reading = await _read(job, machine, phase, images)
         except NotReadable as error:
             if last:
                 raise
@@ -60,7 +62,7 @@ async def scan(
         job.record.facelets = reading.facelets
         job.record.reading = _facts(reading)
     job.live.read(reading.facelets)
-    await job.save()
+    job.save_meanwhile()
     assert reading.cube is not None, "profiles are of cubes with 2 or 3 layers"
     return reading.cube, held.state
 
@@ -91,6 +93,23 @@ async def _read(
     return reading
 
 
+@asynccontextmanager
+async def _meanwhile() -> AsyncIterator[list[asyncio.Task[None]]]:
+    """Tasks that end before the context does.
+
+    What one of them found wrong comes before what the context did: a hand in view says more than
+    that no cube could be read.
+    """
+    tasks: list[asyncio.Task[None]] = []
+    try:
+        yield tasks
+    finally:
+        if tasks:
+            await asyncio.wait(tasks)
+        for task in tasks:
+            task.result()
+
+
 async def _look_around(
     job: Job,
     machine: Machine,
@@ -98,38 +117,46 @@ async def _look_around(
     held: _Held,
     faces: str | None,
     images: list[FaceImage],
+    meanwhile: list[asyncio.Task[None]],
 ) -> None:
-    """Move through a tour, adding to ``images``."""
+    """Move through a tour, adding to ``images``.
+
+    What need not be known before the robot moves on goes to ``meanwhile``.
+    """
     timing = "scan" if phase is RobotState.SCANNING else "check"
     job.enter(phase, "planning the looks")
     tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
     count = sum(len(step.looks) for step in tour.steps)
     seen = 0
-    keeping: list[asyncio.Task[None]] = []
-    try:
-        for number, step in enumerate(tour.steps):
-            seen += len(step.looks)
-            job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
-            await _move_to(job, machine, step, timing)
-            held.state = step.plan.end
-            await asyncio.gather(*keeping)
-            if number == 0:
-                await job.run_blocking(timing, machine.scanner.settle)
-            taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
-            # The robot goes on to the next look while this one's pictures are encoded and written.
-            keeping = [asyncio.create_task(_keep_looks(job, phase, step.looks, taken, images))]
-            if number == 0 and phase is RobotState.SCANNING:
-                # Before the robot turns what may be a hand, or nothing.
-                await job.run_blocking("read", machine.scanner.check_view, taken[0])
-            if phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early:
-                await asyncio.gather(*keeping)
-                if await _is_known(job, machine, images):
-                    return
-        held.state = tour.end
-        await asyncio.gather(*keeping)
-    finally:
-        if keeping:
-            await asyncio.wait(keeping)
+    for number, step in enumerate(tour.steps):
+        seen += len(step.looks)
+        job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
+        await _move_to(job, machine, step, timing)
+        held.state = step.plan.end
+        if meanwhile:
+            # No more than two pictures are kept whole.
+            await asyncio.wait(meanwhile)
+        if number == 0:
+            await job.run_blocking(timing, machine.scanner.settle)
+        taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
+        first = len(images) + 1
+        images += await asyncio.to_thread(_reduced, taken)
+        # The robot goes on to the next look while this one's pictures are encoded and written.
+        meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
+        if number == 0 and phase is RobotState.SCANNING:
+            # Before the robot turns what may be a hand, or nothing.
+            check = job.run_blocking("view", machine.scanner.check_view, taken[0])
+            meanwhile.append(asyncio.create_task(check))
+            if seen < count:
+                await meanwhile[-1]
+        early = phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early
+        if early and await _is_known(job, machine, images):
+            return
+    held.state = tour.end
+
+
+def _reduced(images: Sequence[FaceImage]) -> list[FaceImage]:
+    return [image.reduced() for image in images]
 
 
 def _faces(looks: Sequence[FaceView]) -> str:
@@ -145,22 +172,21 @@ async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> N
         job.live.arrive(step.plan.final_orientation, None)
 
 
-async def _keep_looks(
+async def _show(
     job: Job,
     phase: RobotState,
     looks: Sequence[FaceView],
     taken: Sequence[FaceImage],
-    images: list[FaceImage],
+    first: int,
 ) -> None:
-    """Put pictures into the record, and themselves, made smaller, behind ``images``."""
+    """Show pictures to whoever watches, and put them, from this number on, into the record."""
     for frame, shown in groupby(zip(looks, taken, strict=True), lambda look: look[1].frame):
         of_frame = list(shown)
-        first = len(images) + 1
         names = [f"{phase}-{first + i}-{view.face}.jpg" for i, (view, _) in enumerate(of_frame)]
+        first += len(names)
         number = await job.save_photo(names, frame)
         for view, image in of_frame:
             job.live.look(view, image, number)
-            images.append(await asyncio.to_thread(image.reduced))
 
 
 async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> bool:

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from robot.faults import FAULTS, Fault, RobotFault, Stopped, code_of
@@ -53,12 +53,14 @@ class Execution:
     """What the firmware did: microseconds from go to the end of the last turn, by its clock.
 
     ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
-    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time).
+    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``: from
+    the order to the go by this computer's clock, which sees it with the first status.
     """
 
     executed_us: int
     turns_done: int
     events: tuple[str, ...]
+    waited_s: float = field(default=0.0, compare=False)
 
 
 class Link:
@@ -84,6 +86,7 @@ class Link:
         self._plan_number = 0
         self._stopping = False
         self._uploaded: tuple[Shape, ...] = ()
+        self._began_at: float | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
@@ -151,6 +154,8 @@ class Link:
         if not schedule.turns:
             return Execution(0, 0, ())
         self._stopping = False
+        self._began_at = None
+        begun = self._clock()
         plan = encode_schedule(schedule, tuple(self._numbers))
         servos = any(isinstance(setup, ServoSetup) for setup in self.actuators)
         check_plan(schedule, plan, self.capabilities, beside_servos=servos)
@@ -167,7 +172,12 @@ class Link:
             executed_us=status.executed // TICKS_PER_US,
             turns_done=status.turns_done,
             events=_events(before, status),
+            waited_s=self._waited_s(begun),
         )
+
+    def _waited_s(self, since: float) -> float:
+        """Seconds by this computer's clock until the plan began; 0 when that was not seen."""
+        return 0.0 if self._began_at is None else self._began_at - since
 
     async def stop(self) -> None:
         """Finish the turns in progress, then rest; a run under way raises ``Stopped``."""
@@ -309,7 +319,10 @@ class Link:
 
     def _note_executed(self, status: Status | None) -> None:
         if status is not None and status.plan == self._plan_number:
-            self.ledger.note_executed(status.executed // TICKS_PER_US)
+            executed_us = status.executed // TICKS_PER_US
+            if self._began_at is None and executed_us:
+                self._began_at = self._clock() - executed_us / 1e6
+            self.ledger.note_executed(executed_us)
 
 
 def single(profile: MotionProfile) -> Schedule:

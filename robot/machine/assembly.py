@@ -16,7 +16,7 @@ It needs no daemon::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.first_contact import FirstContact
@@ -26,6 +26,7 @@ from robot.machine.solve_planner import SolvePlanner
 from robot.panel.gpio import Gpio, Pull, RpiGpio
 from robot.panel.panel import Input, Output, PanelPins
 from robot.planner import State, build_mechanism
+from robot.records.latency import Stopwatch
 from robot.settings.base import Level
 from robot.settings.profile import CameraSettings, PanelSettings, PolicySettings, RobotProfile
 from robot.twin.client import TwinCamera, TwinGpio
@@ -43,7 +44,7 @@ class Machine:
     """One robot.
 
     ``reconnect_s``: how long to wait for a board that went away in the middle of a job. ``size``:
-    layers of its cube.
+    layers of its cube. ``stopwatch``: what its parts waited for.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Machine:
     policy: PolicySettings
     reconnect_s: float = 10.0
     size: int = 3
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
         """A picture of every face, and the state in which that leaves the robot.
@@ -82,11 +84,15 @@ def make_machine(
     ``port`` overrides the profile's serial port; ``twin`` is the socket of a simulated robot.
     """
     cameras = {settings.name: _camera(settings, twin) for settings in profile.cameras}
+    stopwatch = Stopwatch()
     return Machine(
         name=profile.name,
-        motion=MotionController(profile, contact, port, _silence_hold_ms(twin)),
-        scanner=Scanner(profile, cameras),
-        planner=SolvePlanner(profile, build_mechanism(profile)),
+        motion=MotionController(
+            profile, contact, port, _silence_hold_ms(twin), stopwatch=stopwatch
+        ),
+        scanner=Scanner(profile, cameras, stopwatch),
+        planner=SolvePlanner(profile, build_mechanism(profile), stopwatch),
+        stopwatch=stopwatch,
         policy=profile.policy,
         size=profile.cube.size,
     )

@@ -41,6 +41,7 @@ from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
+from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import RobotProfile
@@ -69,7 +70,9 @@ class MotionController:
         silence_hold_ms: int = SILENCE_HOLD_MS,
         make_link: Callable[[], LinkThread] | None = None,
         clock: Clock = time.monotonic,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
+        self._stopwatch = stopwatch or Stopwatch()
         self._contact = contact
         self._port = port or profile.link.port
         self._baud = profile.firmware.baud
@@ -121,7 +124,9 @@ class MotionController:
         try:
             with self._explained(), self._ledger.performing(self._silence_hold_ms / 1e3):
                 thread = self._connected()
+                self._stopwatch.end("start")
                 execution = thread.wait(thread.link.run(schedule, progress))
+                self._stopwatch.add("upload", execution.waited_s)
                 self._statistics.noted(execution.events)
                 return execution.executed_us
         except MotionFault as fault:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
 from robot.planner import FaceView
+from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
 from vision.cameras.base import CameraFault
@@ -77,8 +78,14 @@ class Scanner:
     All methods block. A camera's failure raises :class:`MotionFault`.
     """
 
-    def __init__(self, profile: RobotProfile, cameras: Mapping[str, Camera]) -> None:
+    def __init__(
+        self,
+        profile: RobotProfile,
+        cameras: Mapping[str, Camera],
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
         self._cameras = dict(cameras)
+        self._stopwatch = stopwatch or Stopwatch()
         self._size = profile.cube.size
         self._check_view = profile.policy.check_view
         self._references = stored_colours(profile)
@@ -108,14 +115,17 @@ class Scanner:
 
     def _taken(self, looks: Sequence[FaceView]) -> dict[FaceView, FaceImage]:
         """What one picture by one camera shows."""
-        frame = self._capture(looks[0].camera)
+        with self._stopwatch.timing("capture"):
+            frame = self._capture(looks[0].camera)
         return {view: self._measured(frame, view) for view in looks}
 
     def _measured(self, frame: Frame, view: FaceView) -> FaceImage:
         camera = self._cameras[view.camera]
         with self._in_use[view.camera], _explained():
-            grid = self._grid(camera, frame, self._views[view.camera, view.site])
-            seen = measure(camera, frame, grid.quads, fit=grid.fit)
+            with self._stopwatch.timing("locate"):
+                grid = self._grid(camera, frame, self._views[view.camera, view.site])
+            with self._stopwatch.timing("measure"):
+                seen = measure(camera, frame, grid.quads, fit=grid.fit)
         return FaceImage(
             face=view.face,
             frame=frame,
@@ -176,7 +186,8 @@ class Scanner:
             faces.setdefault(image.face, []).append(image.colours)
         colours = StickerColours.of_faces({f: merge_looks(seen) for f, seen in faces.items()})
         try:
-            reading = read_cube(colours, self._references)
+            with self._stopwatch.timing("decide"):
+                reading = read_cube(colours, self._references)
             self._explanation = partial(explanation, tuple(images), colours, reading)
         except Unreadable as error:
             self._explanation = partial(explanation, tuple(images), colours, error)

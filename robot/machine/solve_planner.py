@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -26,6 +27,7 @@ from robot.planner import (
     where_to_cut_us,
 )
 from robot.planner.improve import AnyCube
+from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
 from solver.cube.cube import Cube, parse_state
 from solver.cube.facelets import FACES
@@ -57,10 +59,13 @@ class SolvePlanner:
     plans are worked out here, not while the robot waits for them.
     """
 
-    def __init__(self, profile: RobotProfile, mechanism: Mechanism) -> None:
+    def __init__(
+        self, profile: RobotProfile, mechanism: Mechanism, stopwatch: Stopwatch | None = None
+    ) -> None:
         self._size = profile.cube.size
         self._policy = profile.policy
         self._mechanism = mechanism
+        self._stopwatch = stopwatch or Stopwatch()
 
     def scan(self, state: State | None, faces: Sequence[str] | None) -> ScanPlan:
         """The tour that shows the cameras these faces (None: all)."""
@@ -106,6 +111,7 @@ class SolvePlanner:
         progress: Hear,
     ) -> Plan:
         """The fastest way to solve ``cube`` held in this state, in the time the profile allows."""
+        begun = time.monotonic()
         with _mirrored(cancel) as flag, self._watch(flag) as watch:
             try:
                 plan = plan_solve(
@@ -123,6 +129,9 @@ class SolvePlanner:
                     raise RunStopped from None
                 raise
         plan.schedule()
+        self._stopwatch.add("search", plan.search_s)
+        self._stopwatch.add("retrace", time.monotonic() - begun - plan.search_s)
+        self._stopwatch.begin("start")
         return plan
 
     def plan_scramble(self, cube: AnyCube, state: State | None, progress: Hear) -> Plan:
@@ -185,8 +194,9 @@ def _mirrored(cancel: threading.Event) -> Iterator[CancelFlag]:
         flag.set()
 
     def follow() -> None:
-        while not done.is_set():
-            if cancel.wait(CANCEL_POLL_S):
+        # A search that has ended is not waited for: the robot may turn.
+        while not done.wait(CANCEL_POLL_S):
+            if cancel.is_set():
                 flag.set()
                 return
 

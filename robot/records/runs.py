@@ -108,6 +108,8 @@ class LinkRecord(BaseModel):
 class RunRecord(BaseModel):
     """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
 
+    ``latency_s``: how long each stage of :data:`robot.records.latency.STAGES` took, each time.
+
     ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
     ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
     happened, what went wrong on the way and what was done about it.
@@ -126,6 +128,7 @@ class RunRecord(BaseModel):
     executed_us: int | None = None
     attempts: int = 1
     timings_s: dict[str, float] = Field(default_factory=dict)
+    latency_s: dict[str, list[float]] = Field(default_factory=dict)
     orientation: str | None = None
     operations: list[JsonObject] = Field(default_factory=list)
     reading: JsonObject = Field(default_factory=dict)
@@ -142,8 +145,8 @@ class RunRecord(BaseModel):
         return len((self.moves or "").split())
 
     def shortened(self) -> RunRecord:
-        """The record without plan, reading and events, which are most of it."""
-        long: JsonObject = {"operations": [], "reading": {}, "events": []}
+        """The record without plan, reading, waits and events, which are most of it."""
+        long: JsonObject = {"operations": [], "reading": {}, "events": [], "latency_s": {}}
         return self.model_copy(update=long)
 
     def summary(self) -> RunRecord:

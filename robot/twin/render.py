@@ -6,6 +6,7 @@ Where a camera stands is found from how the profile says it sees the robot's sit
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -105,6 +106,9 @@ LID = (58, 62, 66)
 STICKER_PART = 0.84
 """Part of a cubie's edge that its sticker covers; the rest is black plastic."""
 SUBPIXEL_BITS = 4
+GAMMA = np.float32(2.2)
+SPARE_GRAIN = 1 << 16
+"""Values of noise beyond a picture's: so many pictures may differ in theirs."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class Patch:
 class Painter:
     """Draws frames for one camera; ``noise`` is the standard deviation in sRGB levels.
 
-    ``colours``: sRGB of the stickers by letter.
+    ``colours``: sRGB of the stickers by letter. One frame at a time, whichever threads ask.
     """
 
     def __init__(
@@ -147,9 +151,12 @@ class Painter:
         self._colours = colours
         self._noise = noise
         self._random = np.random.default_rng(seed)
-        self._to_linear = (np.arange(256, dtype=np.float32) / 255) ** 2.2
+        self._free = threading.Lock()
+        self._to_linear = (np.arange(256, dtype=np.float32) / 255) ** GAMMA
         self._light: StudioLight | None = None
-        self._field = np.zeros(0, dtype=np.float32)
+        self._field: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+        self._brightness: NDArray[np.float32] = self._field
+        self._grain = np.zeros(0, dtype=np.float32)
 
     def paint(
         self,
@@ -172,7 +179,8 @@ class Painter:
         for patch in props:
             size = (self._optics.width, self._optics.height)
             self._fill(scene, patch.corners * size, patch.colour)
-        return self._expose(scene, light)
+        with self._free:
+            return self._expose(scene, light)
 
     def _background(self) -> Image:
         optics = self._optics
@@ -223,13 +231,27 @@ class Painter:
         """Light falls on the scene, the sensor adds noise and clips."""
         if light != self._light:
             self._light, self._field = light, self._illumination(light)
-        linear = self._to_linear[scene] * self._field
+            self._brightness = np.asarray(self._field ** (1 / GAMMA), dtype=np.float32)
         if light.glare:
-            linear = linear + self._glare(light)
-        levels = 255 * np.clip(linear, 0, 1) ** np.float32(1 / 2.2)
+            linear = self._to_linear[scene] * self._field + self._glare(light)
+            levels = np.asarray(255 * np.clip(linear, 0, 1) ** (1 / GAMMA), dtype=np.float32)
+        else:
+            # (scene^g * field)^(1/g), without powers of every pixel.
+            levels = scene * self._brightness
+        levels += 0.5
         if self._noise:
-            levels += self._random.standard_normal(levels.shape, dtype=np.float32) * self._noise
-        return np.clip(levels + 0.5, 0, 255).astype(np.uint8)
+            np.minimum(levels, 255.5, out=levels)
+            levels += self._sensor_noise(levels.shape)
+        return np.clip(levels, 0, 255, out=levels).astype(np.uint8)
+
+    def _sensor_noise(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Another cut from noise that is drawn once: drawing it takes longer than all the rest."""
+        count = math.prod(shape)
+        if len(self._grain) < count:
+            drawn = self._random.standard_normal(count + SPARE_GRAIN, dtype=np.float32)
+            self._grain = drawn * np.float32(self._noise)
+        first = int(self._random.integers(SPARE_GRAIN))
+        return self._grain[first : first + count].reshape(shape)
 
     def _illumination(self, light: StudioLight) -> NDArray[np.float32]:
         x, y = self._grid()

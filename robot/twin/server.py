@@ -194,7 +194,6 @@ class TwinServer:
         self._robot = robot
         self._studio = studio
         self._pins = PinPort(robot, self.pins_path, chips)
-        self._painting = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -237,8 +236,7 @@ class TwinServer:
     async def _send_frame(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         self._pins.catch_up()
         time_us, paint = round(self._robot.time_us), self._studio.pose_for(request.get("camera"))
-        async with self._painting:  # one picture at a time: a painter has one canvas
-            shot = await asyncio.to_thread(paint)
+        shot = await asyncio.to_thread(paint)
         height, width = shot.image.shape[:2]
         header = {
             "width": width,

@@ -123,7 +123,7 @@ class Studio:
     def pose_for(self, name: str | None = None) -> Callable[[], Shot]:
         """What makes the picture of this moment, whatever moves until then.
 
-        It may be called on another thread, but not while another picture is made.
+        It may be called on another thread.
         """
         name = name if name is not None else next(iter(self._cameras))
         camera = self._cameras[name]

@@ -157,6 +157,7 @@ class FakeScanner:
     seen: list[str] = field(default_factory=list)
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
     odd: list[Exception] = field(default_factory=list)
+    read_first: threading.Event | None = None
     previews: int = 0
 
     def settle(self) -> None:
@@ -167,11 +168,15 @@ class FakeScanner:
         return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
 
     def check_view(self, image: FaceImage) -> None:
+        if self.read_first is not None:
+            assert self.read_first.wait(LIMIT_S)
         if self.odd:
             raise self.odd.pop(0)
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         found = self.readings.pop(0)
+        if self.read_first is not None:
+            self.read_first.set()
         if isinstance(found, Exception):
             raise found
         name, again = found if isinstance(found, tuple) else (found, None)
@@ -200,6 +205,11 @@ class FakeScanner:
         pass
 
 
+def together(faces: str, count: int) -> list[str]:
+    """The faces, so many in each look."""
+    return [faces[first : first + count] for first in range(0, len(faces), count)]
+
+
 @dataclass
 class FakePlanner:
     """Plans what the test says."""
@@ -211,15 +221,16 @@ class FakePlanner:
     tables_done: threading.Event = field(default_factory=threading.Event)
     toured_from: list[Any] = field(default_factory=list)
     planned_from: list[Any] = field(default_factory=list)
+    faces_at_once: int = 1
 
     def scan(self, state: Any, faces: str | None) -> ScanPlan:
         self.toured_from.append(state)
         steps = [
             ScanStep(
-                FakePlan((), MOTION.duration_us, f"at {face}"),
-                (FaceView("top", "U", face, Orientation(0)),),
+                FakePlan((), MOTION.duration_us, f"at {seen}"),
+                tuple(FaceView("top", "U", face, Orientation(0)) for face in seen),
             )
-            for face in faces or "URFDLB"
+            for seen in together(faces or "URFDLB", self.faces_at_once)
         ]
         return ScanPlan(tuple(steps), "after the tour", 6 * MOTION.duration_us)
 

@@ -16,6 +16,7 @@ from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.daemon.models import LIVE_EVENTS
 from robot.faults import MotionFault, NotReadable
+from robot.records.runs import RunStore, utc_now
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0
@@ -164,6 +165,21 @@ def test_runs_with_and_without_a_daemon(
     assert "moves R U" in text
     assert "planned 0.001 s" in text
     assert ask("runs", "show", "77")[0] == 2
+
+
+def test_a_run_tells_what_it_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
+    monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
+    writer = RunStore(tmp_path / "runs").begin("solve", "six-motor", utc_now())
+    writer.record.latency_s = {"capture": [0.01, 0.03], "decide": [0.0055]}
+    writer.finish()
+    assert run(["runs", "show", "1"]) == 0
+    rows = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert ["waited", "for", "times", "ms", "p50", "p99"] in rows
+    assert ["capture", "2", "40.0", "10.0", "30.0"] in rows
+    assert ["decide", "1", "5.5", "5.5", "5.5"] in rows
 
 
 def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:

@@ -17,6 +17,7 @@ from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
 from robot.mechanism.graph import Operation
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
+from robot.records.latency import Stopwatch
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
@@ -192,3 +193,14 @@ def test_tables_are_made_while_everything_else_goes_before(monkeypatch) -> None:
     monkeypatch.setattr("robot.machine.solve_planner.prepare", note)
     SolvePlanner(profile, build_mechanism(profile)).prepare(threading.Event(), lambda _: None)
     assert niceness[0] >= NICENESS
+
+
+def test_a_plan_that_is_found_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever watches for the job's end looks seldom, and is not waited for."""
+    monkeypatch.setattr("robot.machine.solve_planner.CANCEL_POLL_S", 1e6)
+    profile, watch = load_profile("four-arm"), Stopwatch()
+    planner = SolvePlanner(profile, build_mechanism(profile), watch)
+    plan = planner.plan(Cube.solved().apply("R U"), None, threading.Event(), lambda _: None)
+    waits = watch.take()
+    assert list(waits) == ["search", "retrace"]
+    assert waits["search"] == [pytest.approx(plan.search_s, abs=1e-5)]

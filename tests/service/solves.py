@@ -11,6 +11,7 @@ from footprint import AnonymousPeak, Footprint, footprint, highest_resident_kb
 from workbench import Bench, workbench
 
 from robot.outcomes import Outcome
+from robot.records.latency import STAGES
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.follow import DaemonView
 
@@ -86,5 +87,6 @@ async def solve(bench: Bench, view: DaemonView, seed: int) -> None:
         record = await bench.cycle(view, seed)
         if record.outcome is Outcome.SOLVED:
             break
+    assert set(record.latency_s) == set(STAGES), record.latency_s
     ended = (record.outcome, bench.robot.solved, bench.robot.violations)
     assert ended == (Outcome.SOLVED, True, []), (ended, record.reason)

@@ -1,0 +1,71 @@
+"""What a robot waits for beside its own motion, from the button to the first pulse.
+
+The real daemon solves different cubes on simulated robots at real speed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "service"))
+
+from workbench import workbench
+
+from robot.records.latency import STAGES, percentile
+from robot.records.runs import RunRecord
+from robot.settings import load_profile
+
+Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+
+ROBOTS = ("six-motor", "four-arm")
+SOLVES = 20
+
+
+def main(emit: Emit) -> None:
+    """Every stage, and all until the robot turns; ``CUBIST_ROBOTS``, ``CUBIST_SOLVES`` choose."""
+    count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
+    for name in os.environ.get("CUBIST_ROBOTS", " ".join(ROBOTS)).split():
+        records = asyncio.run(_records(name, count))
+        samples: dict[str, list[float]] = defaultdict(list)
+        for record in records:
+            for stage, seconds in record.latency_s.items():
+                samples[stage] += seconds
+        samples["until-turning"] = [_until_turning_s(record) for record in records]
+        for stage in (*STAGES, "until-turning"):
+            if found := samples[stage]:
+                figures = {"p99": round(1e3 * percentile(found, 0.99), 2)}
+                emit(
+                    f"latency-{name}-{stage}",
+                    round(1e3 * percentile(found, 0.5), 2),
+                    "ms, p50",
+                    len(found),
+                    figures,
+                )
+
+
+async def _records(name: str, count: int) -> list[RunRecord]:
+    """Of as many solves, without the first: it fetches tables and libraries from the disk."""
+    with tempfile.TemporaryDirectory(prefix="cubistd-") as folder:
+        async with (
+            workbench(load_profile(name), Path(folder), speed=1) as bench,
+            bench.firmware(),
+            bench.daemon() as (_, view),
+        ):
+            await bench.confirm()
+            records = [await bench.cycle(view, seed) for seed in range(count + 1)]
+    assert all(record.outcome == "solved" for record in records), records
+    return records[1:]
+
+
+def _until_turning_s(record: RunRecord) -> float:
+    """From the first look to the order to turn."""
+    begun = next(event.at_s for event in record.events if event.text == "planning the looks")
+    turned = next(event.at_s for event in record.events if event.text.startswith("turning:"))
+    return turned - begun
