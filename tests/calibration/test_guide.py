@@ -40,6 +40,7 @@ class FakeClient:
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
         self.trials: dict[str, dict[str, Any]] = {}
+        self.refusal: RequestRefused | None = None
         self.robot = "cubotino"
         self._jpeg = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
 
@@ -63,6 +64,8 @@ class FakeClient:
             facelets = body["facelets"] or SCRAMBLED
             return {"facelets": facelets, "values": {"colours": {"linear_rgb": light}}}
         if path in self.trials:
+            if self.refusal is not None:
+                raise self.refusal
             speed = {"speed_steps_per_s": body["speed_steps_per_s"]} if path == SPEED else {}
             return self.trials[path] | speed
         return self.timings if path == "/maintenance/timing" else {}
@@ -373,6 +376,23 @@ async def test_travel_is_measured_or_set_by_eye(
     assert rows[0]["ms"] == (340 if seen else 790)
     assert rows[0]["held_ms"] == pytest.approx(rows[0]["ms"] * 800 / 700, abs=0.1)
     assert [row["ms"] for row in rows[1:]] == [700, 1470]
+
+
+async def test_a_measurement_that_fails_says_why_and_may_be_begun_anew(
+    session: Session, client: FakeClient
+) -> None:
+    client.trials = {"/maintenance/travel": {}}
+    client.refusal = RequestRefused(409, "refused", "the table is jammed")
+    app = CalibrationApp(session, screens(session, "travel"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "m")
+        assert "the table is jammed" in message(pilot)
+        assert "bad" in app.screen.query_one("#message").classes
+        asked = len(client.asked)
+        await press(pilot, "m")
+        assert len(client.asked) > asked
+        await press(pilot, "escape")
 
 
 def every_screen(robot: RobotProfile, session: Session) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
-from robot.daemon.server import make_app, serving
+from robot.daemon.server import MOST_PROBLEMS, make_app, serving
 
 ENDLESS = ("/events", "/maintenance", "/shutdown")
 PATHS = [*sorted({route.path for route in ROUTES} - set(ENDLESS)), "/openapi.json", "/none", "*"]
@@ -170,6 +170,18 @@ async def test_what_is_not_described_is_refused_in_json(
     (status,) = assert_refused_in_json(data)
     assert status in {400, 404, 409, 413, 417}
     assert traces(caplog) == []
+
+
+@pytest.mark.parametrize(("wrong", "more"), [(MOST_PROBLEMS, 0), (MOST_PROBLEMS + 4, 4)])
+async def test_of_many_problems_some_are_told_and_the_others_counted(
+    path: Path, wrong: int, more: int
+) -> None:
+    body = json.dumps({f"key{number}": 1 for number in range(wrong)}).encode()
+    data = await asyncio.to_thread(talk, path, request("POST", "/stop", body))
+    assert assert_refused_in_json(data) == [400]
+    told = data.decode()
+    assert told.count("key") == MOST_PROBLEMS
+    assert ("; and 4 more" in told) == (more == 4) and told.count(" more") == bool(more)
 
 
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from([DIGITS, "1", "%00", "%", "..", "/", "?"]))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from robot.link.protocol import WINDOW, Home, Message, Turns
-from robot.link.window import SendWindow
+from robot.link.window import RESEND_AFTER_S, SendWindow
 
 QUEUE_BYTES = 60
 
@@ -128,3 +128,16 @@ def test_what_was_not_sent_is_forgotten_and_what_was_is_counted() -> None:
     window.acknowledge(WINDOW - 1, 0.0)
     assert window.idle and not list(window.pump(0.0))
     assert (window.sent, window.resent) == (WINDOW, 0)
+
+
+def test_progress_begins_the_patience_anew() -> None:
+    """What is acknowledged one after the other on a slow line is not sent again meanwhile."""
+    window = SendWindow()
+    window.acknowledge(255, 0.0, QUEUE_BYTES)
+    for value in range(3):
+        window.put(Home(value))
+    assert len(list(window.pump(0.0))) == 3
+    late = 0.8 * RESEND_AFTER_S
+    window.acknowledge(0, late)
+    assert list(window.pump(2 * late - 0.01 * late)) == []
+    assert [seq for seq, _ in window.pump(late + RESEND_AFTER_S)] == [1, 2]

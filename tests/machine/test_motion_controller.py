@@ -15,7 +15,7 @@ from robot.link.session import SessionStatistics
 from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
-from robot.machine.first_contact import FirstContact
+from robot.machine.first_contact import FirstContact, NotConfirmed
 from robot.machine.motion_controller import MotionController, jog_profile
 from robot.machine.serial_ports import find_board
 from robot.motion.schedule import Schedule, TimedTurn
@@ -202,6 +202,18 @@ def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(
     for count in (1, 2):
         assert robot.perform(two_turns(), lambda _: None) == 1_000_005
         assert robot.link_statistics() == LinkRecord(late=count)
+
+
+def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A servo jumps to its first pulse, however far that is."""
+    touched: list[str] = []
+    monkeypatch.setattr(motion_controller, "LinkThread", lambda *_: touched.append("link"))
+    robot = MotionController(load_profile("cubotino-uno"), FirstContact({}), port="nowhere")
+    with pytest.raises(NotConfirmed, match="lid"):
+        robot.home_alone("lid", 1500)
+    assert touched == []
 
 
 def test_traffic_is_counted_over_all_links() -> None:

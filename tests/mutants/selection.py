@@ -31,6 +31,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/twin": ("twin", "planner", "daemon"),
     "robot/simulate": ("simulate",),
     "robot/machine": ("machine", "daemon", "service"),
+    "robot/cli": ("cli", "daemon", "simulate", "settings"),
+    "robot/web": ("web",),
     "robot/cli/calibrate": ("calibration",),
     "robot/cli/guide": ("calibration",),
     "robot/cli/measuring": ("calibration",),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from robot.settings import list_profiles
+from robot.settings import list_profiles, load_profile
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
+LIMIT_S = 240
 
 
 @pytest.mark.parametrize("profile", list_profiles())
@@ -37,3 +42,33 @@ def test_every_robot_solves_twenty_cubes(
 @pytest.mark.parametrize("seed", range(100, 150))
 def test_fifty_cubes_on_the_default_robot(start_demo: StartDemo, solved: Solved, seed: int) -> None:
     solved(start_demo("--seed", str(seed), "--speed", "50"))
+
+
+def test_a_robot_without_a_start_button_cannot_be_started_by_it(
+    start_demo: StartDemo, demo_folder: Path
+) -> None:
+    profile = load_profile("cubotino").model_dump(mode="json", exclude_unset=True)
+    profile["panel"]["start_button_gpio"] = None
+    (demo_folder / "mute.yaml").write_text(yaml.safe_dump(profile))
+    code, document, log = start_demo("--robot", str(demo_folder / "mute.yaml")).finish()
+    assert (code, document) == (3, None)
+    assert "panel.start_button_gpio" in log and "Traceback" not in log
+
+
+def test_the_log_tells_every_step(demo_folder: Path) -> None:
+    """Without a terminal, and without ``--json``."""
+    command = [sys.executable, "-m", "robot.cli.main", "demo", "--seed", "1", "--speed", "50"]
+    ended = subprocess.run(
+        command,
+        env=os.environ | {"TMPDIR": str(demo_folder)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    steps = [line.split(" s  ")[-1] for line in ended.stderr.splitlines()]
+    looks = [f"looking at {face} ({n} of 6)" for n, face in enumerate("UFLBRD", 1)]
+    expected = ["finding the home positions", "planning the looks", *looks]
+    first = steps.index(expected[0])
+    assert steps[first : first + len(expected)] == expected
