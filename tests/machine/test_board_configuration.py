@@ -29,13 +29,15 @@ def test_endless_steppers_look_the_same_after_their_symmetry(name, actuator, per
     assert (setup.minimum_steps, setup.maximum_steps) == (-UNLIMITED_STEPS, UNLIMITED_STEPS)
 
 
-def test_a_limited_table_has_its_range_and_its_end_stop():
+@pytest.mark.parametrize(("level", "active_high"), [("high", True), ("low", False), (None, False)])
+def test_a_limited_table_has_its_range_and_its_end_stop(level, active_high):
     text = profile_path("mindcuber").read_text()
     text = text.replace(
         "{actuator: table} ", "{actuator: table, range_quarters: [-1, 2], start: 1}"
     )
+    active = f"endstop_active: {level}, " if level else ""
     homing = (
-        "homing: {direction: -1, speed_steps_per_s: 800, slow_speed_steps_per_s: 100, "
+        f"homing: {{{active}direction: -1, speed_steps_per_s: 800, slow_speed_steps_per_s: 100, "
         "backoff_steps: 40, max_travel_steps: 2000, offset_steps: 30}\n    steps_per_turn: 1600"
     )
     text = text.replace("steps_per_turn: 1600", homing).replace(
@@ -45,6 +47,7 @@ def test_a_limited_table_has_its_range_and_its_end_stop():
     assert (setup.minimum_steps, setup.maximum_steps, setup.start_steps) == (-400, 800, 400)
     assert setup.period_steps is None
     assert (setup.homing.pin, setup.homing.edge_position, setup.homing.direction) == (7, -30, -1)
+    assert setup.homing.active_high is active_high
 
 
 def test_what_is_only_timed_cannot_be_driven():

@@ -121,3 +121,22 @@ def test_big_cubes_are_counted():
     letters = str(StickerCube.solved(5))
     with pytest.raises(IllegalCube, match="colour U appears 24 times instead of 25"):
         StickerCube.from_facelets("R" + letters[1:], 5)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 7), (2, 5)])
+def test_two_swapped_corners_are_named(first: int, second: int) -> None:
+    states = Cube.solved().states.copy()
+    states[[first, second], 0] = states[[second, first], 0]
+    named = f"corners {CORNERS[first]} and {CORNERS[second]} are swapped"
+    with pytest.raises(IllegalCube, match=named):
+        Cube(states)
+
+
+def test_a_parity_that_no_one_pair_explains_is_laid_to_two_edges() -> None:
+    """Of a scrambled cube any pair would do: the two that stand first."""
+    cube = Cube.random(np.random.default_rng(7))
+    states = cube.states.copy()
+    states[[8, 9], 0] = states[[9, 8], 0]
+    pieces = " and ".join(EDGES[piece] for piece in states[8:10, 0])
+    with pytest.raises(IllegalCube, match=f"edges {pieces} are swapped"):
+        Cube(states)
