@@ -214,6 +214,9 @@ def test_an_internal_error_is_no_traceback(
     err = capfd.readouterr().err
     assert "internal error: ZeroDivisionError: oops" in err
     assert "Traceback" not in err
+    monkeypatch.setenv("CUBIST_DEBUG", "1")  # as the message says
+    with pytest.raises(ZeroDivisionError):
+        run(["solve", "--scramble", "R"])
 
 
 @pytest.mark.parametrize("move", ["F2", "U", "R'"])

@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from robot.cli.output import (
     run_async,
 )
 from robot.cli.search_job import interruptible
+from robot.paths import Simulation, announced, control_socket
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
@@ -209,3 +212,27 @@ def test_closed_and_full_streams(redirection: str, code: int, said: str) -> None
     assert done.stderr.startswith(said)
     assert "Traceback" not in done.stderr
     assert bool(done.stderr) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "found"),
+    [(PermissionError, "real"), (ConnectionRefusedError, "simulated"), (None, "real")],
+)
+def test_a_real_robot_comes_before_a_simulated_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: type[OSError] | None, found: str
+) -> None:
+    """Also one whose daemon we may not talk to: nobody is to believe that they play."""
+
+    class Line(socket.socket):
+        def connect(self, address: object) -> None:
+            if refusal is not None:
+                raise refusal
+
+    monkeypatch.setattr("robot.paths.socket.socket", Line)
+    usual = Path("/run/cubist/control.sock")
+    monkeypatch.setattr("robot.paths.runtime_directory", lambda _: usual.parent)
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    playing = Simulation(os.getpid(), "cubotino", tmp_path / "demo")
+    with announced(playing, environ):
+        expected = {"real": usual, "simulated": playing.control_socket}[found]
+        assert control_socket(environ) == expected
