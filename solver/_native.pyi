@@ -202,6 +202,19 @@ def make_optimal(
     progress: Callable[[float], bool],
 ) -> bool: ...
 
+class TimeProofOptions:
+    def __init__(
+        self, below_us: int, time_limit: float, threads: int, cancel: CancelFlag | None
+    ) -> None: ...
+
+class TimeProof:
+    @property
+    def solution(self) -> list[int] | None: ...
+    @property
+    def proven(self) -> bool: ...
+    @property
+    def nodes(self) -> int: ...
+
 class OptimalTable:
     def __init__(self, shape: OptimalShape, data: NDArray[np.uint8]) -> None: ...
     def solve(
@@ -211,6 +224,13 @@ class OptimalTable:
         options: OptimalOptions,
         on_progress: Callable[[int, int, float], None] | None,
     ) -> OptimalReport: ...
+    def fastest(
+        self,
+        states: NDArray[np.uint8],
+        models: TimeModels,
+        costs: CostModel,
+        options: TimeProofOptions,
+    ) -> TimeProof: ...
     def bound(self, metric: str, states: NDArray[np.uint8]) -> int: ...
 
 # NxN

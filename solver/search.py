@@ -27,18 +27,18 @@ class Algorithm:
     """A search by name. ``function`` is ``module:name``, imported when first used.
 
     ``sizes`` are the cubes it solves (empty: any), ``metrics`` those it counts in, the usual one
-    first, ``cost`` whether it minimises the time on a robot.
+    first, ``timed`` the function that minimises the time on a robot, where it can do that.
     """
 
     function: str
     sizes: Sequence[int]
     metrics: tuple[str, ...]
     about: str
-    cost: bool = False
+    timed: str = ""
 
-    def load(self) -> Callable[[AnyCube, Request], list[Solution]]:
+    def load(self, *, timed: bool) -> Callable[[AnyCube, Request], list[Solution]]:
         """The function behind the name."""
-        module, _, name = self.function.partition(":")
+        module, _, name = (self.timed if timed else self.function).partition(":")
         loaded: Callable[[AnyCube, Request], list[Solution]] = getattr(import_module(module), name)
         return loaded
 
@@ -50,10 +50,14 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             (3,),
             METRICS,
             "Kociemba's two phases; good at once, better with time",
-            cost=True,
+            timed="solver.two_phase:search",
         ),
         "optimal": Algorithm(
-            "solver.optimal:search", (3,), ("htm", "qtm"), "IDA*: a shortest solution, with proof"
+            "solver.optimal:search",
+            (3,),
+            ("htm", "qtm"),
+            "IDA*: a shortest solution, or the fastest on a robot, with proof",
+            timed="solver.fastest:search",
         ),
         "thistlethwaite": Algorithm(
             "solver.thistlethwaite:search", (3,), ("htm",), "four phases, each reported separately"
@@ -63,7 +67,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             (2,),
             ("htm", "qtm"),
             "2x2x2 by complete tables: shortest, or fastest on a robot",
-            cost=True,
+            timed="solver.pocket:search_exact",
         ),
         "ida-star": Algorithm(
             "solver.pocket:search_ida_star",
@@ -140,26 +144,27 @@ def make_ready(size: int, request: Request) -> None:
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
-    return _algorithm_for(cube, request).load()(cube, request)
+    timed = request.cost is not None
+    found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
+    return found.load(timed=timed)(cube, request)
 
 
-def _algorithm_for(cube: AnyCube, request: Request) -> Algorithm:
-    algorithm = ALGORITHMS.get(request.algorithm)
+def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:
+    """The search of that name, for cubes of ``size``; raises UnknownAlgorithm where none fits."""
+    algorithm = ALGORITHMS.get(name)
     if algorithm is None:
         names = ", ".join(ALGORITHMS)
-        raise UnknownAlgorithm(f"There is no algorithm {request.algorithm!r}; there are {names}.")
-    if algorithm.sizes and cube.size not in algorithm.sizes:
+        raise UnknownAlgorithm(f"There is no algorithm {name!r}; there are {names}.")
+    if algorithm.sizes and size not in algorithm.sizes:
         raise UnknownAlgorithm(
-            f"{request.algorithm} does not solve a cube of size {cube.size}; "
-            f"these do: {_fitting(cube.size)}."
+            f"{name} does not solve a cube of size {size}; these do: {_fitting(size)}."
         )
-    if request.metric not in algorithm.metrics:
+    if metric not in algorithm.metrics:
         raise UnknownAlgorithm(
-            f"{request.algorithm} does not count in {request.metric!r} but in "
-            f"{', '.join(algorithm.metrics)}."
+            f"{name} does not count in {metric!r} but in {', '.join(algorithm.metrics)}."
         )
-    if request.cost is not None and not algorithm.cost:
-        raise UnknownAlgorithm(f"{request.algorithm} does not search in a robot's time.")
+    if timed and not algorithm.timed:
+        raise UnknownAlgorithm(f"{name} does not search in a robot's time.")
     return algorithm
 
 

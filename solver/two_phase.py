@@ -146,6 +146,12 @@ def ready_from(cost: CostModel) -> Start:
     return Start(robot.metric, model, _native.TimeModels(robot.times, model))
 
 
+def models_in(metric: str, cost: CostModel) -> _native.TimeModels:
+    """The same in a metric of the caller's choice."""
+    times = _native.RobotTimes(ready_for(cost.turns).turns, metric)
+    return _native.TimeModels(times, ready_from(cost).model)
+
+
 def _solution(
     cube: Cube,
     request: Request,

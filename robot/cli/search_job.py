@@ -16,7 +16,7 @@ from solver.cube.cube import Cube, parse_state
 from solver.cube.notation import in_sign, length, parse_moves
 from solver.cube.pocket import PocketCube
 from solver.errors import IllegalCube
-from solver.search import ALGORITHMS, AnyCube, solve_many
+from solver.search import ALGORITHMS, AnyCube, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 if TYPE_CHECKING:
@@ -241,6 +241,7 @@ class RobotSearch:
 
     def __init__(self, profile: str, wanted: Wanted) -> None:
         from robot.planner import build_mechanism
+        from robot.planner.solve import ALGORITHM
         from robot.settings import load_profile
 
         settings = load_profile(profile)
@@ -248,12 +249,15 @@ class RobotSearch:
         self._cube_size = settings.cube.size
         self._name = settings.name
         self._mechanism = build_mechanism(settings)
-        self._limit = wanted["time_limit"] or settings.policy.search_s
+        usual = ALGORITHM[settings.cube.size]
+        self._algorithm = wanted["algorithm"] or usual
+        algorithm_for(self._algorithm, self._cube_size, metric="htm", timed=True)
+        proof = self._algorithm != usual  # which takes as long as it takes
+        self._limit = wanted["time_limit"] or (NO_LIMIT_S if proof else settings.policy.search_s)
 
     def answers(self, text: str) -> list[JsonObject]:
         """See :meth:`SearchJob.answers`; one plan."""
         from robot.planner import plan_solve
-        from robot.planner.solve import ALGORITHM
 
         cube = self._fitting(parse_state(text, self._wanted["size"] or size_of(text)))
         with ProgressLine() as line:
@@ -261,6 +265,7 @@ class RobotSearch:
                 lambda flag: plan_solve(
                     cube,
                     self._mechanism,
+                    algorithm=self._algorithm,
                     time_limit=self._limit,
                     threads=self._wanted["threads"],
                     cancel=flag,
@@ -270,7 +275,7 @@ class RobotSearch:
         moves = " ".join(plan.moves)
         answer = {
             "state": cube.facelets(),
-            "algorithm": ALGORITHM[cube.size],
+            "algorithm": self._algorithm,
             "metric": "htm",
             "moves": moves,
             "length": length(parse_moves(moves), "htm", cube.size),

@@ -139,7 +139,6 @@ def _check_for_robot(wanted: Wanted) -> None:
             "--metric counts turns and --robot counts time: give only one of them"
         )
     usual = {
-        "algorithm": None,
         "solutions": 1,
         "target": None,
         "tables": "default",

@@ -61,6 +61,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     mechanism: Mechanism,
     start: State | None = None,
     *,
+    algorithm: str | None = None,
     time_limit: float = 1.0,
     threads: int = 1,
     cancel: CancelFlag | None = None,
@@ -70,9 +71,10 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     """The fastest plan found in ``time_limit`` seconds of search that solves ``cube``.
 
     ``cube`` in its own frame, held as ``start`` says (the state after homing when not given).
+    ``algorithm``: one that searches in a robot's time; that of ALGORITHM when not given.
     ``on_better`` hears the duration in microseconds of every better plan, on the search's thread;
     ``progress`` hears how far tables are that have to be made first.
-    Raises SearchFailed when nothing was found in time.
+    Raises SearchFailed when nothing was found in time, UnknownAlgorithm as ``solve`` does.
     """
     approach = to_rest(mechanism, mechanism.start if start is None else start)
     if cube.is_solved:
@@ -84,7 +86,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
 
     solution = solve(
         cube,
-        algorithm=ALGORITHM[cube.size],
+        algorithm=algorithm or ALGORITHM[cube.size],
         cost=cost_model(mechanism, approach.end),
         time_limit=time_limit,
         threads=threads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
+from textual.worker import WorkerCancelled
 
 from robot.calibration.camera import Image
 from robot.calibration.positions import Placing, positions
@@ -104,12 +106,15 @@ def session(client: FakeClient) -> Iterator[Session]:
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Until everything that was begun has come to its end."""
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    while getattr(pilot.app.screen, "busy", False):
+    """Until everything that was begun has come to its end, or the app has."""
+    with contextlib.suppress(
+        WorkerCancelled
+    ):  # the last step's work ends the app that waits for it
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
+        while getattr(pilot.app.screen, "busy", False):
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
 
 
 async def press(pilot: Pilot[int], *keys: str) -> None:

@@ -27,6 +27,7 @@ BRIEF = {
     "robot compare": ["--cubes", "0"],
     "demo": ["--speed", "0"],
     "simulate": ["--speed", "0"],
+    "calibrate auto": ["--real"],
 }
 """Options, last of all, that keep what is right after all from taking long."""
 

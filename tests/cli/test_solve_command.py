@@ -58,6 +58,15 @@ def test_a_robot_s_plan_moves_the_cube_to_solved(ask: Ask) -> None:
     assert {operation["op"] for operation in operations} >= {"turn", "rotate", "lid"}
 
 
+def test_the_fastest_motion_is_proven(ask: Ask) -> None:
+    code, (answer,), _ = ask(
+        "solve", "--scramble", "R U F", "--robot", "cubotino", "--algorithm", "optimal"
+    )
+    assert code == 0
+    assert (answer["algorithm"], answer["optimal"]) == ("optimal", True)
+    assert answer["lower_bound_us"] == answer["duration_us"] > 0
+
+
 def test_a_stream_of_states_is_one_process(ask: Ask) -> None:
     lines = "\n".join(["R", "R U", "", "R U F"])
     code, answers, _ = ask("solve", "--scramble", "-", stdin=lines)
@@ -170,7 +179,7 @@ def test_what_is_out_of_reach_ends_with_the_limit_and_says_so(
         ("robot", "check", "cubotino", "--time-limit", "nan"),
         ("solve", SOLVED, "--robot", "none-such"),
         ("solve", SOLVED, "--robot", "cubotino", "--metric", "htm"),
-        ("solve", SOLVED, "--robot", "cubotino", "--algorithm", "optimal"),
+        ("solve", SOLVED, "--robot", "cubotino", "--algorithm", "thistlethwaite"),
         ("solve", SOLVED, "--robot", "cubotino", "--solutions", "2"),
         ("solve", SOLVED, "--robot", "cubotino", "--target", "20"),
         ("solve", SOLVED, "--algorithm", "magic"),

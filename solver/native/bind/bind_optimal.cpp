@@ -9,6 +9,8 @@
 
 #include "bind/bindings.hpp"
 #include "optimal/optimal_search.hpp"
+#include "robot/fastest_search.hpp"
+#include "robot/time_search.hpp"
 
 namespace nb = nanobind;
 
@@ -45,6 +47,34 @@ int bound(const OptimalTable& table, std::string_view metric, const CubeStates& 
     return optimal_bound(table, optimal_metric(metric), cube_of(states));
 }
 
+TimeProof fastest(const OptimalTable& table, const CubeStates& states, const TimeModels& models,
+                  const CostModel& costs, const TimeProofOptions& options) {
+    const CubieCube cube = cube_of(states);
+    const nb::gil_scoped_release unlocked;
+    const OptimalNodes nodes(table, OptimalMetric::kHalfTurn);
+    return search_fastest(nodes, models.of({}), costs, cube, options);
+}
+
+TimeProofOptions proof_options(std::uint32_t below_us, double time_limit, int threads,
+                               const CancelFlag* cancel) {
+    return {below_us, time_limit, threads, cancel};
+}
+
+std::optional<std::vector<int>> solution_of(const TimeProof& report) {
+    if (!report.solution) return std::nullopt;
+    return std::vector<int>(report.solution->begin(), report.solution->end());
+}
+
+void bind_proof(nb::module_& module) {
+    nb::class_<TimeProofOptions>(module, "TimeProofOptions", "Limits of a proof.")
+        .def(nb::new_(&proof_options), nb::arg("below_us"), nb::arg("time_limit"),
+             nb::arg("threads"), nb::arg("cancel").none());
+    nb::class_<TimeProof>(module, "TimeProof", "What was found, and whether it is certain.")
+        .def_prop_ro("solution", &solution_of, "Numbers of solver.cost's composites, or None.")
+        .def_ro("proven", &TimeProof::proven, "None is faster, or as fast as wanted.")
+        .def_ro("nodes", &TimeProof::nodes, "Positions expanded.");
+}
+
 void bind_values(nb::module_& module) {
     nb::class_<OptimalShape>(module, "OptimalShape", "What a table tells apart.")
         .def(nb::new_([](int kinds, int far) { return OptimalShape{kinds, far}; }),
@@ -63,6 +93,7 @@ void bind_values(nb::module_& module) {
 
 void bind_optimal(nb::module_& module) {
     bind_values(module);
+    bind_proof(module);
     module.def("optimal_size", &OptimalTable::size, nb::arg("shape"), "Bytes of a table.");
     module.def("make_optimal", &make, nb::arg("metric"), nb::arg("shape"), nb::arg("data"),
                nb::arg("threads"), nb::arg("progress"),
@@ -76,6 +107,8 @@ void bind_optimal(nb::module_& module) {
             nb::arg("shape"), nb::arg("data"), nb::keep_alive<1, 3>())
         .def("solve", &solve, nb::arg("metric"), nb::arg("states"), nb::arg("options"),
              nb::arg("on_progress").none())
+        .def("fastest", &fastest, nb::arg("states"), nb::arg("models"), nb::arg("costs"),
+             nb::arg("options"), "The fastest solution on a robot; table and models of htm.")
         .def("bound", &bound, nb::arg("metric"), nb::arg("states"),
              "No solution is shorter than this.");
 }

@@ -93,6 +93,14 @@ public:
     // turn leads to. Forward alone.
     std::uint64_t least_us(int units) const;
 
+    // What is owed in each state after a last turn on `axis`. Forward alone.
+    const Time* owed(int axis) const { return finals_.data() + axis * size_; }
+    // The matrices on their sides, to go from what comes after a composite to what comes before.
+    Times transposed() const;
+    const Time* side(const Times& sides, int axis, int composite) const {
+        return sides.data() + (matrix(axis, composite) - matrices_.data());
+    }
+
     // The vector after a composite that follows a turn on `axis`.
     void perform(int axis, int composite, const Time* from, Time* out) const {
         const Rows rows = rows_[axis][Composite::of(composite).axis];
@@ -117,8 +125,6 @@ private:
     void choose_unit(const TurnCosts& costs);
     void fill_forward(const TurnCosts& costs);
     void fill_backward(const TurnCosts& costs);
-    // The matrices on their sides, to go from what comes after a composite to what comes before.
-    Times transposed() const;
     // Bounds after turns on the three axes, their ends being known.
     void fill(const Times& sides, TimeBounds& bounds) const;
     void fill_rests(const Times& sides, bool phase1, TimeBounds& bounds) const;
@@ -127,9 +133,6 @@ private:
     void fill_start(const Time* opening, const TimeBounds& after, TimeBounds& start) const;
     void grow_all(bool phase1, int axis, TimeBounds& bounds) const;
     void fill_fastest(const Times& sides);
-    const Time* side(const Times& sides, int axis, int composite) const {
-        return sides.data() + (matrix(axis, composite) - matrices_.data());
-    }
     const Time* fastest(int axis, int units) const {
         units = std::clamp(units, 0, kMaxUnits);
         return fastest_.data() + (axis * (kMaxUnits + 1) + units) * size_;
@@ -156,6 +159,7 @@ public:
     TimeModel(const TurnTimes& turns, const CostModel& model);
     TimeModel(const TimeModel&) = delete;
 
+    const TurnTimes& turns() const { return turns_; }
     int size() const { return turns_.size(); }
     int limit_of(std::uint32_t microseconds) const { return turns_.limit_of(microseconds); }
     // Microseconds that no solution of at least `units` in the metric can beat. Forward alone.

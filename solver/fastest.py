@@ -1,0 +1,103 @@
+"""The fastest solution of a 3x3x3 on a robot, with the proof that none is faster.
+
+Two-phase first finds a fast one. Then an IDA* in time proves that nothing beats it: its limit grows
+by a sixteenth until a solution fits, or until it is what is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from solver import _native, optimal, two_phase
+from solver.cost import CostModel, moves_of
+from solver.cube.cube import Cube
+from solver.cube.notation import length, parse_moves
+from solver.solution import Progress, Request, Solution, Stopwatch, seconds_of
+
+LOOK_S = 1.0
+"""Seconds in which two-phase finds a fast solution."""
+
+GROWTH = 17 / 16
+"""Of the limit: about what one turn of a solution takes."""
+
+
+def search(cube: Cube, request: Request) -> list[Solution]:
+    """The fastest solution, or the fastest known when time ran out before that was proven.
+
+    ``extra`` says whether it is ``proven``, and ``lower_bound_us``: nothing is faster than that.
+    Raises SearchFailed when no solution at all was found in time, ValueError without a robot.
+    """
+    if request.cost is None:
+        raise ValueError("the time on no robot")
+    return [_Search(cube, request, request.cost).run()]
+
+
+class _Search:
+    def __init__(self, cube: Cube, request: Request, cost: CostModel) -> None:
+        self.cube = cube
+        self.request = request
+        two_phase.ready_kernel(request)
+        self.table = optimal.kernel(replace(request, metric="htm"))
+        self.model = two_phase.ready_from(cost).model
+        self.models = two_phase.models_in("htm", cost)
+        self.watch = Stopwatch()
+        self.bound_us = self.models.least_us(self.table.bound("htm", cube.states))
+        self.nodes = 0
+        self.best: tuple[int, ...] = ()
+        self.best_us = 0
+
+    def run(self) -> Solution:
+        self._find()
+        while self.bound_us < self.best_us and self._prove():
+            pass
+        moves = moves_of(self.best)
+        count = length(parse_moves(" ".join(moves)), self.request.metric)
+        return Solution(
+            state=self.cube.facelets(),
+            algorithm="optimal",
+            metric=self.request.metric,
+            moves=moves,
+            length=count,
+            optimal=count == 0,
+            lower_bound=0,
+            search_s=self.watch.clock_s(),
+            cpu_s=self.watch.cpu_s(),
+            cost_us=self.best_us,
+            composites=self.best,
+            extra={
+                "nodes": self.nodes,
+                "proven": self.bound_us >= self.best_us,
+                "lower_bound_us": min(self.bound_us, self.best_us),
+            },
+        )
+
+    def _find(self) -> None:
+        """By two-phase, whose metric is its own choice."""
+        seconds = min(LOOK_S, seconds_of(self.request) / 4)
+        found = two_phase.search(self.cube, replace(self.request, time_limit=seconds))[0]
+        self.best, self.best_us = found.composites or (), found.cost_us or 0
+
+    def _prove(self) -> bool:
+        """That nothing is below a limit, or find the fastest below it; False when stopped."""
+        below_us = min(int(self.bound_us * GROWTH) + 1, self.best_us)
+        self._report()
+        left_s = seconds_of(self.request) - self.watch.clock_s()
+        options = _native.TimeProofOptions(
+            below_us, max(left_s, 0.0), self.request.threads, self.request.cancel
+        )
+        proof = self.table.fastest(self.cube.states, self.models, self.model, options)
+        self.nodes += proof.nodes
+        if proof.solution is not None:
+            self.best = tuple(proof.solution)
+            self.best_us = below_us = self.model.cost(proof.solution)
+        if proof.proven:
+            self.bound_us = below_us
+        return proof.proven
+
+    def _report(self) -> None:
+        if self.request.progress is None:
+            return
+        known = f"a solution takes {self.best_us / 1e6:.2f} s"
+        text = f"{known}, none less than {self.bound_us / 1e6:.2f} s"
+        rate = self.nodes / max(self.watch.clock_s(), 1e-3)
+        self.request.progress(Progress(text, nodes=self.nodes, rate=rate))

@@ -1,0 +1,79 @@
+"""Robots made of nothing but costs, and what turns take on them, by NumPy and brute force."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+
+from solver.cost import COMPOSITES, IMPOSSIBLE, CostModel, TurnCosts, composite_of, moves_of
+from solver.cube.cube import Cube
+
+NEVER = int(IMPOSSIBLE)
+
+
+def random_model(
+    seed: int, states: int, blocked: float = 0.2, least: int = 100, most: int = 1000
+) -> CostModel:
+    """Costs without any symmetry; some ways are closed, but every state keeps a slower one."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(least, most, (COMPOSITES, states), dtype=np.uint32)
+    following = rng.integers(least, most, (3, COMPOSITES, states, states), dtype=np.uint32)
+    following[rng.random(following.shape) < blocked] = IMPOSSIBLE
+    following[..., 0] = rng.integers(
+        most // 2, most * 3 // 2, following.shape[:-1], dtype=np.uint32
+    )
+    for axis in range(3):
+        following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
+    final = rng.integers(0, least // 2, (3, states), dtype=np.uint32)
+    return CostModel(first, TurnCosts("random", following, final))
+
+
+def six_motors(half_us: int = 32_000) -> CostModel:
+    """A quarter turn takes 20 ms, opposite faces together as long as the longer turn."""
+    costs = np.array(
+        [half_us if 2 in composite_of(c)[1:] else 20_000 for c in range(COMPOSITES)],
+        dtype=np.uint32,
+    )
+    following = np.broadcast_to(costs[None, :, None, None], (3, COMPOSITES, 1, 1)).copy()
+    for axis in range(3):
+        following[axis, 15 * axis : 15 * axis + 15] = IMPOSSIBLE
+    return CostModel(
+        costs[:, None], TurnCosts("six motors", following, np.zeros((3, 1), np.uint32))
+    )
+
+
+def cost_of(model: CostModel, composites: tuple[int, ...]) -> int:
+    """By NumPy, one matrix at a time."""
+    if not composites:
+        return 0
+    far = 1 << 40
+    clip = lambda a: np.where(a == IMPOSSIBLE, far, a.astype(np.int64))  # noqa: E731 - local name
+    now = clip(model.first[composites[0]])
+    for before, composite in pairwise(composites):
+        now = (now[:, None] + clip(model.turns.next[before // 15, composite])).min(axis=0)
+    return int((now + model.turns.final[composites[-1] // 15]).min())
+
+
+def cheapest_within(model: CostModel, cube: Cube, turns: int) -> int:
+    """Over all sequences of up to ``turns`` composites, by brute force."""
+    cubes = [Cube.from_moves(" ".join(moves_of((c,)))) for c in range(COMPOSITES)]
+    best = 0 if cube.is_solved else NEVER
+    for length in range(1, turns + 1):
+        for sequence in product(range(COMPOSITES), repeat=length - 1):
+            if any(a // 15 == b // 15 for a, b in pairwise(sequence)):
+                continue
+            left = cube
+            for composite in sequence:
+                left = left * cubes[composite]
+            last = LAST.get(left.states.tobytes())
+            if last is None or (sequence and sequence[-1] // 15 == last // 15):
+                continue
+            best = min(best, cost_of(model, (*sequence, last)))
+    return best
+
+
+LAST = {
+    Cube.from_moves(" ".join(moves_of((c,)))).inverse.states.tobytes(): c for c in range(COMPOSITES)
+}
+"""The composite that solves what is one composite away."""
