@@ -145,7 +145,7 @@ async def _look_around(
         meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
         if number == 0 and phase is RobotState.SCANNING:
             # Before the robot turns what may be a hand, or nothing.
-            check = job.run_blocking("view", machine.scanner.check_view, taken[0])
+            check = job.run_blocking("view", machine.scanner.check_view, taken)
             meanwhile.append(asyncio.create_task(check))
             if seen < count:
                 await meanwhile[-1]

@@ -170,11 +170,16 @@ class Scanner:
         with self._in_use[camera], _explained():
             return self._cameras[camera].capture()
 
-    def check_view(self, image: FaceImage) -> None:
-        """Raise :class:`NotReadable` for a picture that shows no face, or not of such a cube."""
-        odd = odd_view(image, self._size) if self._check_view else None
+    def check_view(self, taken: Sequence[FaceImage]) -> None:
+        """Raise :class:`NotReadable` if the first picture shows no face, or not of such a cube.
+
+        ``taken`` are all of one look.
+        """
+        first, *others = taken
+        beside = [image.grid for image in others if image.frame is first.frame]
+        odd = odd_view(first, self._size, beside) if self._check_view else None
         if odd is not None:
-            raise NotReadable(str(odd), image.face, odd.trouble) from odd
+            raise NotReadable(str(odd), first.face, odd.trouble) from odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         """Decide the cube from all pictures, several of a face included.
@@ -265,15 +270,16 @@ def as_values(references: ColourReferences) -> dict[str, object]:
     return {COLOURS_KEY: json.loads(references_to_json(references))}
 
 
-def odd_view(image: FaceImage, size: int) -> OddView | None:
+def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> OddView | None:
     """What a picture shows instead of one face of a cube of ``size`` layers; None: such a face.
 
-    A face of which the robot itself hides a part may be one, for all that can be told.
+    ``beside`` it are other faces of the same cube. A face of which the robot itself hides a part
+    may be one, for all that can be told.
     """
     if not image.whole:
         return None
     try:
-        face_in_view(image.frame.image, size, image.grid)
+        face_in_view(image.frame.image, size, image.grid, beside)
     except OddView as odd:
         return odd
     return None

@@ -167,7 +167,7 @@ class FakeScanner:
         self.seen += [view.face for view in looks]
         return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
 
-    def check_view(self, image: FaceImage) -> None:
+    def check_view(self, taken: Sequence[FaceImage]) -> None:
         if self.read_first is not None:
             assert self.read_first.wait(LIMIT_S)
         if self.odd:

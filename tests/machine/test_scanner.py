@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import cv2
@@ -17,6 +18,7 @@ from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from vision.frame import Frame
+from vision.locate.face import FaceGrid, Picture
 from vision.measure.stickers import face_quads, measure_face
 
 PROFILE = load_profile("cubotino-uno")
@@ -188,3 +190,22 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     assert [image.face for image in images] == [view.face for view in step.looks]
     assert {image.frame.camera for image in images} == set(cameras)
     assert [camera.pictures for camera in cameras.values()] == [1, 1]
+
+
+def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: list[tuple[str, int]] = []
+
+    def note(image: Picture, size: int, place: FaceGrid, beside: Sequence[FaceGrid]) -> FaceGrid:
+        known.append((str(image.shape), len(beside)))
+        return place
+
+    monkeypatch.setattr("robot.machine.scanner.face_in_view", note)
+    profile = load_profile("six-motor")
+    barrier = threading.Barrier(2)
+    cameras = {camera.name: CornerCamera(camera.name, barrier) for camera in profile.cameras}
+    scanner = Scanner(profile, cameras)
+    (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
+    scanner.check_view(scanner.take(step.looks))
+    assert known == [("(480, 640, 3)", 2)]

@@ -295,7 +295,7 @@ class TruthfulScanner(Scanner):
         self._robot = robot
         self._studio = Studio(robot)
 
-    def check_view(self, image: FaceImage) -> None:
+    def check_view(self, taken: Sequence[FaceImage]) -> None:
         """See :meth:`robot.machine.scanner.Scanner.check_view`."""
 
     def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:

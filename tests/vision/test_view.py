@@ -113,6 +113,18 @@ def test_two_cubes_are_told(cubes, rng):
     assert counts[ViewTrouble.TWO_CUBES] >= 21, counts
 
 
+def test_what_is_known_to_be_beside_the_face_is_no_other_cube(rng):
+    cube = render_cube(31, 3, max_tilt=5)
+    picture, left = cube.frames["F"].image, in_the_left_part(cube.corners["F"])
+    both = side_by_side(picture, picture)
+    right = left + np.array([both.shape[1] // 2, 0])
+    place, other = (seated(corners, 3, rng, slack=0.0) for corners in (left, right))
+    with pytest.raises(OddView) as refusal:
+        face_in_view(both, 3, place)
+    assert refusal.value.trouble is ViewTrouble.TWO_CUBES
+    assert face_in_view(both, 3, place, [other]) is place
+
+
 def test_other_sides_of_the_cube_are_no_other_cube():
     for seed in range(40, 48):
         cube = render_cube(seed, 3, max_tilt=35)

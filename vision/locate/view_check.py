@@ -79,15 +79,18 @@ class OddView(NoFace):
         self.size = size
 
 
-def face_in_view(image: Picture, size: int, place: FaceGrid | None = None) -> FaceGrid:
+def face_in_view(
+    image: Picture, size: int, place: FaceGrid | None = None, beside: Sequence[FaceGrid] = ()
+) -> FaceGrid:
     """The one face of a cube of ``size`` layers in a picture uint8[H, W, 3].
 
     ``place`` is where a calibrated camera has it: the answer is that place, or where the face was
     found near it when it is not quite there. Without ``place`` the face is looked for everywhere.
-    A picture too poor to tell counts as showing the face. Raises :class:`OddView`.
+    ``beside`` it a camera at the cube's edge or corner has other faces of the same cube. A picture
+    too poor to tell counts as showing the face. Raises :class:`OddView`.
     """
     face = _searched(image, size) if place is None else _expected(image, place)
-    if any(not _is_joined(face, other) for other in _others(image, face)):
+    if any(not _is_joined(face, other) for other in _others(image, [face, *beside])):
         raise OddView(
             ViewTrouble.TWO_CUBES,
             "two cubes are in view: remove all but the one to read",
@@ -198,11 +201,12 @@ def _is_skin(srgb: NDArray[np.uint8]) -> Bools:
     return np.asarray((red > 50) & tinted & warm)
 
 
-def _others(image: Picture, face: FaceGrid) -> Sequence[FaceGrid]:
-    """Faces of any size that are in the picture beside one that was found."""
+def _others(image: Picture, faces: Sequence[FaceGrid]) -> Sequence[FaceGrid]:
+    """Faces of any size that are in the picture beside those that are known."""
     rest = image.copy()
-    around = face.corners + 0.1 * (face.corners - face.corners.mean(axis=0))
-    cv2.fillConvexPoly(rest, np.round(around).astype(np.int32), (0, 0, 0))
+    for face in faces:
+        around = face.corners + 0.1 * (face.corners - face.corners.mean(axis=0))
+        cv2.fillConvexPoly(rest, np.round(around).astype(np.int32), (0, 0, 0))
     return [grid for grid in locate_grids(rest, thorough=False) if grid.fit >= _CERTAIN]
 
 
