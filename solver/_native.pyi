@@ -280,19 +280,8 @@ class LayeredGeometry:
     def finish(
         self, stickers: NDArray[np.uint8], progress: Callable[[float], bool]
     ) -> list[list[tuple[int, int, int, int]]] | None: ...
-    def open(
-        self,
-        stickers: NDArray[np.uint8],
-        *,
-        time_limit: float,
-        width: int,
-        count: int,
-        cancel: CancelFlag | None,
-        progress: Callable[[float], bool],
-    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
 
-class _Reducer:
-    def __init__(self, table: NDArray[np.uint8]) -> None: ...
+class _Reductions:
     def reductions(
         self,
         stickers: NDArray[np.uint8],
@@ -303,6 +292,9 @@ class _Reducer:
         cancel: CancelFlag | None,
     ) -> list[list[list[tuple[int, int, int, int]]]]: ...
 
+class _Reducer(_Reductions):
+    def __init__(self, table: NDArray[np.uint8]) -> None: ...
+
 def four_size() -> int: ...
 def make_four(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...
 
@@ -312,6 +304,12 @@ def five_size() -> int: ...
 def make_five(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...
 
 class FiveReducer(_Reducer): ...
+
+class SixReducer(_Reductions):
+    def __init__(self, four: FourReducer, five: FiveReducer) -> None: ...
+
+class SevenReducer(_Reductions):
+    def __init__(self, five: FiveReducer) -> None: ...
 
 # learning
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,78 +13,120 @@ from solver import _native, tables
 from solver.processors import processors
 from solver.solution import Request
 
-SHARE = 0.6
-"""Of the time for the reductions; the rest is for the 3x3x3."""
-
 LEAST_S, MOST_S = 0.05, 60.0
 
+R = TypeVar("R")
+
 Turns = list[tuple[int, int, int, int]]
-Reducer = _native.FourReducer | _native.FiveReducer
+Reducer = _native.FourReducer | _native.FiveReducer | _native.SixReducer | _native.SevenReducer
 
 
 @dataclass(frozen=True)
 class PhasedSize:
     """How a size is reduced: the kernel's phases, and how many candidates they carry."""
 
-    size: int
     names: tuple[str, ...]
-    table_version: int
-    """Changes whenever the kernel would fill the table otherwise."""
-    table_size: Callable[[], int]
-    make: Callable[[NDArray[np.uint8], int, Callable[[float], bool]], bool]
-    load: Callable[[NDArray[np.uint8]], Reducer]
+    load: Callable[[Request], Reducer]
     candidates: Callable[[float], float]
     """Ends of a phase that the next one starts from, by seconds."""
     reductions_a_second: int
+    share: float
+    """Of the time for the reductions; the rest is for the 3x3x3."""
     first_s: float
     """After which a search of the whole time begins anew, with more candidates."""
 
 
+@dataclass
+class _Loaded(Generic[R]):
+    """What searches with a size's tables, made or loaded when first asked for."""
+
+    size: int
+    version: int
+    """Changes whenever the kernel would fill the table otherwise."""
+    count_bytes: Callable[[], int]
+    make: Callable[[NDArray[np.uint8], int, Callable[[float], bool]], bool]
+    build: Callable[[NDArray[np.uint8]], R]
+    reducer: R | None = None
+
+    def __call__(self, request: Request) -> R:
+        if self.reducer is None:
+            with tables.making(self._what(), request):
+                if self.reducer is None:  # another thread may have loaded it meanwhile
+                    self.reducer = self.build(self._table())
+        return self.reducer
+
+    def _what(self) -> str:
+        megabytes = self.count_bytes() / 1e6
+        return f"the tables of {self.size}x{self.size}x{self.size} reduction ({megabytes:.0f} MB)"
+
+    def _table(self) -> NDArray[np.uint8]:
+        name = f"reduction-{self.size}"
+        return tables.load(name, self.version, self.count_bytes(), self._fill)
+
+    def _fill(self, data: NDArray[np.uint8], progress: Callable[[float], bool]) -> bool:
+        return self.make(data, processors(), progress)
+
+
+_four = _Loaded(4, 1, _native.four_size, _native.make_four, _native.FourReducer)
+_five = _Loaded(5, 1, _native.five_size, _native.make_five, _native.FiveReducer)
+
+
+def _six(request: Request) -> _native.SixReducer:
+    return _native.SixReducer(_four(request), _five(request))
+
+
+def _seven(request: Request) -> _native.SevenReducer:
+    return _native.SevenReducer(_five(request))
+
+
+_PHASES_OF_FIVE = (
+    "centres",
+    "centres apart",
+    "edges oriented",
+    "four edges",
+    "centres and edges",
+    "3x3x3",
+)
+
 SIZES = {
     4: PhasedSize(
-        size=4,
         names=("centres", "centres apart", "centres and edges", "3x3x3"),
-        table_version=1,
-        table_size=_native.four_size,
-        make=_native.make_four,
-        load=_native.FourReducer,
+        load=_four,
         candidates=lambda seconds: 200 * seconds**0.5,
         reductions_a_second=60,
+        share=0.6,
         first_s=0.2,
     ),
     5: PhasedSize(
-        size=5,
-        names=(
-            "centres",
-            "centres apart",
-            "edges oriented",
-            "four edges",
-            "centres and edges",
-            "3x3x3",
-        ),
-        table_version=1,
-        table_size=_native.five_size,
-        make=_native.make_five,
-        load=_native.FiveReducer,
+        names=_PHASES_OF_FIVE,
+        load=_five,
         candidates=lambda seconds: 70 * seconds**1.5,
         reductions_a_second=15,
+        share=0.6,
         first_s=0.8,
+    ),
+    6: PhasedSize(
+        names=("core and bars", *_PHASES_OF_FIVE),
+        load=_six,
+        candidates=lambda seconds: 100 * seconds,
+        reductions_a_second=8,
+        share=0.85,
+        first_s=2.0,
+    ),
+    7: PhasedSize(
+        names=("core and bars", *_PHASES_OF_FIVE),
+        load=_seven,
+        candidates=lambda seconds: 6 * seconds**1.7,
+        reductions_a_second=4,
+        share=0.85,
+        first_s=4.0,
     ),
 }
 
-_reducers: dict[int, Reducer] = {}
 
-
-def reducer(size: int, request: Request) -> Reducer:
-    """The kernel's phases with their table, made or loaded when first asked for."""
-    if size not in _reducers:
-        phased = SIZES[size]
-        count = phased.table_size()
-        what = f"the tables of {size}x{size}x{size} reduction ({count / 1e6:.0f} MB)"
-        with tables.making(what, request):
-            if size not in _reducers:  # another thread may have loaded it meanwhile
-                _reducers[size] = phased.load(_table(phased, count))
-    return _reducers[size]
+def load(size: int, request: Request) -> Reducer:
+    """The kernel's phases with their tables, which are made where there are none yet."""
+    return SIZES[size].load(request)
 
 
 def reductions(
@@ -96,23 +138,10 @@ def reductions(
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
     phased = SIZES[size]
-    return reducer(size, request).reductions(
+    return load(size, request).reductions(
         stickers,
-        time_limit=SHARE * seconds,
+        time_limit=phased.share * seconds,
         candidates=max(1, int(phased.candidates(seconds))),
         count=max(1, int(phased.reductions_a_second * seconds)),
         cancel=request.cancel,
     )
-
-
-def _table(phased: PhasedSize, size: int) -> NDArray[np.uint8]:
-    return tables.load(
-        f"reduction-{phased.size}",
-        phased.table_version,
-        size,
-        partial(_make, phased),
-    )
-
-
-def _make(phased: PhasedSize, data: NDArray[np.uint8], progress: Callable[[float], bool]) -> bool:
-    return phased.make(data, processors(), progress)

@@ -24,19 +24,8 @@ from solver.solution import Progress, Request, Solution, Stopwatch, answer
 LARGEST = 100
 """Layers of a cube."""
 
-PHASES = ("opening", "parity", "centres", "edges", "3x3x3")
-"""Of an opening by beam search and the finish by exchanges of three pieces."""
-
-WIDTHS = {6: 0.4, 7: 0.2}
-"""Positions that the beam keeps for each number of turns, for a second of time: with those it gets
-to its end. Larger cubes have no opening."""
-
-LEAST_OPENING_S = 0.5
-"""In less time a beam search finds nothing."""
-
-OPENINGS = 20
-OPENING_SHARE = 0.9
-"""Of the time; the rest is for the 3x3x3."""
+PHASES = ("parity", "centres", "edges", "3x3x3")
+"""Of the finish by exchanges of three pieces."""
 
 FIRST_LOOK_S = 0.01
 """For the 3x3x3 of each reduction before the best ones get more."""
@@ -77,7 +66,7 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         )
     two_phase.kernel("htm", request)
     if cube.size in phased.SIZES and not cube.is_solved:
-        phased.reducer(cube.size, request)
+        phased.load(cube.size, request)
     watch = Stopwatch()
     best: Solution | None = None
     least = int(not cube.is_solved)
@@ -146,8 +135,6 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
         if limit_s >= 2 * size.first_s:
             yield size.names, phased.reductions, limit_s
     yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
-    if cube.size in WIDTHS and limit_s >= LEAST_OPENING_S and not cube.is_solved:
-        yield PHASES, _opened, limit_s
 
 
 def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) -> list[Reduction]:
@@ -163,18 +150,7 @@ def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) 
 
 def _finished(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:
     phases = geometry(size).finish(stickers, _listener(size, request))
-    return [] if phases is None else [[[], *phases]]
-
-
-def _opened(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:
-    return geometry(size).open(
-        stickers,
-        time_limit=OPENING_SHARE * left_s,
-        width=max(1, round(WIDTHS[size] * left_s)),
-        count=OPENINGS,
-        cancel=request.cancel,
-        progress=lambda done: not _is_cancelled(request),
-    )
+    return [] if phases is None else [phases]
 
 
 def _listener(size: int, request: Request) -> Callable[[float], bool]:

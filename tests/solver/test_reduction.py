@@ -270,18 +270,43 @@ def paired_edges(cube: StickerCube) -> int:
 @pytest.mark.long
 def test_exchanges_solve_what_phases_do_not(monkeypatch, rng, solves):
     monkeypatch.setattr("solver.reduction.phased.reductions", lambda *_: [])
-    for size in (4, 5):
-        assert solved(random_cube(size, rng), solves).phase_names[0] == "opening"
+    for size in (4, 5, 6, 7):
+        assert solved(random_cube(size, rng), solves).phase_names[0] == "parity"
 
 
-def test_an_opening_makes_a_6x6x6_shorter(rng, solves):
-    cube = random_cube(6, rng)
+@pytest.mark.parametrize(("size", "most"), [(6, 135), (7, 225)])
+def test_large_cubes_take_few_turns(size, most, rng, solves):
     heard: list[Solution] = []
-    solution = solved(cube, solves, time_limit=5.0, on_better=heard.append)
+    solution = solved(random_cube(size, rng), solves, time_limit=5.0, on_better=heard.append)
+    assert solution.length <= most  # 116 and 190 on average, with more time
+    assert heard[-1].moves == solution.moves
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_the_phases_of_a_large_cube_do_what_they_are_for(size, rng):
+    cube = random_cube(size, rng)
+    solution = solve_many(cube, request(time_limit=0.3))[0]
     assert solution.phases is not None
-    assert solution.phases[0]
-    assert solution.length < 0.9 * heard[0].length
-    assert not heard[0].phases[0]
+    texts = [" ".join(phase) for phase in solution.phases]
+    as_five = cube.apply(texts[0])
+    inner = slice(2, size - 2)
+    for face in np.array(list(as_five.letters)).reshape(6, size, size):
+        parts = [face[inner, inner], face[0, inner], face[-1, inner], face[inner, 0]]
+        bars = [face[1, inner], face[-2, inner], face[inner, 1], face[inner, -2]]
+        assert all(np.unique(part).size == 1 for part in parts + bars)
+    reduced = cube.apply(" ".join(texts[:6]))
+    middle = slice(1, size - 1)
+    for face in np.array(list(reduced.letters)).reshape(6, size, size):
+        parts = [face[middle, middle], face[0, middle], face[-1, middle], face[middle, 0]]
+        assert all(np.unique(part).size == 1 for part in parts)
+    assert not reduced.is_solved
+
+
+@pytest.mark.parametrize("size", [6, 7])
+@pytest.mark.parametrize("scramble", ["R", "3Rw2 U", "2R U 2R' U'"])
+def test_a_large_cube_that_is_nearly_solved_is_no_exception(size, scramble, solves):
+    cube = StickerCube.solved(size).apply(scramble)
+    assert solved(cube, solves).length <= 60
 
 
 def test_a_target_ends_the_search(rng):

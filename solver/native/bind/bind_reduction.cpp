@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <optional>
 #include <tuple>
 
@@ -12,7 +13,7 @@
 #include "reduction/finish.hpp"
 #include "reduction/five_search.hpp"
 #include "reduction/four_search.hpp"
-#include "reduction/opening.hpp"
+#include "reduction/large_search.hpp"
 
 namespace nb = nanobind;
 
@@ -42,22 +43,6 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     Finish found;
     if (!finish_reduction(geometry, colours, unlocked(progress), found)) return std::nullopt;
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
-}
-
-std::vector<std::vector<PlainTurns>> open(const Geometry& geometry, const TableBytes& stickers,
-                                          double time_limit, std::size_t width, std::size_t count,
-                                          const CancelFlag* cancel, const Progress& progress) {
-    const Colours colours = colours_of(stickers);
-    const nb::gil_scoped_release released;
-    const auto found = reduce_by_opening(
-        geometry, colours,
-        {.width = width, .count = count, .time_limit = time_limit, .cancel = cancel},
-        unlocked(progress));
-    std::vector<std::vector<PlainTurns>> result;
-    for (const OpenedReduction& one : found)
-        result.push_back({plain(one.opening), plain(one.finish.parity), plain(one.finish.centres),
-                          plain(one.finish.edges)});
-    return result;
 }
 
 // Turns the stickers in place.
@@ -106,26 +91,65 @@ std::vector<std::vector<PlainTurns>> reduce_4(const FourTables& tables, const Ta
 std::vector<std::vector<PlainTurns>> reduce_5(const FiveTables& tables, const TableBytes& stickers,
                                               double time_limit, std::size_t candidates,
                                               std::size_t count, const CancelFlag* cancel) {
-    const Colours colours = colours_of(stickers);
+    const std::array<FiveStart, 1> start{{{colours_of(stickers), 0}}};
     const nb::gil_scoped_release released;
-    return plain_phases(reduce_five(tables, colours,
+    return plain_phases(reduce_five(tables, start,
                                     {.candidates = candidates,
                                      .reductions = count,
                                      .time_limit = time_limit,
                                      .cancel = cancel}));
 }
 
+// The tables of its core and its outside belong to others.
+struct SixTables {
+    const FourTables& four;
+    const FiveTables& five;
+};
+
+std::vector<std::vector<PlainTurns>> reduce_6(const SixTables& tables, const TableBytes& stickers,
+                                              double time_limit, std::size_t candidates,
+                                              std::size_t count, const CancelFlag* cancel) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    return plain_phases(reduce_six(tables.four, tables.five, colours,
+                                   {.candidates = candidates,
+                                    .reductions = count,
+                                    .time_limit = time_limit,
+                                    .cancel = cancel}));
+}
+
+struct SevenTables {
+    const FiveTables& five;
+};
+
+std::vector<std::vector<PlainTurns>> reduce_7(const SevenTables& tables, const TableBytes& stickers,
+                                              double time_limit, std::size_t candidates,
+                                              std::size_t count, const CancelFlag* cancel) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    return plain_phases(reduce_seven(tables.five, colours,
+                                     {.candidates = candidates,
+                                      .reductions = count,
+                                      .time_limit = time_limit,
+                                      .cancel = cancel}));
+}
+
 template <class Tables>
-void bind_reducer(nb::module_& module, const char* name, const char* text, auto reduce) {
-    nb::class_<Tables>(module, name, text)
-        .def(
-            "__init__",
-            [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
-            nb::arg("table"), nb::keep_alive<1, 2>())
+auto bind_reductions(nb::module_& module, const char* name, const char* text, auto reduce) {
+    return nb::class_<Tables>(module, name, text)
         .def("reductions", reduce, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
              nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
              "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
              "unless cancelled.");
+}
+
+template <class Tables>
+void bind_reducer(nb::module_& module, const char* name, const char* text, auto reduce) {
+    bind_reductions<Tables>(module, name, text, reduce)
+        .def(
+            "__init__",
+            [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
+            nb::arg("table"), nb::keep_alive<1, 2>());
 }
 
 }  // namespace
@@ -137,12 +161,7 @@ void bind_reduction(nb::module_& module) {
              "Turn uint8[6 * size**2] in place.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
-             "centres and edges; None when stopped.")
-        .def(
-            "open", &open, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
-            nb::arg("width"), nb::arg("count"), nb::arg("cancel").none(), nb::arg("progress"),
-            "Up to `count` reductions, the shorter ones first: turns of an opening by beam search, "
-            "then those of `finish`.");
+             "centres and edges; None when stopped.");
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");
@@ -151,6 +170,20 @@ void bind_reduction(nb::module_& module) {
     module.def("make_five", &make_five, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 5x5x5; false when stopped.");
     bind_reducer<FiveTables>(module, "FiveReducer", "Reduces a 5x5x5 in five phases.", &reduce_5);
+    bind_reductions<SixTables>(module, "SixReducer", "Reduces a 6x6x6 by core and outside.",
+                               &reduce_6)
+        .def(
+            "__init__",
+            [](SixTables* self, const FourTables& four, const FiveTables& five) {
+                new (self) SixTables{four, five};
+            },
+            nb::arg("four"), nb::arg("five"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    bind_reductions<SevenTables>(module, "SevenReducer", "Reduces a 7x7x7 by core and outside.",
+                                 &reduce_7)
+        .def(
+            "__init__",
+            [](SevenTables* self, const FiveTables& five) { new (self) SevenTables{five}; },
+            nb::arg("five"), nb::keep_alive<1, 2>());
 }
 
 }  // namespace cubist

@@ -97,9 +97,11 @@ struct HeldFive {
     std::array<std::uint8_t, kFaces> face_of{0, 1, 2, 3, 4, 5};  // of the cube as it was given
     BlockTurns turns;                                            // of the cube as it was given
     std::array<std::uint8_t, 5> ends{};                          // of the phases, in turns
-    int bound = 0;  // turns so far and those the next phase needs at least
+    int bound = 0;          // turns so far and those the next phase needs at least
+    std::size_t start = 0;  // which of the cubes that were given
+    int before = 0;         // turns that cube had already
 
-    int length() const { return static_cast<int>(turns.size()); }
+    int length() const { return before + static_cast<int>(turns.size()); }
 };
 
 void turn_held(const FiveCube& cube, HeldFive& held, std::span<const std::uint8_t> turns);

@@ -44,8 +44,8 @@ public:
     FiveSearch(const FiveTables& tables, const FiveOptions& options)
         : tables_(tables), options_(options) {}
 
-    std::vector<FiveReduction> run(const Colours& stickers) {
-        hold(stickers);
+    std::vector<FiveReduction> run(std::span<const FiveStart> starts) {
+        for (std::size_t start = 0; start < starts.size(); ++start) hold(starts[start], start);
         phase1();
         phase2();
         phase3();
@@ -56,9 +56,11 @@ public:
 
 private:
     // Each axis of the cube may be the one whose centres are first.
-    void hold(const Colours& stickers) {
+    void hold(const FiveStart& start, std::size_t number) {
         HeldFive held;
-        held.state = tables_.cube().state_of(stickers);
+        held.state = tables_.cube().state_of(start.stickers);
+        held.start = number;
+        held.before = start.turns;
         candidates_.push_back(held);
         for (const int axis : {U, F}) {
             candidates_.push_back(held);
@@ -117,7 +119,7 @@ private:
         // Where all starts are ends already, there is nothing more to find.
         const bool is_done = std::all_of(starts.begin(), starts.end(),
                                          [](const auto& start) { return start.bound == 0; });
-        const int most = is_done ? starts.back().least() : kLongest;
+        const int most = starts.back().least() + (is_done ? 0 : kMostMore);
         for (int total = starts.front().least(); total <= most && !is_over(count(), wanted);
              ++total)
             for (const auto& start : starts) {
@@ -268,6 +270,7 @@ private:
 
     void add_reduction(const HeldFive& end) {
         FiveReduction& found = reductions_.emplace_back();
+        found.start = end.start;
         found.length = end.length();
         std::size_t start = 0;
         for (int phase = 0; phase < kPhases; ++phase) {
@@ -280,7 +283,8 @@ private:
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
     static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
     static constexpr int kLookEvery = 1024;
-    static constexpr int kLongest = 200;  // turns; all phases together need half of that
+    static constexpr int kMostMore =
+        50;  // turns than a phase needs at least; none needs half of that
     static constexpr int kMostHurry = 3;
     // Ends of a phase without which the next one would take long.
     static constexpr std::array<std::size_t, kPhases> kLeast{2, 8, 8, 8, 1};
@@ -308,9 +312,9 @@ private:
 
 }  // namespace
 
-std::vector<FiveReduction> reduce_five(const FiveTables& tables, const Colours& stickers,
+std::vector<FiveReduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
                                        const FiveOptions& options) {
-    return FiveSearch(tables, options).run(stickers);
+    return FiveSearch(tables, options).run(starts);
 }
 
 }  // namespace cubist

@@ -46,15 +46,22 @@ struct FiveOptions {
     const CancelFlag* cancel = nullptr;
 };
 
-// Turns by phase.
-struct FiveReduction {
-    std::array<BlockTurns, 5> phases;
-    int length = 0;
+// A cube to reduce, and how many turns it took to come there.
+struct FiveStart {
+    Colours stickers;
+    int turns = 0;
 };
 
-// Reductions to a 3x3x3, shorter ones first; none only when cancelled. Throws
-// std::invalid_argument for stickers of no cube.
-std::vector<FiveReduction> reduce_five(const FiveTables& tables, const Colours& stickers,
+// Turns by phase.
+struct FiveReduction {
+    std::size_t start = 0;  // which one
+    std::array<BlockTurns, 5> phases;
+    int length = 0;  // with the turns before the start
+};
+
+// Reductions to a 3x3x3 from any of the starts, shorter ones first; none only when cancelled.
+// Throws std::invalid_argument for stickers of no cube.
+std::vector<FiveReduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
                                        const FiveOptions& options);
 
 }  // namespace cubist

@@ -1,0 +1,86 @@
+#include "reduction/large_search.hpp"
+
+#include <algorithm>
+
+#include "reduction/bars.hpp"
+#include "reduction/four_search.hpp"
+
+namespace cubist {
+namespace {
+
+// How the time of a reduction and its candidates are shared out.
+struct Shares {
+    double core, bars;
+    std::size_t cores, starts;
+};
+
+std::vector<BlockTurns> whole(const auto& reductions) {
+    std::vector<BlockTurns> result;
+    for (const auto& one : reductions) {
+        result.emplace_back();
+        for (const BlockTurns& phase : one.phases)
+            result.back().insert(result.back().end(), phase.begin(), phase.end());
+    }
+    return result;
+}
+
+std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveTables& five,
+                                           const Colours& stickers,
+                                           const std::vector<BlockTurns>& cores,
+                                           const Shares& shares, const LargeOptions& options) {
+    const auto firsts = pair_bars(geometry, stickers, cores,
+                                  {.count = shares.starts,
+                                   .time_limit = shares.bars * options.time_limit,
+                                   .cancel = options.cancel});
+    std::vector<FiveStart> starts;
+    for (const BlockTurns& turns : firsts) {
+        Colours after = stickers;
+        geometry.turn(turns, after);
+        starts.push_back({outside_of(geometry, after), block_turn_count(turns, geometry.size())});
+    }
+    if (starts.empty()) return {};
+    const auto found =
+        reduce_five(five, starts,
+                    {.candidates = options.candidates,
+                     .reductions = options.reductions,
+                     .time_limit = (1 - shares.core - shares.bars) * options.time_limit,
+                     .cancel = options.cancel});
+    std::vector<LargeReduction> result;
+    for (const FiveReduction& one : found) {
+        LargeReduction& reduction = result.emplace_back();
+        reduction.phases[0] = firsts[one.start];
+        std::copy(one.phases.begin(), one.phases.end(), reduction.phases.begin() + 1);
+        reduction.length = one.length;
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables& five,
+                                       const Colours& stickers, const LargeOptions& options) {
+    const Geometry geometry(6);
+    const Shares shares{.core = 0.1, .bars = 0.4, .cores = 30, .starts = 4};
+    const auto cores = reduce_four(four, core_of(geometry, stickers),
+                                   {.reductions = shares.cores,
+                                    .time_limit = shares.core * options.time_limit,
+                                    .cancel = options.cancel});
+    if (cores.empty()) return {};
+    return reduce_outside(geometry, five, stickers, whole(cores), shares, options);
+}
+
+std::vector<LargeReduction> reduce_seven(const FiveTables& five, const Colours& stickers,
+                                         const LargeOptions& options) {
+    const Geometry geometry(7);
+    const Shares shares{.core = 0.2, .bars = 0.5, .cores = 6, .starts = 3};
+    const std::array<FiveStart, 1> core{{{core_of(geometry, stickers), 0}}};
+    const auto cores = reduce_five(five, core,
+                                   {.candidates = options.candidates,
+                                    .reductions = shares.cores,
+                                    .time_limit = shares.core * options.time_limit,
+                                    .cancel = options.cancel});
+    if (cores.empty()) return {};
+    return reduce_outside(geometry, five, stickers, whole(cores), shares, options);
+}
+
+}  // namespace cubist
