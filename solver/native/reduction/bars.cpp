@@ -68,8 +68,7 @@ public:
     }
 
     BlockTurns run(const BlockTurns& core, double seconds, std::uint32_t seed) {
-        random_.seed(seed);
-        BlockTurns turns = annealed(core, seconds);
+        BlockTurns turns = annealed(core, seconds, seed);
         while (exchange(turns)) {
         }
         return joined(turns, geometry_.size());
@@ -141,7 +140,7 @@ private:
     }
 
     // The core's turns with turns of layer 2 among them.
-    BlockTurns annealed(const BlockTurns& core, double seconds) {
+    BlockTurns annealed(const BlockTurns& core, double seconds, std::uint32_t seed) {
         const std::size_t count = core.size();
         std::vector<BarMove> moves;
         for (const BlockTurn turn : core) moves.push_back(move_of(turn));
@@ -152,6 +151,7 @@ private:
         std::vector<std::uint8_t> chosen(count, 0), best = chosen;
         std::vector<BarMove> rest(count + 1, identity());
         double least = 1e9;
+        std::mt19937 random(seed);
         const int sweeps = std::max(20, static_cast<int>(seconds * kSweepsASecond /
                                                          (static_cast<double>(count) *
                                                           static_cast<double>(parts_.size()))));
@@ -168,11 +168,11 @@ private:
                 const BarMove& later = rest[at + 1];
                 if (wrongs < 0) wrongs = wrong_after(bars, extra_moves_[chosen[at]], later);
                 for (int trial = 0; trial < kTrials; ++trial) {
-                    const auto extra = static_cast<std::uint8_t>(random_() % extras_.size());
+                    const auto extra = static_cast<std::uint8_t>(random() % extras_.size());
                     const int more = costs[at][extra] - costs[at][chosen[at]];
                     const int after = wrong_after(bars, extra_moves_[extra], later);
                     const double loss = more + kWrong * (after - wrongs);
-                    if (loss > 0 && uniform() >= std::exp(-loss / temperature)) continue;
+                    if (loss > 0 && uniform(random) >= std::exp(-loss / temperature)) continue;
                     chosen[at] = extra;
                     cost += more;
                     wrongs = after;
@@ -192,7 +192,9 @@ private:
         return turns;
     }
 
-    double uniform() { return static_cast<double>(random_()) / 4294967296.0; }
+    static double uniform(std::mt19937& random) {
+        return static_cast<double>(random()) / 4294967296.0;
+    }
 
     struct Exchange {
         double promise;
@@ -306,7 +308,6 @@ private:
     Bars given_{};
     BlockTurns extras_;
     std::vector<BarMove> extra_moves_;
-    std::mt19937 random_;
 };
 
 // Stickers of the layers, counted from 0, as those of a smaller cube.
