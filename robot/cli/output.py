@@ -32,6 +32,14 @@ PATIENCE_S = 10.0
 """How long what was interrupted may take to end before it can be interrupted again."""
 
 
+_STATE_COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
+
+
+def state_colour(state: str) -> str:
+    """The terminal's colour for a state of the robot; those at work share one."""
+    return _STATE_COLOURS.get(state, "cyan")
+
+
 def prepare_streams() -> None:
     """Speak UTF-8 whatever the locale; bytes that are none become U+FFFD, not an error.
 

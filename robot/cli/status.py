@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.numbers import Whole
-from robot.cli.output import daemon_client, emit, json_option, while_read
+from robot.cli.output import daemon_client, emit, json_option, state_colour, while_read
 from robot.client import ControlClient
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
@@ -23,17 +23,23 @@ if TYPE_CHECKING:
 _LIVE = frozenset({"cube", "look", "motion", "clock"})
 """Events for those who see pictures, not lines."""
 
-_COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
-
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Keep reporting until Ctrl-C.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Keep reporting until Ctrl-C: a live picture on a terminal, else lines.",
+)
 @json_option
 def status(watch: bool, as_json: bool) -> int:
     """Show what the robot is doing; exit code 1 when it needs help (a fault)."""
     client = daemon_client()
     if not watch:
         return _tell_now(client, as_json)
+    if not as_json and sys.stdout.isatty():
+        from robot.cli.status_screen import watch_status  # rich only where it draws
+
+        watch_status(client)
     with client.events() as events:
         code = _tell_now(client, as_json)
         with while_read(sys.stdout, events.end):
@@ -54,7 +60,7 @@ def _tell_now(client: ControlClient, as_json: bool) -> int:
 
 def tell_status(now: JsonMapping) -> None:
     """Print a status for a person."""
-    click.secho(now["state"], fg=_COLOURS.get(now["state"], "cyan"), bold=True, nl=False)
+    click.secho(now["state"], fg=state_colour(now["state"]), bold=True, nl=False)
     homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
     simulated = "simulated, " if now["simulated"] else ""
     click.echo(

@@ -19,31 +19,10 @@ from robot.outcomes import OUTCOMES, is_success
 from robot.records.runs import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
+from robot.terminal import FACE_COLOURS, moves_text, net_of
 
-FACE_COLOURS = {
-    "U": "#f4f4ee",
-    "R": "#c8202c",
-    "F": "#14a44c",
-    "D": "#f4dc28",
-    "L": "#f4801c",
-    "B": "#2858d0",
-}
 WIDTH = 88
-_NET_ROWS = (" U", "LFRB", " D")
 _BAR_WIDTH = 34
-
-
-def net_of(facelets: str) -> Text:
-    """The unfolded cube as coloured cells: U above, L F R B in a row, D below."""
-    size = round((len(facelets) / 6) ** 0.5)
-    text = Text()
-    for faces in _NET_ROWS:
-        for row in range(size):
-            for face in faces:
-                _append_row(text, facelets, face, row, size)
-            text.append("\n")
-    text.rstrip()
-    return text
 
 
 def picture(progress: DemoProgress) -> RenderableType:
@@ -51,7 +30,8 @@ def picture(progress: DemoProgress) -> RenderableType:
     columns = Table.grid(padding=(0, 4))
     columns.add_column()
     columns.add_column()
-    net = net_of(progress.facelets) if progress.facelets else Text("no cube yet", style="dim")
+    colours = [FACE_COLOURS[letter] for letter in progress.facelets]
+    net = net_of(colours) if progress.facelets else Text("no cube yet", style="dim")
     columns.add_row(net, Group(_stages(progress), Text(), _now(progress)))
     parts: list[RenderableType] = [columns]
     if progress.moves:
@@ -75,17 +55,6 @@ def operation_text(operation: JsonMapping) -> str:
     if operation["op"] == "rotate":
         return f"whole cube about {operation['axis']}: {quarters[operation['quarter_turns']]}"
     return words_of(operation)
-
-
-def _append_row(text: Text, facelets: str, face: str, row: int, size: int) -> None:
-    if face == " ":
-        text.append(" " * (3 * size + 1))
-        return
-    begin = "URFDLB".index(face) * size * size + row * size
-    for letter in facelets[begin : begin + size]:
-        text.append("██", style=FACE_COLOURS[letter])
-        text.append(" ")
-    text.append(" ")
 
 
 def _stages(progress: DemoProgress) -> Table:
@@ -136,13 +105,7 @@ def _under_way(progress: DemoProgress, plan_us: float) -> str:
 def _plan(progress: DemoProgress) -> Text:
     """The moves; those done are dim, the next one stands out."""
     moves = progress.moves.split()
-    done = _moves_done(progress, len(moves))
-    text = Text("plan  ", style="dim")
-    for number, move in enumerate(moves):
-        style = "dim strike" if number < done else "bold yellow" if number == done else ""
-        text.append(move, style=style or "default")
-        text.append(" ")
-    return text
+    return Text.assemble(("plan  ", "dim"), moves_text(moves, _moves_done(progress, len(moves))))
 
 
 def _moves_done(progress: DemoProgress, count: int) -> int:

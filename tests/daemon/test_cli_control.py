@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +24,7 @@ from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.daemon.models import LIVE_EVENTS
 from robot.faults import MotionFault, NotReadable
+from robot.outcomes import ExitCode
 from robot.records.runs import RunStore, utc_now
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
@@ -226,6 +235,43 @@ def test_watching_ends_with_its_reader(daemon: Any) -> None:
         assert watching.stdout.readline().startswith(b"idle")
         watching.stdout.close()
         assert (watching.wait(LIMIT_S), watching.stderr.read()) == (0, b"")
+
+
+def test_a_terminal_gets_a_live_picture(daemon: Any) -> None:
+    """It shows what happens, fits, and leaves the terminal as it was."""
+    terminal, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [sys.executable, "-m", "robot.cli.main", "status", "--watch"]
+    surroundings = {**os.environ, "TERM": "xterm-256color"}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=surroundings) as watching:
+        os.close(theirs)
+        shown = _read_until(terminal, b"IDLE", b"")
+        assert ControlClient().start("home")
+        shown = _read_until(terminal, b"run 000001", shown)
+        watching.send_signal(signal.SIGINT)
+        shown = _read_until(terminal, None, shown)
+        assert watching.wait(LIMIT_S) == ExitCode.STOPPED
+    assert shown.index(ENTER_SCREEN) < shown.rindex(LEAVE_SCREEN)
+
+
+ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+def _read_until(terminal: int, wanted: bytes | None, shown: bytes) -> bytes:
+    """What a terminal was sent until it got this, or until its end."""
+    deadline = time.monotonic() + LIMIT_S
+    while (wanted is None or wanted not in shown) and time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1.0)[0]:
+            continue
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # nobody is left at the other end
+            part = b""
+        if not part:
+            assert wanted is None, shown
+            break
+        shown += part
+    return shown
 
 
 def test_no_daemon_says_how_to_start_it(

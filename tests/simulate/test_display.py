@@ -18,7 +18,6 @@ from robot.simulate.display import (
     LiveDisplay,
     PlainDisplay,
     display_for,
-    net_of,
     operation_text,
     print_outcome,
 )
@@ -143,12 +142,6 @@ def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
     print_outcome(outcome(ended=ended), stream)
     praised = "Solved. The" in stream.getvalue()
     assert praised == (exit_code(outcome(ended=ended)) == ExitCode.DONE)
-
-
-def test_net_has_a_cell_for_every_sticker() -> None:
-    net = net_of(SOLVED)
-    assert str(net).count("██") == 54
-    assert len(str(net_of("".join(face * 4 for face in "URFDLB"))).splitlines()) == 6
 
 
 def test_stages_are_timed_by_the_robots_clock() -> None:

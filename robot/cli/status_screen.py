@@ -1,0 +1,152 @@
+"""``cubist status --watch`` on a terminal: state, job, cube and moves, redrawn in place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from robot.cli.output import state_colour
+from robot.cli.solution_text import group_by_move
+from robot.terminal import FACE_COLOURS, moves_text, net_of
+from solver.cube import facelets as geometry
+from solver.cube.notation import parse_moves
+
+if TYPE_CHECKING:
+    from robot.client import ControlClient
+    from robot.documents import JsonMapping, JsonObject
+
+POLL_S = 0.25
+WIDTH = 80
+_BAR_WIDTH = 20
+_BESIDE_NET = 76
+"""Columns within the frame from which on the job stands beside the cube, not below it."""
+
+
+def watch_status(client: ControlClient, sleep: Callable[[float], None] = time.sleep) -> NoReturn:
+    """Show the robot until Ctrl-C (``KeyboardInterrupt``); raises what the client raises.
+
+    The terminal is as it was afterwards. Each picture fits the terminal as large as it is then.
+    """
+    console = Console(highlight=False)
+    with Live(console=console, screen=True, auto_refresh=False) as display:
+        while True:
+            now = client.status()
+            view = client.call("GET", "/live")
+            display.update(picture(now, view, console.width), refresh=True)
+            sleep(POLL_S)
+
+
+def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> RenderableType:
+    """All of it in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveView``."""
+    moves = performed_moves(view)
+    done = sum(end_us <= (view["at_us"] or 0) for _, end_us in moves)
+    parts: list[RenderableType] = [_cube_and_job(now, view, done, min(width, WIDTH) - 4)]
+    if moves:
+        title = Text(f"moves {done} of {len(moves)}", style="dim")
+        parts += [Text(), title, moves_text([name for name, _ in moves], done)]
+    parts += _troubles(now)
+    simulated = " · simulated" if now["simulated"] else ""
+    return Panel(
+        Group(*parts),
+        title=Text(f"{now['robot']}{simulated}", style="bold"),
+        title_align="left",
+        subtitle=Text("Ctrl-C leaves; the robot goes on", style="dim"),
+        border_style=state_colour(now["state"]),
+        width=min(width, WIDTH),
+    )
+
+
+def performed_moves(view: JsonMapping) -> list[tuple[str, int]]:
+    """The moves of the motion under way, each with when its last turn ends, in us of its clock.
+
+    Moves that several turns perform together (wide ones) share the turns evenly.
+    """
+    motion = view["motion"]
+    if motion is None or not motion["moves"]:
+        return []
+    operations, names = motion["operations"], motion["moves"].split()
+    groups = group_by_move(operations, motion["orientation"], motion["moves"])
+    named = [(group.name, _end_us(group.operations[-1])) for group in groups if group.name]
+    turns = [_end_us(each) for each in operations if each["op"] == "turn"]
+    if named or not turns:
+        return named or [(name, motion["duration_us"]) for name in names]
+    return [
+        (name, turns[max(0, number * len(turns) // len(names) - 1)])
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+def sticker_colours(cube: JsonMapping, moves: Sequence[str] = ()) -> list[str | None]:
+    """The colour of each sticker after ``moves``: measured, else usual, None where unknown."""
+    seen = cube["seen"] or [None] * len(cube["facelets"])
+    known = {**FACE_COLOURS, **cube["palette"]}
+    colours = [known.get(letter, seen[at]) for at, letter in enumerate(cube["facelets"])]
+    for move in parse_moves(" ".join(moves)):
+        first, last = move.layers(cube["size"])
+        moved = geometry.turn(cube["size"], move.face, first, last, move.quarters)
+        colours = [colours[at] for at in moved]
+    return colours
+
+
+def _end_us(operation: JsonMapping) -> int:
+    return int(operation["start_us"] + operation["duration_us"])
+
+
+def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) -> RenderableType:
+    job = _job(now)
+    if view["cube"] is None:
+        return job
+    moves = [name for name, _ in performed_moves(view)][:done]
+    net = net_of(sticker_colours(view["cube"], moves))
+    if width < _BESIDE_NET:
+        return Group(job, Text(), net)
+    columns = Table.grid(padding=(0, 2))
+    columns.add_column(no_wrap=True)
+    columns.add_column()
+    columns.add_row(net, job)
+    return columns
+
+
+def _job(now: JsonMapping) -> RenderableType:
+    """State, what the robot does at this moment, how long it has taken, how far it is."""
+    homed = "" if now["state"] == "homing" else "  homed" if now["homed"] else "  not homed"
+    state = Text(now["state"].upper(), style=f"bold {state_colour(now['state'])}")
+    lines: list[RenderableType] = [state.append(homed, style="dim")]
+    work: JsonObject | None = now["job"] or now.get("preparation")
+    if now["job"]:
+        lines.append(Text(f"run {now['job']['run']}, {now['job']['elapsed_s']:.1f} s", style="dim"))
+    if work is not None:
+        lines += [Text(), Text(work["step"], style="bold"), *_how_far(work)]
+    elif last := now["last_run"]:
+        text = f"last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s"
+        lines += [Text(), Text(text)]
+    return Group(*lines)
+
+
+def _how_far(work: JsonMapping) -> list[RenderableType]:
+    if work["progress"] is None:
+        return []
+    left = work.get("remaining_s")
+    remaining = "" if left is None else f", {left:.0f} s left"
+    row = Table.grid(padding=(0, 1))
+    bar = ProgressBar(total=1.0, completed=work["progress"], width=_BAR_WIDTH)
+    row.add_row(bar, Text(f"{work['progress']:.0%}{remaining}", style="dim"))
+    return [row]
+
+
+def _troubles(now: JsonMapping) -> list[RenderableType]:
+    """The fault with its remedy, and warnings."""
+    lines: list[RenderableType] = []
+    if fault := now["fault"]:
+        remedy = fault["remedy"] or "see the journal (`cubist logs`)"
+        lines += [Text(fault["cause"], style="bold red"), Text(f"What to do: {remedy}")]
+    lines += [Text(warning, style="yellow") for warning in now["warnings"]]
+    return [Text(), *lines] if lines else []

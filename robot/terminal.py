@@ -1,0 +1,60 @@
+"""What every screen in a terminal draws alike: the unfolded cube, and moves as they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+FACE_COLOURS = {
+    "U": "#f4f4ee",
+    "R": "#c8202c",
+    "F": "#14a44c",
+    "D": "#f4dc28",
+    "L": "#f4801c",
+    "B": "#2858d0",
+}
+"""Colours of a usual cube, for stickers whose own colour was not measured."""
+
+_NET_ROWS = (" U", "LFRB", " D")
+_WIDE_CELLS = 3
+"""Cubes of at most so many layers are drawn with a gap between their stickers."""
+
+
+def net_of(colours: Sequence[str | None]) -> Text:
+    """The unfolded cube as coloured cells: U above, L F R B in a row, D below.
+
+    ``colours``: one of 6 N^2 stickers each, faces in the order URFDLB, as #rrggbb; None is unknown.
+    """
+    size = round((len(colours) / 6) ** 0.5)
+    gap = " " if size <= _WIDE_CELLS else ""
+    text = Text()
+    for faces in _NET_ROWS:
+        for row in range(size):
+            for face in faces:
+                _append_row(text, colours, face, row, gap)
+            text.append("\n")
+    text.rstrip()
+    return text
+
+
+def moves_text(moves: Sequence[str], done: int) -> Text:
+    """The moves; the first ``done`` are struck off, the next one stands out."""
+    text = Text()
+    for number, move in enumerate(moves):
+        style = "dim strike" if number < done else "bold yellow" if number == done else ""
+        text.append(move, style=style or "default")
+        text.append(" ")
+    return text
+
+
+def _append_row(text: Text, colours: Sequence[str | None], face: str, row: int, gap: str) -> None:
+    size = round((len(colours) / 6) ** 0.5)
+    if face == " ":
+        text.append(" " * ((2 + len(gap)) * size + 1))
+        return
+    begin = "URFDLB".index(face) * size * size + row * size
+    for colour in colours[begin : begin + size]:
+        text.append("██" if colour else "··", style=colour or "dim")
+        text.append(gap)
+    text.append(" ")

@@ -1,0 +1,138 @@
+"""``cubist status --watch`` on a terminal: what its picture says, and that it fits."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from robot.cli.status_screen import performed_moves, picture, sticker_colours
+from robot.daemon.live import LiveBoard
+from robot.planner import build_mechanism, plan_solve
+from robot.settings import load_profile
+from robot.terminal import FACE_COLOURS, moves_text
+from solver.cube.cube import Cube
+from solver.cube.sticker_cube import StickerCube
+
+IDLE = {
+    "state": "idle",
+    "homed": True,
+    "robot": "cubotino",
+    "simulated": True,
+    "job": None,
+    "preparation": None,
+    "fault": None,
+    "warnings": [],
+    "last_run": None,
+}
+NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
+SCRAMBLED = Cube.solved().apply("R U2 F' L D")
+
+
+def shown(now: dict[str, Any], view: dict[str, Any], width: int) -> list[str]:
+    """The picture on a terminal of this width, as lines without colours."""
+    stream = io.StringIO()
+    Console(file=stream, width=width, highlight=False).print(picture(now, view, width))
+    return stream.getvalue().splitlines()
+
+
+def cube_view(cube: StickerCube, **more: Any) -> dict[str, Any]:
+    return {"size": cube.size, "facelets": cube.letters, "seen": [], "palette": {}} | more
+
+
+def turning(profile: str, cube: Cube, at: float = 0.0) -> dict[str, Any]:
+    """A view of a robot that has performed a share of the motion that solves a cube."""
+    plan = plan_solve(cube, build_mechanism(load_profile(profile)), time_limit=0.1)
+    board = LiveBoard(lambda event, text, **more: None)
+    board.forget_cube(3)
+    board.read(cube.facelets())
+    board.move("turn", [plan])
+    board.advance(at)
+    view: dict[str, Any] = board.view.model_dump(mode="json")
+    return view
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("size", range(2, 8))
+def test_every_cube_fits_an_ordinary_terminal(size: int, width: int) -> None:
+    view = NOTHING | {"cube": cube_view(StickerCube.solved(size))}
+    lines = shown(IDLE, view, width)
+    if size <= 3 or width >= 80:
+        assert sum(line.count("██") for line in lines) == 6 * size * size
+    assert max(map(len, lines)) <= min(width, 80)
+    assert width < 80 or len(lines) <= 24
+
+
+@pytest.mark.parametrize("profile", ["cubotino", "four-arm", "six-motor"])
+def test_the_drawn_cube_follows_the_motion_until_it_is_solved(profile: str) -> None:
+    """Whatever the robot: each move is struck off when its last turn has ended."""
+    view = turning(profile, SCRAMBLED)
+    moves = performed_moves(view)
+    assert [name for name, _ in moves] == view["motion"]["moves"].split()
+    ends = [end_us for _, end_us in moves]
+    assert ends == sorted(ends)
+    assert ends[0] > 0
+    assert ends[-1] <= view["motion"]["duration_us"]
+    drawn = sticker_colours(view["cube"], [name for name, _ in moves])
+    assert all(len(set(drawn[first : first + 9])) == 1 for first in range(0, 54, 9))
+
+
+def test_the_count_of_moves_follows_the_clock() -> None:
+    counts = []
+    for at in (0.0, 0.5, 1.0):
+        view = turning("six-motor", SCRAMBLED, at)
+        (title,) = [line for line in shown(IDLE, view, 80) if "moves " in line]
+        counts.append(int(title.split()[2]))
+    count = len(view["motion"]["moves"].split())
+    assert counts[0] == 0 < counts[1] < counts[2] == count
+
+
+words = st.lists(
+    st.sampled_from([face + suffix for face in "URFDLB" for suffix in ("", "2", "'", "w", "w2")]),
+    max_size=12,
+)
+
+
+@given(size=st.integers(4, 7), moves=words)
+def test_moves_carry_the_stickers_along(size: int, moves: list[str]) -> None:
+    """As on the model of stickers."""
+    start = StickerCube.solved(size).apply("R U 2F L'")
+    drawn = sticker_colours(cube_view(start), moves)
+    turned = start.apply(" ".join(moves))
+    assert drawn == [FACE_COLOURS[letter] for letter in turned.letters]
+
+
+def test_measured_colours_come_before_usual_ones() -> None:
+    seen: list[str | None] = [None] * 24
+    seen[3] = "#123456"
+    view = {"size": 2, "facelets": "?" * 24, "seen": seen, "palette": {}}
+    assert sticker_colours(view) == seen
+    known = cube_view(StickerCube.solved(2), palette={"R": "#abcdef"})
+    assert sticker_colours(known)[4] == "#abcdef"
+    assert sticker_colours(known)[0] == FACE_COLOURS["U"]
+
+
+def test_a_fault_is_shown_with_its_remedy() -> None:
+    fault = {"cause": "the lid is jammed", "remedy": "free it"}
+    lines = shown(IDLE | {"state": "fault", "fault": fault, "warnings": ["dim light"]}, NOTHING, 80)
+    text = "\n".join(lines)
+    assert "FAULT" in text
+    assert "the lid is jammed" in text
+    assert "What to do: free it" in text
+    assert "dim light" in text
+
+
+def test_a_job_tells_its_step_and_how_far_it_is() -> None:
+    job = {"run": "000007", "step": "turning", "progress": 0.4, "remaining_s": 6.2, "elapsed_s": 9}
+    text = "\n".join(shown(IDLE | {"state": "turning", "job": job}, NOTHING, 80))
+    assert "run 000007, 9.0 s" in text
+    assert "40%, 6 s left" in text
+
+
+def test_moves_done_are_struck_off_and_the_next_stands_out() -> None:
+    styles = [str(span.style) for span in moves_text(["R", "U", "F"], 1).spans]
+    assert styles == ["dim strike", "bold yellow", "default"]
