@@ -17,6 +17,7 @@ class FaultRow(NamedTuple):
 
     ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
     middle. ``names_actuator``: its detail on the wire is the number of one.
+    ``loses_outputs``: the board has to take its outputs anew.
     """
 
     about: str
@@ -26,6 +27,7 @@ class FaultRow(NamedTuple):
     recoverable: bool = False
     stops_at_once: bool = False
     names_actuator: bool = False
+    loses_outputs: bool = False
 
 
 class Fault(IntEnum):
@@ -73,6 +75,10 @@ class Fault(IntEnum):
     """A servo's pulse could not be set."""
     LINE_REFUSED = 20
     """A line of the Raspberry Pi cannot be used."""
+    PULSE_LIMITED = 21
+    """A servo controller makes another pulse than it was told."""
+    PULSE_SILENT = 22
+    """A servo controller does not answer."""
     PORT_MISSING = 64
     """The serial port is not there."""
     PORT_REFUSED = 65
@@ -226,6 +232,7 @@ FAULTS: Mapping[str, FaultRow] = {
         "load its overlay as the page on wiring shows, restart the Pi, then start again",
         Outcome.FAULT,
         names_actuator=True,
+        loses_outputs=True,
     ),
     "pulse-refused": FaultRow(
         "a servo's channel cannot be used",
@@ -234,6 +241,7 @@ FAULTS: Mapping[str, FaultRow] = {
         "channel's files, then start again",
         Outcome.FAULT,
         names_actuator=True,
+        loses_outputs=True,
     ),
     "pulse-failed": FaultRow(
         "a servo's pulse could not be set",
@@ -241,12 +249,32 @@ FAULTS: Mapping[str, FaultRow] = {
         "check the servo board's cable and power, then start again: the robot homes first",
         Outcome.FAULT,
         names_actuator=True,
+        loses_outputs=True,
     ),
     "line-refused": FaultRow(
         "a line of the Raspberry Pi cannot be used",
         "another program or an overlay has the GPIO, or the board's program may not use it",
         "`gpioinfo` shows who has it; stop that, or give the actuator another pin",
         Outcome.FAULT,
+        loses_outputs=True,
+    ),
+    "pulse-limited": FaultRow(
+        "a servo controller makes another pulse than it was told",
+        "a channel of the Pololu Maestro has narrower limits: 992 to 2000 us when it is new",
+        "in Pololu Maestro Control Center, under Channel Settings, set Min and Max of the channel "
+        "to the profile's limits_us; then start again",
+        Outcome.FAULT,
+        names_actuator=True,
+        loses_outputs=True,
+    ),
+    "pulse-silent": FaultRow(
+        "a servo controller does not answer",
+        "the Pololu Maestro is not in the mode USB Dual Port, or another program talks to it",
+        "in Pololu Maestro Control Center, under Serial Settings, choose USB Dual Port, and close "
+        "other programs; then start again",
+        Outcome.FAULT,
+        names_actuator=True,
+        loses_outputs=True,
     ),
     "port-missing": FaultRow(
         "the serial port is not there",

@@ -23,6 +23,8 @@
 #define PROTOCOL_MIN_PULSE 600 /* ticks: shortest servo pulse */
 #define PROTOCOL_MAX_PULSE 5000 /* ticks: longest servo pulse */
 #define PROTOCOL_FIRST_CHANNEL 32 /* number of channel 0 of a PCA9685, on a Raspberry Pi */
+#define PROTOCOL_CHANNELS 16 /* channels of a PCA9685 */
+#define PROTOCOL_FIRST_MAESTRO 64 /* number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer */
 #define PROTOCOL_LOOKAHEAD 20000 /* ticks before its start at which a turn counts as in progress */
 #define PROTOCOL_MAX_DELAY_US 16777215 /* longest time between the starts of two turns following each other */
 #define PROTOCOL_FIRST_PIN_HOST 2
@@ -32,7 +34,7 @@
 #define PROTOCOL_FIRST_PIN_ATMEGA2560 2
 #define PROTOCOL_PINS_ATMEGA2560 70 /* Mega: 2 to 53, A0 to A15 are 54 to 69; 0 and 1 are the serial port */
 #define PROTOCOL_FIRST_PIN_LINUX 2
-#define PROTOCOL_PINS_LINUX 48 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685 */
+#define PROTOCOL_PINS_LINUX 88 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685, 64 to 87 channels 0 to 23 of a Pololu Maestro */
 #define PROTOCOL_FIRMWARE_MAJOR 0
 #define PROTOCOL_FIRMWARE_MINOR 3
 #define PROTOCOL_FIRMWARE_PATCH 0
@@ -114,6 +116,8 @@ enum fault {
     FAULT_PULSE_REFUSED = 18, /* a servo's channel cannot be used */
     FAULT_PULSE_FAILED = 19, /* a servo's pulse could not be set */
     FAULT_LINE_REFUSED = 20, /* a line of the Raspberry Pi cannot be used */
+    FAULT_PULSE_LIMITED = 21, /* a servo controller makes another pulse than it was told */
+    FAULT_PULSE_SILENT = 22, /* a servo controller does not answer */
 };
 
 struct __attribute__((packed)) step_segment {

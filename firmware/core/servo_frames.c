@@ -17,10 +17,10 @@ static struct servo *slots[PROTOCOL_MAX_ACTUATORS];
 static uint8_t slot;
 static uint16_t wait = SLOT; /* ticks to the next slot */
 
-static void fail(uint8_t index)
+static void fail(uint8_t fault, uint8_t index)
 {
     actuator_lose_place(&actuators[index]);
-    player_fail(FAULT_PULSE_FAILED, index);
+    player_fail(fault, index);
 }
 
 static void start_slot(void)
@@ -35,8 +35,9 @@ static void start_slot(void)
         servo_set_pulse(servo, servo_at(servo, frame_end));
     }
     player.late += player.running && board_is_late();
-    if (!board_set_pulse(servo->number, servo->pulse)) {
-        fail(slot);
+    uint8_t fault = board_set_pulse(servo->number, servo->pulse);
+    if (fault) {
+        fail(fault, slot);
     }
 }
 

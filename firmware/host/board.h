@@ -12,7 +12,7 @@
 #define BOARD_RX_BYTES 128
 #endif
 /* For servo_frames.c, which the unit tests have as well. */
-bool board_set_pulse(uint8_t number, uint16_t ticks);
+uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 bool board_is_late(void);
 
 #define BOARD_RATE_ONE 60000

@@ -7,9 +7,11 @@
 #include "clock.h"
 #include "faults.h"
 #include "lines.h"
+#include "maestro.h"
 #include "outputs.h"
 #include "process.h"
 #include "pulses.h"
+#include "pwm.h"
 #include "realtime.h"
 #include "simulation.h"
 #include "timing.h"
@@ -20,10 +22,14 @@
 const char machine_name[] = "cubist-firmware-linux";
 const char machine_usage[] =
     "  --pwm FOLDER      the PWM chips, instead of /sys/class/pwm\n"
+    "  --maestro PORT    the command port of a Pololu Maestro, instead of the first at USB\n"
+    "  --maestro-id N    its device number, where several devices share the port\n"
     "  --step-rate N     steps/s that plans may ask for, instead of 1000\n"
     "  --timing          print at the end how long after their moment pulses were set\n";
 const struct option machine_options[] = {NATIVE_OPTIONS,
                                          {"pwm", required_argument, 0, 'w'},
+                                         {"maestro", required_argument, 0, 'm'},
+                                         {"maestro-id", required_argument, 0, 'i'},
                                          {"step-rate", required_argument, 0, 'a'},
                                          {"timing", no_argument, 0, 't'},
                                          {0, 0, 0, 0}};
@@ -40,6 +46,13 @@ bool board_option(int letter, const char *value)
     if (letter == 'w') {
         pwm_look_in(value);
         return true;
+    }
+    if (letter == 'm') {
+        maestro_at(value);
+        return true;
+    }
+    if (letter == 'i') {
+        return maestro_numbered(value);
     }
     if (letter == 'a') {
         step_rate = (uint16_t)strtoul(value, 0, 10);
@@ -66,7 +79,7 @@ bool board_start(void)
 
 void board_end(void)
 {
-    pwm_close_all();
+    pulses_end();
     lines_release_all();
     timing_print();
 }
@@ -74,6 +87,7 @@ void board_end(void)
 void board_passes(uint64_t tick)
 {
     outputs_pass(tick);
+    pulses_serve(tick);
 }
 
 bool board_is_late(void)
@@ -83,24 +97,24 @@ bool board_is_late(void)
 
 bool board_has_pin(uint8_t number)
 {
-    return number < PROTOCOL_PINS_LINUX && number >= PROTOCOL_FIRST_PIN_LINUX;
+    return (number >= PROTOCOL_FIRST_PIN_LINUX && number < LINES) || pulses_only(number);
 }
 
 board_pin board_open_servo(uint8_t number, bool level)
 {
     (void)level;
-    enum fault fault = pwm_open(number);
+    enum fault fault = pulses_open(number);
     if (fault) {
         fault_latch(fault, actuator_count);
     }
     return number;
 }
 
-bool board_set_pulse(uint8_t number, uint16_t ticks)
+uint8_t board_set_pulse(uint8_t number, uint16_t ticks)
 {
-    bool set = pwm_set(number, ticks) == FAULT_NONE;
+    enum fault fault = pulses_set(number, ticks);
     timing_note(clock_behind_ns(simulation_now()));
-    return set;
+    return (uint8_t)fault;
 }
 
 board_pin board_output(uint8_t number, bool level)
@@ -117,9 +131,9 @@ board_pin board_input(uint8_t number)
 
 void board_release(uint8_t number)
 {
-    if (pwm_is_open(number)) {
-        pwm_set(number, 0);
-    } else {
+    if (pulses_are_open(number)) {
+        pulses_set(number, 0);
+    } else if (number < LINES) {
         lines_release(number);
     }
 }

@@ -17,9 +17,9 @@
 #define BOARD_RATE_SIX board_step_rate()
 uint16_t board_step_rate(void);
 
-/* For servo_frames.c: the pulse of a servo from its next frame on, in ticks; 0 for none. False when
- * it cannot be set. */
-bool board_set_pulse(uint8_t number, uint16_t ticks);
+/* For servo_frames.c: the pulse of a servo from its next frame on, in ticks; 0 for none.
+ * FAULT_NONE, or why it cannot be set. */
+uint8_t board_set_pulse(uint8_t number, uint16_t ticks);
 
 /* Whether the timer event being served comes so late that a pulse may miss its frame. */
 bool board_is_late(void);

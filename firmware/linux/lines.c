@@ -16,7 +16,6 @@
 #include "protocol.h"
 #include "simulation.h"
 
-#define LINES PROTOCOL_FIRST_CHANNEL
 #define MOST_CHIPS 32
 
 static bool simulated;

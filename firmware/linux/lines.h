@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LINES 28 /* BCM numbers of the header are below it */
+
 /* The simulated robot has the lines: the socket of the pins. */
 void lines_simulate(void);
 

@@ -23,12 +23,12 @@
 
 #include "machine.h"
 #include "pins.h"
-#include "pulses.h"
+#include "pwm.h"
 #include "simulation.h"
 
 #define NS_PER_TICK (1000 / PROTOCOL_TICKS_PER_US)
 #define PERIOD_NS ((unsigned long)PROTOCOL_SERVO_FRAME * NS_PER_TICK)
-#define NUMBERS PROTOCOL_PINS_LINUX
+#define NUMBERS (PROTOCOL_FIRST_CHANNEL + PROTOCOL_CHANNELS)
 #define NO_CHANNEL (-1)
 
 enum file { DUTY_CYCLE, PERIOD, ENABLE };

@@ -64,12 +64,12 @@ board_pin board_open_servo(uint8_t number, bool level)
     return board_output(number, level);
 }
 
-bool board_set_pulse(uint8_t number, uint16_t ticks)
+uint8_t board_set_pulse(uint8_t number, uint16_t ticks)
 {
     if (!bench_pulses_fail && set_pulse_count < MAX_SET_PULSES) {
         set_pulses[set_pulse_count++] = (struct set_pulse){now, number, ticks};
     }
-    return !bench_pulses_fail;
+    return bench_pulses_fail ? FAULT_PULSE_FAILED : FAULT_NONE;
 }
 
 bool board_is_late(void)

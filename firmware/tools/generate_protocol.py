@@ -196,6 +196,7 @@ FAULT_FLAGS = {
     "recoverable": "recoverable",
     "stops-at-once": "stops_at_once",
     "actuator": "names_actuator",
+    "outputs": "loses_outputs",
 }
 """Words at the end of a fault's row -> fields of ``FaultRow``."""
 
@@ -214,6 +215,7 @@ class FaultRow(NamedTuple):
 
     ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
     middle. ``names_actuator``: its detail on the wire is the number of one.
+    ``loses_outputs``: the board has to take its outputs anew.
     """
 
     about: str
@@ -223,6 +225,7 @@ class FaultRow(NamedTuple):
     recoverable: bool = False
     stops_at_once: bool = False
     names_actuator: bool = False
+    loses_outputs: bool = False
 
 
 '''
@@ -321,7 +324,10 @@ def board_module(protocol: dict[str, Any]) -> str:
         ("TICKS_PER_S", per_us * 1_000_000, "the same in a second"),
         ("MAX_INTERVAL_TICKS", limits["MAX_INTERVAL"], "longest time between two steps"),
         ("FRAME_US", limits["SERVO_FRAME"] // per_us, "between two pulses of a servo"),
-        ("FIRST_CHANNEL", *protocol["constants"]["FIRST_CHANNEL"]),
+        *(
+            (name, *protocol["constants"][name])
+            for name in ("FIRST_CHANNEL", "CHANNELS", "FIRST_MAESTRO")
+        ),
     ):
         out += [f"{name} = {value:_}", *wrapped_docstring(sentence(about), 0)]
     return "\n".join([*out, ""])

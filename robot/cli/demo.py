@@ -46,9 +46,9 @@ speed_option = click.option(
 )
 firmware_option = click.option(
     "--firmware",
-    type=click.Choice(FIRMWARES),
-    help="The firmware built for this computer, the AVR's own binary under simavr, or the "
-    "Raspberry Pi's process with a folder of PWM files.  [default: the profile's own board]",
+    type=click.Choice(list(FIRMWARES)),
+    help=f"Run the firmware as {'; '.join(way.about for way in FIRMWARES.values())}.  "
+    "[default: the profile's own board]",
 )
 
 

@@ -112,12 +112,13 @@ class Link:
         """End what the firmware is doing, clear any old fault, and tell it its actuators.
 
         One that knows them already, from this program or from one that was killed, goes on where
-        it is: it also knows where they stand. Else, or if it is to begin ``anew``, its outputs are
-        off afterwards.
+        it is: it also knows where they stand. Else, or if it is to begin ``anew`` or has lost
+        outputs, all are off afterwards.
         """
         self._uploaded = ()
         await self._command(Abort())
-        await self._at_rest()
+        status = await self._at_rest()
+        anew = anew or bool(status.fault and FAULTS[code_of(Fault(status.fault))].loses_outputs)
         wanted = configuration(self.actuators, self._silence_hold_ms)
         told = await self._open_session.positions()
         known = not anew and told.config_crc == configuration_crc(wanted)

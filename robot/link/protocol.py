@@ -49,6 +49,10 @@ MAX_PULSE = 5000
 """Ticks: longest servo pulse."""
 FIRST_CHANNEL = 32
 """Number of channel 0 of a PCA9685, on a Raspberry Pi."""
+CHANNELS = 16
+"""Channels of a PCA9685."""
+FIRST_MAESTRO = 64
+"""Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""
 LOOKAHEAD = 20000
 """Ticks before its start at which a turn counts as in progress."""
 MAX_DELAY_US = 16777215

@@ -168,10 +168,10 @@ def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
     }
     config = read_boot_config(data, model)
     anywhere = {o.number("gpio") for o in config.overlays if o.certain and o.name in _AT_ANY_GPIO}
-    at_header = pins - set(board.pulses) - anywhere
+    at_header = {pin for pin in pins if board.servo_board(pin) is None} - anywhere
     own = sorted(at_header & _FUNCTIONS.keys())
     found: list[Need] = []
-    if pins & set(board.pulses):
+    if any(board.servo_board(pin) == "pca9685" for pin in pins):
         found += _expander(config)
     if own:
         found += _own_channels(own, config, is_pi5="pi5" in filters_of(model))

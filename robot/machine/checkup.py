@@ -5,6 +5,7 @@ from __future__ import annotations
 import grp
 import importlib.util
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from robot.machine.boot_change import LIMIT
 from robot.machine.boot_config import needs
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
 from robot.machine.serial_ports import OWN_PORT, find_board
-from robot.settings import RobotProfile
+from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from solver.files import BadFile, read_file
 
@@ -32,6 +33,13 @@ EARLIEST_CLOCK_S = 1_735_689_600
 ONE_BOARD = (
     "Plug the board in; check its USB cable and power. Where there are several serial ports, say "
     "which in the profile: link.port."
+)
+
+MAESTROS = "serial/by-id/usb-Pololu_Corporation_*Maestro*-if00"
+"""The command port of a Pololu Maestro at USB, as firmware/linux/maestro.c looks for it."""
+ONE_MAESTRO = (
+    "Plug it into USB; one at a UART is named by CUBIST_BOARD_OPTIONS in /etc/cubist/cubistd.env. "
+    "A new one needs the serial mode USB Dual Port: see the page on wiring."
 )
 
 SERVICE_USER = "cubist"
@@ -112,13 +120,17 @@ class Computer:
     @property
     def service_profile(self) -> str | None:
         """The robot that the settings of the service name; None where they name none."""
+        return self.service_setting("CUBIST_PROFILE")
+
+    def service_setting(self, name: str) -> str | None:
+        """A setting of the service; None where there is none, or an empty one."""
         try:
             lines = (self.etc / "cubist/cubistd.env").read_text("utf-8", "replace").splitlines()
         except OSError:
             return None
         pairs = [line.strip().partition("=") for line in lines]
-        named = [value.strip().strip("\"'") for key, _, value in pairs if key == "CUBIST_PROFILE"]
-        return named[-1] if named and named[-1] else None
+        found = [value.strip().strip("\"'") for key, _, value in pairs if key == name]
+        return found[-1] if found and found[-1] else None
 
 
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
@@ -154,6 +166,11 @@ def board(port: str, machine: Computer, *, is_pi: bool = False) -> CheckResult:
 
 def pulses(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
     """What config.txt sets up for servos at the Pi's own pins, and whether that is in force."""
+    by_kernel, by_maestro = _pulse_makers(profile)
+    if by_maestro:
+        yield maestro(machine)
+    if not by_kernel:
+        return
     path = machine.boot_config
     if path is None:
         remedy = f"On a Raspberry Pi, mount its boot partition at {machine.boot / 'firmware'}."
@@ -173,6 +190,25 @@ def pulses(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
     if not list((machine.sys / "class/pwm").glob("pwmchip*")):
         text = "there are no PWM channels, though config.txt asks for them"
         yield CheckResult("pwm", "bad", text, "Restart the Pi, which reads it then: sudo reboot")
+
+
+def _pulse_makers(profile: RobotProfile) -> tuple[bool, bool]:
+    """Whether servos hang on what the kernel drives, and whether on a Maestro."""
+    board = BOARD_TARGETS[profile.firmware.target]
+    boards = {board.servo_board(one.pins.pulse) for one in profile.actuators_of(Servo).values()}
+    return bool(boards - {"maestro"}), "maestro" in boards
+
+
+def maestro(machine: Computer) -> CheckResult:
+    """The command port of the Maestro that drives servos."""
+    named = re.search(r"--maestro[= ]+(\S+)", machine.service_setting("CUBIST_BOARD_OPTIONS") or "")
+    found = [Path(named[1])] if named else sorted(machine.dev.glob(MAESTROS))
+    if not found or not found[0].exists():
+        text = f"there is no Pololu Maestro at {found[0] if found else machine.dev / MAESTROS}"
+        return CheckResult("maestro", "bad", text, ONE_MAESTRO)
+    if not machine.may_use(found[0]):
+        return CheckResult("maestro", "bad", f"{found[0]}: no permission", JOIN_GROUP)
+    return CheckResult("maestro", "ok", str(found[0]))
 
 
 def groups(machine: Computer) -> Iterator[CheckResult]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from robot.settings.board_table import FIRST_CHANNEL, PINS, PULSE_US
+from robot.settings.board_table import PINS, PULSE_US
+from robot.settings.pins import CHANNEL_NAMES, pin_number
 
 Site = Literal["U", "R", "F", "D", "L", "B"]
 """A face position of the robot: x to the right, y up, z towards the viewer."""
@@ -29,14 +29,6 @@ Name = Annotated[
 ]
 FIRST_PIN = min(pins.start for pins in PINS.values())
 LAST_PIN = max(pins.stop for pins in PINS.values()) - 1
-CHANNEL_NAME = re.compile(r"pca9685:([0-9]|1[0-5])")
-
-
-def pin_number(given: object) -> object:
-    """A pin by its number on the wire: a channel of a PCA9685 has a name in profiles."""
-    match = CHANNEL_NAME.fullmatch(given) if isinstance(given, str) else None
-    return given if match is None else FIRST_CHANNEL + int(match[1])
-
 
 Pin = Annotated[
     int,
@@ -46,7 +38,7 @@ Pin = Annotated[
         ge=FIRST_PIN,
         le=LAST_PIN,
         description=f"a pin number of the board, {FIRST_PIN}..{LAST_PIN} (0 and 1 are the serial "
-        "port of an Arduino), or pca9685:0 to pca9685:15",
+        f"port of an Arduino), or {CHANNEL_NAMES}",
     ),
 ]
 Gpio = Annotated[

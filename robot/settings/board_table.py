@@ -11,7 +11,7 @@ PINS: Mapping[str, range] = {
     "host": range(2, 70),
     "atmega328p": range(2, 20),
     "atmega2560": range(2, 70),
-    "linux": range(2, 48),
+    "linux": range(2, 88),
 }
 """Numbers of the pins, by ``firmware.target``."""
 PULSE_US = (300, 2500)
@@ -28,3 +28,7 @@ FRAME_US = 20_000
 """Between two pulses of a servo."""
 FIRST_CHANNEL = 32
 """Number of channel 0 of a PCA9685, on a Raspberry Pi."""
+CHANNELS = 16
+"""Channels of a PCA9685."""
+FIRST_MAESTRO = 64
+"""Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""

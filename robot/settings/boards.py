@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from robot.settings.board_table import FIRST_CHANNEL, FRAME_US, PINS
+from robot.settings.board_table import FRAME_US, PINS
 from robot.settings.kinds import Kinds
+from robot.settings.pins import CHANNEL_NAMES, SERVO_BOARDS
 
 HEADER = range(2, 28)
 """BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""
@@ -20,15 +21,16 @@ SHARED_CHANNELS = ({12, 18}, {13, 19})
 class BoardTarget:
     """What a profile may ask of a board.
 
-    ``pins``: their numbers, and ``note`` what a person should know of them. ``pulses``: those that
-    make servo pulses only. ``frame_us``: how long after it is told a new pulse may begin, which
-    every travel of a servo takes longer. ``is_pi``: its pins are those of the Raspberry Pi, beside
-    the panel's. ``max_steps_per_s``: of a stepper; None: as the firmware allows.
+    ``pins``: their numbers, and ``note`` what a person should know of them. ``servo_boards``: those
+    of the channels of each servo board that may hang on it. ``frame_us``: how long after it is told
+    a new pulse may begin, which every travel of a servo takes longer. ``is_pi``: its pins are those
+    of the Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the
+    firmware allows.
     """
 
     pins: tuple[range, ...]
     note: str
-    pulses: range = range(0)
+    servo_boards: Mapping[str, range] = field(default_factory=dict)
     frame_us: int = 0
     is_pi: bool = False
     max_steps_per_s: int | None = None
@@ -36,6 +38,15 @@ class BoardTarget:
     def has_pin(self, number: int) -> bool:
         """Whether there is a pin of that number."""
         return any(number in some for some in self.pins)
+
+    def servo_board(self, number: int) -> str | None:
+        """The servo board that a pin is on, which makes pulses and nothing else."""
+        return next((name for name, some in self.servo_boards.items() if number in some), None)
+
+    def name_of(self, number: int) -> str:
+        """A pin as profiles name it."""
+        board = self.servo_board(number)
+        return str(number) if board is None else f"{board}:{self.servo_boards[board].index(number)}"
 
     @property
     def pins_text(self) -> str:
@@ -49,13 +60,12 @@ BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
 
 _ARDUINO = "0 and 1 are its serial port"
 _NOTES: Mapping[str, str] = {"host": _ARDUINO, "atmega328p": _ARDUINO, "atmega2560": _ARDUINO}
-_CHANNELS = range(FIRST_CHANNEL, PINS["linux"].stop)
 
 BOARD_TARGETS.update({name: BoardTarget((PINS[name],), note) for name, note in _NOTES.items()})
 BOARD_TARGETS["linux"] = BoardTarget(
-    (HEADER, _CHANNELS),
-    "BCM numbers, or pca9685:0 to pca9685:15",
-    pulses=_CHANNELS,
+    (HEADER, *SERVO_BOARDS.values()),
+    f"BCM numbers, or {CHANNEL_NAMES}",
+    servo_boards=SERVO_BOARDS,
     frame_us=FRAME_US,
     is_pi=True,
     max_steps_per_s=1000,

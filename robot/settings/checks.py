@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from robot.settings.board_table import FIRST_CHANNEL
 from robot.settings.boards import BOARD_TARGETS, I2C, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import Finding, Path, no_such
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
@@ -45,11 +44,11 @@ def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
             path: Path = ("actuators", name, "pins", role)
             if not board.has_pin(pin):
                 yield path, f"{target} has pins {board.pins_text}, not {pin}: {board.note}"
-            if pin in board.pulses and role != "pulse":
-                yield path, f"{_named(pin)} makes servo pulses and nothing else"
+            if board.servo_board(pin) is not None and role != "pulse":
+                yield path, f"{board.name_of(pin)} makes servo pulses and nothing else"
             owner = used.setdefault(pin, (name, role))
             if owner != (name, role) and (role, owner[1]) != ("enable", "enable"):
-                yield path, f"pin {_named(pin)} is already the {owner[1]} of {owner[0]}"
+                yield path, f"pin {board.name_of(pin)} is already the {owner[1]} of {owner[0]}"
     if board.is_pi:
         yield from _check_pi(profile, board, used)
 
@@ -58,7 +57,7 @@ def _check_pi(
     profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
     """What pins of the Raspberry Pi cannot do side by side, and how fast they cannot step."""
-    on_bus = any(pin in board.pulses for pin in used)
+    on_bus = any(board.servo_board(pin) == "pca9685" for pin in used)
     for pin, (name, role) in used.items():
         path: Path = ("actuators", name, "pins", role)
         if on_bus and pin in I2C:
@@ -80,11 +79,6 @@ def _check_pi(
                 "Lower it, or drive this motor by an Arduino"
             )
             yield ("actuators", name, "max_speed_steps_per_s"), text
-
-
-def _named(pin: int) -> str:
-    """A pin as profiles name it."""
-    return f"pca9685:{pin - FIRST_CHANNEL}" if pin in BOARD_TARGETS["linux"].pulses else str(pin)
 
 
 def _gpios(panel: PanelSettings) -> Iterator[tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
@@ -180,9 +181,14 @@ class RobotProfile(Settings):
         for actuator in self.actuators.values():
             actuator.wait_for_frames(BOARD_TARGETS[self.firmware.target].frame_us)
 
-    def on_board(self, target: str) -> RobotProfile:
-        """The same robot at another board that has pins of these numbers: for simulations."""
+    def on_board(
+        self, target: str, pins: Mapping[str, Mapping[str, int | str]] | None = None
+    ) -> RobotProfile:
+        """The same robot at another board, for simulations: with pins of the same numbers, except
+        for actuators whose pins by role are in ``pins``."""
         document = self.model_dump(mode="json", exclude_unset=True)
+        for name, others in (pins or {}).items():
+            document["actuators"][name]["pins"] |= others
         document["firmware"] = document.get("firmware", {}) | {"target": target}
         return RobotProfile.model_validate(document)
 

@@ -1,72 +1,131 @@
-"""Which firmware process a demo runs, and what its outputs go through to the simulated robot."""
+"""Which firmware process a demo runs, and what its outputs go through to the simulated robot.
+
+Each way is registered in :data:`FIRMWARES` by the name that ``--firmware`` gives it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from robot.machine import firmware_build
 from robot.settings import RobotProfile, Servo
+from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.simulate.processes import DemoFault, executable, find_executable
+from robot.twin.maestro import Maestro
+from robot.twin.pulses import PulseMaker
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import SimulatedRobot
 
-FIRMWARES = ("host", "avr", "linux")
-"""The firmware built for this computer, the AVR's program in simavr, the Raspberry Pi's process."""
 SIMULATING = ("libsimavr-dev", "libelf-dev")
 """Debian packages with which the build makes the simulation of the AVR."""
 MAIN_LOOP = "firmware_poll"
 """What the main loop of the firmware calls; it hangs there when told to."""
-CHIPS = "pwm"
-"""The folder of the simulated PWM chips, in that of the demo."""
+CHIPS, CONTROLLER = "pwm", "maestro"
+"""The simulated PWM chips and the port of the simulated Maestro, in the folder of the demo."""
+
+Command = Callable[[RobotProfile, Path], list[str]]
+
+
+def _no_pulse_maker(robot: SimulatedRobot, folder: Path) -> PulseMaker | None:
+    """The firmware makes the edges itself."""
+    del robot, folder
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareProcess:
+    """A way to run the firmware.
+
+    ``about``: for people, as the continuation of "runs the firmware as ...". ``command``: the
+    program with its own options, for a profile in a demo's folder. ``moved``: the robot wired to
+    it, at pins of the same numbers where it has them. ``pulse_maker``: what makes the servos'
+    pulses, if the firmware only says how long they are.
+    """
+
+    about: str
+    command: Command
+    moved: Callable[[RobotProfile], RobotProfile] = lambda profile: profile
+    pulse_maker: Callable[[SimulatedRobot, Path], PulseMaker | None] = _no_pulse_maker
 
 
 def own_firmware(profile: RobotProfile) -> str:
     """What simulates the profile's own board. An Arduino's is the firmware of this computer: the
     same program, without the hours that single instructions take."""
-    target = profile.firmware.target
-    return target if target in FIRMWARES else "host"
+    if not BOARD_TARGETS[profile.firmware.target].is_pi:
+        return "host"
+    return "maestro" if _on_maestro(profile) else "linux"
 
 
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
-    """The robot wired to the board of firmware ``kind``, at pins of the same numbers.
-
-    Raises :class:`DemoFault` when that board cannot drive it.
-    """
-    if kind in ("host", "avr", profile.firmware.target):
+    """The robot wired to what runs as ``kind``; raises :class:`DemoFault` when that cannot be."""
+    moved = FIRMWARES[kind].moved(profile)
+    if moved is profile:
         return profile
-    moved = profile.on_board(kind)
     for path, text in check_profile(moved):
         place = ".".join(map(str, path))
         raise DemoFault(f"{profile.name} cannot be driven by {kind}: {place}: {text}")
     return moved
 
 
-def firmware_command(kind: str, profile: RobotProfile, folder: Path) -> list[str]:
-    """The program and its own options for one of :data:`FIRMWARES`, in a demo's folder.
+def _host_command(profile: RobotProfile, folder: Path) -> list[str]:
+    del profile, folder
+    return [executable("cubist-firmware-host")]
 
-    Raises :class:`DemoFault` that says what to install, and whatever
-    :func:`robot.machine.firmware_build.build` raises.
-    """
-    if kind == "avr":
-        _require_simulation()
-    program = executable(f"cubist-firmware-{kind}")
-    if kind == "host":
-        return [program]
-    if kind == "linux":
-        return [program, "--pwm", str(folder / CHIPS)]
+
+def _avr_command(profile: RobotProfile, folder: Path) -> list[str]:
+    """Raises :class:`DemoFault` that says what to install, and whatever
+    :func:`robot.machine.firmware_build.build` raises."""
+    del folder
+    _require_simulation()
+    program = executable("cubist-firmware-avr")
     board = firmware_build.board_for(profile)
     elf = firmware_build.build(board).elf
     hang = ["--hang-at", f"{firmware_build.address(elf, MAIN_LOOP):#x}"]
     return [program, "--board", board, "--elf", str(elf), *hang]
 
 
-def pulse_chips(kind: str, robot: SimulatedRobot, folder: Path) -> PwmChips | None:
-    """What makes the servos' pulses, if the firmware only says how long they are."""
-    if kind != "linux":
-        return None
+def _linux_command(profile: RobotProfile, folder: Path) -> list[str]:
+    del profile
+    program = executable("cubist-firmware-linux")
+    return [program, "--pwm", str(folder / CHIPS), "--maestro", str(folder / CONTROLLER)]
+
+
+def _to_pi(profile: RobotProfile) -> RobotProfile:
+    return profile if profile.firmware.target == "linux" else profile.on_board("linux")
+
+
+def _to_maestro(profile: RobotProfile) -> RobotProfile:
+    """All servos at channels from 0 on, in the profile's order."""
+    if _on_maestro(profile):
+        return profile
+    servos = profile.actuators_of(Servo)
+    if not servos:
+        raise DemoFault(f"{profile.name} has no servos, and a Maestro drives nothing else")
+    return profile.on_board(
+        "linux", {name: {"pulse": f"maestro:{number}"} for number, name in enumerate(servos)}
+    )
+
+
+def _servo_boards(profile: RobotProfile) -> set[str | None]:
+    """What makes the servos' pulses at the Pi; None for its own pins."""
+    board = BOARD_TARGETS["linux"]
+    return {board.servo_board(servo.pins.pulse) for servo in profile.actuators_of(Servo).values()}
+
+
+def _on_maestro(profile: RobotProfile) -> bool:
+    return profile.firmware.target == "linux" and "maestro" in _servo_boards(profile)
+
+
+def _pulse_maker(robot: SimulatedRobot, folder: Path) -> PulseMaker:
     pins = [servo.pins.pulse for servo in robot.profile.actuators_of(Servo).values()]
-    return PwmChips(folder / CHIPS, pins, robot.pin_changed)
+    if not _on_maestro(robot.profile):
+        return PwmChips(folder / CHIPS, pins, robot.pin_changed)
+    if len(_servo_boards(robot.profile)) > 1:
+        raise DemoFault(f"{robot.profile.name}: a simulated Maestro drives all servos or none")
+    return Maestro(folder / CONTROLLER, pins, robot.pin_changed)
 
 
 def _require_simulation() -> None:
@@ -80,3 +139,22 @@ def _require_simulation() -> None:
         "the AVR's program cannot be simulated: packages are missing. In the checkout, "
         f"run:\n  sudo apt install {' '.join(packages)}{again}"
     )
+
+
+FIRMWARES: Mapping[str, FirmwareProcess] = {
+    "host": FirmwareProcess("the build for this computer", _host_command),
+    "avr": FirmwareProcess("the AVR's own binary under simavr", _avr_command),
+    "linux": FirmwareProcess(
+        "the Raspberry Pi's process with a folder of PWM files",
+        _linux_command,
+        _to_pi,
+        _pulse_maker,
+    ),
+    "maestro": FirmwareProcess(
+        "the Raspberry Pi's process with a Pololu Maestro at its port",
+        _linux_command,
+        _to_maestro,
+        _pulse_maker,
+    ),
+}
+"""By the name that ``--firmware`` gives it."""

@@ -18,7 +18,7 @@ from robot.documents import JsonObject
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
-from robot.simulate.boards import at_board, firmware_command, own_firmware, pulse_chips
+from robot.simulate.boards import FIRMWARES, at_board, own_firmware
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import CABLE_FAULTS, FaultInjection, InjectedFault, Scene
 from robot.simulate.follow import DaemonView
@@ -174,7 +174,7 @@ class Demo:
         options = self._options
         studio = Studio(self.robot, options.seed, options.photographs)
         async with contextlib.AsyncExitStack() as stack:
-            chips = pulse_chips(self._firmware, self.robot, folder)
+            chips = FIRMWARES[self._firmware].pulse_maker(self.robot, folder)
             if chips is not None:
                 stack.callback(chips.close)
             server = TwinServer(self.robot, studio, self._panel, folder, chips)
@@ -203,7 +203,7 @@ class Demo:
         return options.cable or any(fault.name in CABLE_FAULTS for fault in options.faults)
 
     def _firmware_command(self, link: Path, pins: Path, folder: Path) -> list[str]:
-        program = firmware_command(self._firmware, self._options.profile, folder)
+        program = FIRMWARES[self._firmware].command(self._options.profile, folder)
         speed = f"{self._options.speed:g}"
         return [*program, "--pty-link", str(link), "--pins", str(pins), "--speed", speed]
 

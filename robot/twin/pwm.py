@@ -8,26 +8,18 @@ whose beginning the firmware does not know, and a new duty counts from the next 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.settings.board_table import FIRST_CHANNEL
+from robot.settings.pins import SERVO_BOARDS
+from robot.twin.pulses import BrokenWrite, EdgeListener, PulseMaker, PulseTrain
 
 FILES = ("duty_cycle", "period", "enable")
 """Files of a channel, in the order in which records number them."""
 OWN_CHANNELS: Mapping[int, int] = {12: 0, 18: 0, 13: 1, 19: 1}
 """BCM number -> channel of the Pi's own PWM, up to the Pi 4 and the Zero 2."""
-PHASE_US = 7_919.0
-"""Where a channel's periods begin, against those of the one before."""
 NS_PER_US = 1000
-
-EdgeListener = Callable[[float, int, bool], None]
-"""Called with time in microseconds, pin and level."""
-
-
-class BrokenFile(ValueError):
-    """What was written to a file is no value that the kernel takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +33,14 @@ class FileWrite:
 
 
 class _Channel:
-    """One output of a chip: its files, and its counter."""
+    """The files of one output of a chip."""
 
-    def __init__(self, folder: Path, pin: int, phase_us: float) -> None:
-        self.pin = pin
+    def __init__(self, folder: Path, train: PulseTrain) -> None:
+        self._pin = train.pin
+        self._train = train
         self._pipes = {file: _make_pipe(folder / file) for file in FILES}
         self._rests = dict.fromkeys(FILES, b"")
-        self._phase_us = phase_us
         self._ns = dict.fromkeys(FILES, 0)
-        self._next_us: float | None = None
-        self._fall_us: float | None = None
 
     def take(self, time_us: float, number: int) -> FileWrite:
         """The next value in a file; it counts from now on."""
@@ -59,36 +49,20 @@ class _Channel:
             self._rests[file] += os.read(self._pipes[file], 4096)
         text, _, self._rests[file] = self._rests[file].partition(b"\n")
         if not text.isdigit():
-            raise BrokenFile(f"pin {self.pin}, {file}: {text!r}")
+            raise BrokenWrite(f"pin {self._pin}, {file}: {text!r}")
         before, self._ns[file] = self._ns[file], int(text)
         if file != "enable" and self._ns["duty_cycle"] > self._ns["period"]:
-            raise BrokenFile(f"pin {self.pin}: a duty of {self._ns['duty_cycle']} ns")
+            raise BrokenWrite(f"pin {self._pin}: a duty of {self._ns['duty_cycle']} ns")
         if file == "enable" and not self._ns["period"]:
-            raise BrokenFile(f"pin {self.pin}: enabled without a period")
+            raise BrokenWrite(f"pin {self._pin}: enabled without a period")
+        self._train.width_us = self._ns["duty_cycle"] / NS_PER_US
+        self._train.period_us = self._ns["period"] / NS_PER_US
         if file == "enable" and self._ns["enable"] != before:
-            self._next_us = time_us + self._phase_us if self._ns["enable"] else None
-        return FileWrite(time_us, self.pin, file, self._ns[file])
-
-    def next_edge_us(self) -> float | None:
-        """When there is something to do."""
-        return self._next_us if self._fall_us is None else self._fall_us
-
-    def step(self, edge: EdgeListener) -> None:
-        """Do it: the end of a pulse, or a period's beginning."""
-        if self._fall_us is not None:
-            edge(self._fall_us, self.pin, False)
-            self._fall_us = None
-            return
-        assert self._next_us is not None
-        if self._ns["duty_cycle"]:
-            edge(self._next_us, self.pin, True)
-            self._fall_us = self._next_us + self._ns["duty_cycle"] / NS_PER_US
-        self._next_us += self._ns["period"] / NS_PER_US
-
-    def shift(self, by_us: float) -> None:
-        """The clock that times are given by starts anew, so much earlier."""
-        self._next_us = None if self._next_us is None else self._next_us - by_us
-        self._fall_us = None if self._fall_us is None else self._fall_us - by_us
+            if self._ns["enable"]:
+                self._train.run(time_us)
+            else:
+                self._train.halt()
+        return FileWrite(time_us, self._pin, file, self._ns[file])
 
     def close(self) -> None:
         """Nobody reads any more."""
@@ -96,68 +70,45 @@ class _Channel:
             os.close(pipe)
 
 
-class PwmChips:
+class PwmChips(PulseMaker):
     """The chips that make the pulses of ``pins``, numbered as on the wire, in ``folder``.
 
     12, 13, 18 and 19 are outputs of the Pi's own chip, other BCM numbers those of a ``pwm-gpio``
-    each, numbers from ``FIRST_CHANNEL`` on those of a PCA9685.
+    each, channels of a PCA9685 its own.
     """
 
     def __init__(self, folder: Path, pins: Iterable[int], edge: EdgeListener) -> None:
+        super().__init__(edge)
         self.folder = folder
         self.writes: list[FileWrite] = []
-        self._edge = edge
-        self._now_us = 0.0
         self._channels: dict[int, _Channel] = {}
         self._chips: dict[str, Path] = {}
         folder.mkdir(exist_ok=True)
         for pin in sorted(set(pins)):
             self._add(pin)
 
-    def written(self, time_us: float, pin: int, file: int) -> None:
-        """A record says that a file was written; raises :class:`BrokenFile`."""
-        self.advance(time_us)
-        if pin not in self._channels:
-            raise BrokenFile(f"pin {pin} has no channel")
-        self.writes.append(self._channels[pin].take(time_us, file))
-
-    def advance(self, time_us: float) -> None:
-        """Make all edges up to a time, in their order."""
-        while True:
-            due = [
-                (when, channel.pin)
-                for channel in self._channels.values()
-                if (when := channel.next_edge_us()) is not None and when <= time_us
-            ]
-            if not due:
-                break
-            self._channels[min(due)[1]].step(self._edge)
-        self._now_us = max(self._now_us, time_us)
-
-    def restart(self) -> None:
-        """The firmware boots: its clock is at zero again, the chips go on as they are."""
-        for channel in self._channels.values():
-            channel.shift(self._now_us)
-        self._now_us = 0.0
-
     def close(self) -> None:
         """Give the pipes back, as a chip that is unplugged. Idempotent."""
         for channel in self._channels.values():
             channel.close()
         self._channels.clear()
+        self._trains.clear()
+
+    def _take(self, time_us: float, pin: int, place: int) -> None:
+        self.writes.append(self._channels[pin].take(time_us, place))
 
     def _add(self, pin: int) -> None:
-        if pin >= FIRST_CHANNEL:
-            place = self._chip("1-0040", name=b"pca9685"), pin - FIRST_CHANNEL
+        if pin in SERVO_BOARDS["pca9685"]:
+            channel = SERVO_BOARDS["pca9685"].index(pin)
+            place = self._chip("1-0040", name=b"pca9685"), channel
         elif pin in OWN_CHANNELS:
             place = self._chip("fe20c000.pwm"), OWN_CHANNELS[pin]
         else:
             gpios = b"".join(cell.to_bytes(4, "big") for cell in (7, pin, 0))
             place = self._chip(f"pwm_gpio@{pin:x}", gpios=gpios), 0
-        channel = place[0] / f"pwm{place[1]}"
-        channel.mkdir()
-        phase_us = len(self._channels) * PHASE_US % 20_000
-        self._channels[pin] = _Channel(channel, pin, phase_us)
+        files = place[0] / f"pwm{place[1]}"
+        files.mkdir()
+        self._channels[pin] = _Channel(files, self._add_train(pin))
 
     def _chip(self, device: str, name: bytes = b"", gpios: bytes = b"") -> Path:
         """The folder of a device's chip; made at the first call."""

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from robot.documents import JsonObject
 from robot.settings.profile import PanelSettings
-from robot.twin.pwm import PwmChips
+from robot.twin.pulses import PulseMaker
 from robot.twin.simulated import PinStream, SimulatedRobot, input_record
 from robot.twin.studio import Studio
 
@@ -91,7 +91,7 @@ class PinPort:
     frame asked for after the firmware reported the end of a motion shows the end of it.
     """
 
-    def __init__(self, robot: SimulatedRobot, path: Path, chips: PwmChips | None) -> None:
+    def __init__(self, robot: SimulatedRobot, path: Path, chips: PulseMaker | None) -> None:
         self._robot = robot
         self._stream = PinStream(robot, self._send, chips)
         self._path = path
@@ -186,7 +186,7 @@ class TwinServer:
         studio: Studio,
         panel: SimulatedPanel,
         folder: Path,
-        chips: PwmChips | None = None,
+        chips: PulseMaker | None = None,
     ) -> None:
         self.daemon_path = folder / "twin.sock"
         self.pins_path = folder / "pins.sock"

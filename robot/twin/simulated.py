@@ -14,7 +14,7 @@ from robot.settings.board_table import TICKS_PER_US
 from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
 from robot.twin.misadjustment import Misadjustment
-from robot.twin.pwm import BrokenFile, PwmChips
+from robot.twin.pulses import BrokenWrite, PulseMaker
 from robot.twin.registry import (
     MOTORS,
     Build,
@@ -255,7 +255,7 @@ class Kind(IntEnum):
     HANG = 6
     """To a firmware that runs as granted: its main loop hangs from now on."""
     WRITE = 8
-    """The firmware wrote to a file of the pin's PWM channel: ``level`` is the file's number."""
+    """The firmware told what makes the pin's pulses: ``level`` is the number of a PWM file."""
 
 
 class PinStream:
@@ -265,7 +265,10 @@ class PinStream:
     """
 
     def __init__(
-        self, robot: SimulatedRobot, answer: Callable[[bytes], None], chips: PwmChips | None = None
+        self,
+        robot: SimulatedRobot,
+        answer: Callable[[bytes], None],
+        chips: PulseMaker | None = None,
     ) -> None:
         self._robot = robot
         self._answer = answer
@@ -307,10 +310,10 @@ class PinStream:
             reads = self._robot.inputs.get(pin, True)
             self._answer(struct.pack("<QHBB", ticks, pin, reads, Kind.READ))
 
-    def _written(self, chips: PwmChips, time_us: float, pin: int, file: int) -> None:
+    def _written(self, chips: PulseMaker, time_us: float, pin: int, file: int) -> None:
         try:
             chips.written(time_us, pin, file)
-        except BrokenFile as error:
+        except BrokenWrite as error:
             self._robot.incidents.report("bad-write", str(error), str(pin))
 
 

@@ -49,6 +49,33 @@ def test_the_pi_itself_is_a_board_while_its_program_runs(machine: Computer) -> N
     assert checkup.board("auto", machine, is_pi=True) == CheckResult("board", "ok", str(port))
 
 
+def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> None:
+    otvinta = load_profile("otvinta")
+    (missing,) = checkup.pulses(otvinta, machine)
+    assert (missing.about, missing.verdict) == ("maestro", "bad")
+    assert "USB Dual Port" in missing.remedy
+    by_id = machine.dev / "serial/by-id"
+    (by_id / "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345-if02").touch()
+    assert next(checkup.pulses(otvinta, machine)).verdict == "bad", "that is its UART"
+    port = by_id / "usb-Pololu_Corporation_Pololu_Mini_Maestro_12-Channel_00012345-if00"
+    port.touch()
+    assert list(checkup.pulses(otvinta, machine)) == [CheckResult("maestro", "ok", str(port))]
+    refused = changed(machine, may_use=lambda _: False)
+    assert next(checkup.pulses(otvinta, refused)).verdict == "bad"
+    assert {one.about for one in checkup.pulses(load_profile("cubotino"), machine)} == {"boot"}
+
+
+def test_a_maestro_at_a_uart_is_the_one_that_the_settings_name(machine: Computer) -> None:
+    uart = machine.dev / "serial0"
+    settings = machine.etc / "cubist/cubistd.env"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"CUBIST_BOARD_OPTIONS=--maestro-id 12 --maestro {uart}\n")
+    assert str(uart) in checkup.maestro(machine).text
+    assert checkup.maestro(machine).verdict == "bad"
+    uart.touch()
+    assert checkup.maestro(machine) == CheckResult("maestro", "ok", str(uart))
+
+
 def test_the_only_board_is_found(machine: Computer) -> None:
     assert checkup.board("auto", machine).verdict == "bad"
     (machine.dev / "serial/by-id/usb-1a86_USB").touch()

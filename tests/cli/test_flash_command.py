@@ -18,7 +18,7 @@ from robot.machine import firmware_build
 from robot.machine.firmware_build import FirmwareTrouble, board_for
 from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.settings import load_profile
-from robot.simulate.boards import firmware_command
+from robot.simulate.boards import FIRMWARES
 from robot.simulate.processes import DemoFault
 
 UNO = SerialPort("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043)
@@ -102,7 +102,7 @@ def test_another_board_than_the_robot_s_is_refused() -> None:
 
 
 def test_the_ports_udev_names_are_those_that_are_looked_at() -> None:
-    [listed] = re.findall(r'ENV\{ID_USB_VENDOR_ID\}=="([^"]+)"', RULES.read_text())
+    [listed] = re.findall(r'ENV\{ID_USB_VENDOR_ID\}=="([^"]+)", SYMLINK', RULES.read_text())
     assert {int(vendor, 16) for vendor in listed.split("|")} == {*ARDUINO, *ADAPTERS}
 
 
@@ -124,7 +124,7 @@ def test_every_missing_package_is_named_at_once_in_a_line_to_paste() -> None:
 def test_the_demo_of_the_avr_names_all_it_needs_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robot.simulate.boards.find_executable", lambda name: None)
     with pytest.raises(DemoFault) as caught:
-        firmware_command("avr", load_profile("cubotino-uno"), Path())
+        FIRMWARES["avr"].command(load_profile("cubotino-uno"), Path())
     packages = "make gcc-avr avr-libc libsimavr-dev libelf-dev"
     assert str(caught.value).splitlines()[-1] == f"  sudo apt install {packages} && make build"
 

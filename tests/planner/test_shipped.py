@@ -18,6 +18,7 @@ LONGEST_S = {
     "five-motor": 1.1,
     "four-arm": 9.5,
     "mindcuber": 58.0,
+    "otvinta": 27.0,
     "six-motor": 1.0,
     "soltvvo": 6.5,
     "two-arm": 41.0,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robot.settings import RobotProfile, Servo, load_profile
-from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
+from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 
@@ -39,12 +39,25 @@ def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
     ("robot", "changes", "key", "text"),
     [
         ("cubotino", {"actuators.lid.pins.pulse": 13}, "lid", "already the pulse of holder"),
-        ("cubotino", {"actuators.lid.pins.pulse": 28}, "lid", "2..27, 32..47, not 28: BCM numbers"),
+        (
+            "cubotino",
+            {"actuators.lid.pins.pulse": 28},
+            "lid",
+            "2..27, 32..47, 64..87, not 28: BCM numbers",
+        ),
         ("cubotino", {"actuators.lid.pins.pulse": 48}, "lid", "not 48"),
         ("cubotino", {"actuators.lid.pins.pulse": 19}, "lid", "13 and 19 are one channel"),
         ("cubotino", {"actuators.lid.pins.pulse": 26}, "lid", "already panel.start_button_gpio"),
         ("cubotino", {"panel.buzzer_gpio": 12}, "lid", "GPIO 12 is already panel.buzzer_gpio"),
         ("cubotino-uno", {"actuators.lid.pins.pulse": "pca9685:1"}, "lid", "not 33"),
+        ("cubotino-uno", {"actuators.lid.pins.pulse": "maestro:1"}, "lid", "not 65"),
+        ("otvinta", {"actuators.left.pins.pulse": "maestro:0"}, "left", "pin maestro:0 is already"),
+        (
+            "cubotino",
+            {"actuators.motor": STEPPER | {"pins": {"step": 5, "direction": "maestro:23"}}},
+            "motor",
+            "maestro:23 makes servo pulses and nothing else",
+        ),
         ("v-arms", {"actuators.down.pins.pulse": "pca9685:0"}, "down", "pin pca9685:0 is already"),
         ("v-arms", {"actuators.down.pins.pulse": 3}, "down", "GPIO 3 is SCL of the bus"),
         (
@@ -80,7 +93,9 @@ def test_what_it_can(robot: str, changes: dict[str, Any]) -> None:
     assert pins == []
 
 
-@pytest.mark.parametrize("name", ["pca9685:16", "pca9685:-1", "pca9685", "pwmchip0:1", "12"])
+@pytest.mark.parametrize(
+    "name", ["pca9685:16", "pca9685:-1", "pca9685", "maestro:24", "maestro:01", "pwmchip0:1", "12"]
+)
 def test_no_name_of_a_channel(name: str) -> None:
     with pytest.raises(ValueError, match="pulse"):
         changed("cubotino", {"actuators.lid.pins.pulse": name})
@@ -89,6 +104,14 @@ def test_no_name_of_a_channel(name: str) -> None:
 def test_channels_are_numbers_on_the_wire() -> None:
     pulses = [servo.pins.pulse for servo in load_profile("v-arms").actuators_of(Servo).values()]
     assert pulses == [FIRST_CHANNEL + channel for channel in range(4)]
+    pulses = [servo.pins.pulse for servo in load_profile("otvinta").actuators_of(Servo).values()]
+    assert pulses == [FIRST_MAESTRO + channel for channel in range(8)]
+
+
+def test_pins_of_a_mega_are_not_named_as_channels() -> None:
+    """Though it has some of the same numbers."""
+    assert BOARD_TARGETS["atmega2560"].name_of(FIRST_MAESTRO) == "64"
+    assert BOARD_TARGETS["linux"].name_of(FIRST_MAESTRO) == "maestro:0"
 
 
 @pytest.mark.parametrize("held", [False, True])

@@ -44,7 +44,7 @@ WRONG = [
     ("pulse: 10", "pulse: 55", "actuators.lid.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 9", "pulse: 20", "actuators.holder.pins.pulse", "atmega328p has pins 2..19"),
     ("pulse: 10", "pulse: 9", "actuators.lid.pins.pulse", "already the pulse of holder"),
-    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "2..69"),
+    ("pulse: 10", "pulse: 99", "actuators.lid.pins.pulse", "2..87"),
     ("size: 3", "size: 4", "cube.size", "2 or 3"),
     ("kind: servo", "kind: motor", "actuators.holder", "'servo'"),
     ("kind: flipper", "kind: flapper", "mechanism", "'flipper'"),

@@ -29,6 +29,21 @@ def test_every_robot_solves_a_cube(
     assert list(demo_folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("firmware", ["linux", "maestro"])
+def test_an_arduino_s_servos_can_hang_on_the_pi(
+    start_demo: StartDemo, solved: Solved, firmware: str
+) -> None:
+    options = ("--robot", "two-arm-2x2x2", "--firmware", firmware, "--speed", "50")
+    assert solved(start_demo(*options))["planned_us"]
+
+
+def test_what_has_no_servos_cannot_hang_on_a_maestro(start_demo: StartDemo) -> None:
+    code, _, log = start_demo("--robot", "six-motor", "--firmware", "maestro").finish()
+    assert code != 0
+    assert "six-motor has no servos" in log
+    assert "Traceback" not in log
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("profile", list_profiles())

@@ -35,7 +35,7 @@ from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import PolicySettings
-from robot.simulate.boards import firmware_command
+from robot.simulate.boards import FIRMWARES
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
@@ -121,7 +121,7 @@ class Rehearsal:
         self._mechanism = build_mechanism(profile)
         self._planner = FirstSolutionPlanner(profile, self._mechanism)
         self._mishaps = list(mishaps)
-        command = firmware_command(firmware, profile, Path())
+        command = FIRMWARES[firmware].command(profile, Path())
         with contextlib.ExitStack() as opened:
             self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
             opened.callback(self._folder.cleanup)

@@ -1,0 +1,189 @@
+"""A Pololu Maestro: what it is told, what it makes of that, and what can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.faults import Fault, RobotFault
+from robot.link import ServoSetup
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.settings.board_table import FIRST_MAESTRO, FRAME_US
+from robot.twin.maestro import GET_ERRORS, GET_POSITION, SET_TARGET, ChannelLimits, Maestro
+from tests.link.conftest import program, rig_of
+
+Rig = Any
+FIRST = ServoSetup(
+    "first", pin=FIRST_MAESTRO, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100
+)
+LAST = replace(FIRST, name="last", pin=FIRST_MAESTRO + 23)
+SERVOS = (FIRST, LAST)
+PINS = [servo.pin for servo in SERVOS]
+BEYOND = 2300
+"""Microseconds beyond the limits of a new Maestro's channels."""
+
+
+@pytest.fixture
+def device() -> tuple[str, ...]:
+    """Further options of the board's program."""
+    return ()
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Path:
+    """What the board's program writes to its standard error."""
+    return tmp_path / "said"
+
+
+@pytest.fixture
+def pi(tmp_path: Path, said: Path, device: tuple[str, ...]) -> Iterator[Rig]:
+    """A Raspberry Pi with a Maestro that drives a servo at its first channel and at its last."""
+    shell = ("sh", "-c", f'exec "$0" "$@" 2>{said}')
+    options = ("--maestro", tmp_path / "maestro", *device)
+    with rig_of(*shell, program("cubist-firmware-linux"), *options) as rig:
+        rig.pins.chips = Maestro(tmp_path / "maestro", PINS, rig.pins.pulse_edge)
+        yield rig
+        rig.pins.chips.close()
+
+
+def slew(servo: ServoSetup, to_us: int = BEYOND, duration_us: int = 400_000) -> Schedule:
+    profile = servo_slew(servo.name, 1500, to_us, duration_us, FRAME_US)
+    return Schedule((profile,), (TimedTurn(0, 0),), profile.duration_us)
+
+
+def targets(rig: Rig, servo: ServoSetup) -> list[tuple[float, float]]:
+    """When a servo's channel was told which pulse, in microseconds."""
+    return [
+        (one.time_us, (one.data[1] | one.data[2] << 7) / 4)
+        for one in rig.pins.chips.commands
+        if one.command == SET_TARGET and one.data[0] == servo.pin - FIRST_MAESTRO
+    ]
+
+
+async def test_every_target_is_exact_and_one_in_each_frame(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    for servo in SERVOS:
+        pi.pins.chips.commands.clear()
+        plan = slew(servo)
+        execution = await link.run(plan)
+        assert (execution.executed_us, execution.events) == (plan.duration_us, ())
+        told = targets(pi, servo)
+        widths = [width for _, width in told]
+        assert widths == sorted(set(widths)) and widths[-1] == BEYOND
+        assert len(widths) in (20, 21), "one in every frame of 20 ms"
+        assert {round(b - a) % FRAME_US for (a, _), (b, _) in pairwise(told)} == {0}
+        assert pi.pins.pulses(servo.pin)[-1][1] == BEYOND * 2, "the servo got it"
+
+
+async def test_it_is_asked_between_pulses_and_one_question_at_a_time(pi: Rig) -> None:
+    await pi.homed_link(setups=SERVOS)
+    await asyncio.sleep(2.0)
+    asked = [one for one in pi.pins.chips.commands if one.command in (GET_POSITION, GET_ERRORS)]
+    assert {one.data for one in asked} == {b"", b"\x00", b"\x17"}, "errors, and both channels"
+    gaps = [b.time_us - a.time_us for a, b in pairwise(asked)]
+    assert min(gaps) >= 100_000
+    assert len(asked) >= 15
+
+
+async def test_released_servos_have_no_pulses(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    await link.release()
+    await asyncio.sleep(0.05)
+    before = len(pi.pins.pulses(FIRST.pin))
+    await asyncio.sleep(0.2)
+    assert len(pi.pins.pulses(FIRST.pin)) == before
+    assert {ticks for _, ticks in pi.pins.pulses(FIRST.pin)} == {3000}, "none was cut"
+    assert targets(pi, FIRST)[-1][1] == 0
+
+
+@pytest.mark.parametrize("device", [("--maestro-id", "12")])
+async def test_a_number_makes_every_command_name_it(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    await link.run(slew(FIRST))
+    assert {one.device for one in pi.pins.chips.commands} == {12}
+    assert targets(pi, FIRST)[-1][1] == BEYOND
+
+
+async def test_limits_of_its_own_are_found_and_named(said: Path, pi: Rig) -> None:
+    """As every channel of a new one has: the servo would stop short without a word."""
+    pi.pins.chips.faults.limits[23] = ChannelLimits(992, 2000)
+    link = await pi.homed_link(setups=SERVOS)
+    await link.run(slew(FIRST))
+    await link.run(slew(LAST))
+    await asyncio.sleep(3.0)
+    status = await link.status()
+    assert (status.fault, status.fault_detail) == (Fault.PULSE_LIMITED, 1)
+    assert not status.homed & 2, "where it stands is not known"
+    assert "channel 23 makes pulses of 2000.00 us instead of 2300.00" in said.read_text()
+
+
+async def test_a_target_that_was_lost_is_told_again(pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    away = slew(FIRST)
+    run = asyncio.create_task(link.run(away))
+    await asyncio.sleep(0.3)
+    pi.pins.chips.faults.drops = 100
+    await run
+    assert pi.pins.pulses(FIRST.pin)[-1][1] < BEYOND * 2
+    pi.pins.chips.faults.drops = 0
+    await asyncio.sleep(1.0)
+    assert pi.pins.pulses(FIRST.pin)[-1][1] == BEYOND * 2
+    assert (await link.status()).fault == Fault.NONE
+
+
+async def test_after_errors_everything_is_told_again(pi: Rig) -> None:
+    await pi.homed_link(setups=SERVOS)
+    await asyncio.sleep(0.5)
+    pi.pins.chips.commands.clear()
+    pi.pins.chips.errors = 0b10
+    await asyncio.sleep(0.5)
+    assert [width for _, width in targets(pi, FIRST)] == [1500]
+    assert [width for _, width in targets(pi, LAST)] == [1500]
+
+
+async def test_one_that_does_not_answer_is_named(pi: Rig) -> None:
+    """In another serial mode than USB Dual Port nobody hears the commands."""
+    pi.pins.chips.faults.silent = True
+    link = pi.link(SERVOS)
+    await link.open()
+    with pytest.raises(RobotFault) as caught:
+        await link.configure()
+        await link.home()
+        await asyncio.sleep(5.0)
+        await link.run(slew(FIRST))
+    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_SILENT, "first")
+    assert "USB Dual Port" in caught.value.remedy
+
+
+async def test_a_port_that_is_not_there_is_named(tmp_path: Path, pi: Rig) -> None:
+    pi.pins.chips.close()
+    link = pi.link(SERVOS)
+    await link.open()
+    with pytest.raises(RobotFault) as caught:
+        await link.configure()
+        await link.home()
+    assert caught.value.fault == Fault.PULSE_MISSING
+
+
+async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, pi: Rig) -> None:
+    link = await pi.homed_link(setups=SERVOS)
+    run = asyncio.create_task(link.run(slew(FIRST, duration_us=2_000_000)))
+    await asyncio.sleep(0.5)
+    pi.pins.chips.close()
+    with pytest.raises(RobotFault) as caught:
+        await run
+    assert (caught.value.fault, caught.value.detail) == (Fault.PULSE_FAILED, "first")
+    assert not (await link.status()).homed & 1, "where it stands is not known"
+    pi.pins.chips = Maestro(tmp_path / "maestro", PINS, pi.pins.pulse_edge)
+    await link.open()
+    await link.configure()
+    await link.home()
+    await link.run(slew(FIRST))
+    assert pi.pins.pulses(FIRST.pin)[-1][1] == BEYOND * 2
