@@ -63,9 +63,26 @@ static int open_header(void)
     return -1;
 }
 
+static bool is_taken(uint8_t number)
+{
+    return number < LINES && lines[number];
+}
+
+/* Numbers behind the lines are channels of servo boards, which make pulses and nothing else. Only a
+ * host that did not check its profile asks for a line there. */
+static bool is_line(uint8_t number)
+{
+    if (number >= LINES) {
+        fprintf(stderr, "%s: pin %u is no line\n", machine_name, (unsigned)number);
+        fault_latch(FAULT_LINE_REFUSED, number);
+        return false;
+    }
+    return true;
+}
+
 static void give_back(uint8_t number)
 {
-    if (lines[number]) {
+    if (is_taken(number)) {
         close(lines[number] - 1);
         lines[number] = 0;
     }
@@ -98,6 +115,9 @@ static void take(uint8_t number, uint64_t flags, bool level)
 
 void lines_output(uint8_t number, bool level)
 {
+    if (!is_line(number)) {
+        return;
+    }
     if (simulated) {
         outputs_set(number, level);
     } else {
@@ -107,16 +127,16 @@ void lines_output(uint8_t number, bool level)
 
 void lines_input(uint8_t number)
 {
-    if (!simulated) {
+    if (is_line(number) && !simulated) {
         take(number, GPIO_V2_LINE_FLAG_INPUT | GPIO_V2_LINE_FLAG_BIAS_PULL_UP, false);
     }
 }
 
 void lines_set(uint8_t number, bool level)
 {
-    if (simulated) {
+    if (simulated && number < LINES) {
         outputs_set(number, level);
-    } else if (lines[number]) {
+    } else if (is_taken(number)) {
         struct gpio_v2_line_values values = {.bits = level, .mask = 1};
         ioctl(lines[number] - 1, GPIO_V2_LINE_SET_VALUES_IOCTL, &values);
     }
@@ -125,7 +145,7 @@ void lines_set(uint8_t number, bool level)
 /* The way into the kernel and back takes longer than a driver wants a pulse to last. */
 void lines_end_pulse(uint8_t number)
 {
-    if (simulated) {
+    if (simulated && number < LINES) {
         outputs_end_pulse(number);
     } else {
         lines_set(number, false);
@@ -138,7 +158,7 @@ bool lines_read(uint8_t number)
         return pins_read(simulation_now(), number);
     }
     struct gpio_v2_line_values values = {.mask = 1};
-    if (!lines[number] || ioctl(lines[number] - 1, GPIO_V2_LINE_GET_VALUES_IOCTL, &values)) {
+    if (!is_taken(number) || ioctl(lines[number] - 1, GPIO_V2_LINE_GET_VALUES_IOCTL, &values)) {
         return true;
     }
     return values.bits & 1;
@@ -146,7 +166,7 @@ bool lines_read(uint8_t number)
 
 void lines_release(uint8_t number)
 {
-    if (simulated) {
+    if (simulated && number < LINES) {
         outputs_set(number, false);
     } else {
         give_back(number);

@@ -18,13 +18,14 @@ from typing import Any
 import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault
-from robot.link import Link, SerialTransport, ServoSetup
+from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
+from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Board, BoardState
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.twin.pwm import PwmChips
-from tests.link.conftest import program, rig_of
+from tests.link.conftest import LIMITS, program, rig_of
 
 Rig = Any
 LIMIT_S = 60.0
@@ -112,9 +113,9 @@ async def test_chips_are_told_by_their_device(tmp_path: Path, pi: Rig) -> None:
     assert all(pi.pins.pulses(servo.pin) for servo in SERVOS)
 
 
-async def configure_fails(rig: Rig, servo: ServoSetup = LID) -> RobotFault:
-    """The fault of a board that should drive one servo after another one."""
-    link = rig.link((HOLDER, servo))
+async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotFault:
+    """The fault of a board that should drive an actuator after a servo."""
+    link = rig.link((HOLDER, setup))
     await link.open()
     with pytest.raises(RobotFault) as caught:
         await link.configure()
@@ -132,6 +133,13 @@ async def test_a_channel_that_is_not_exported_is_named(tmp_path: Path, pi: Rig) 
 async def test_a_pin_without_a_chip_is_named(pi: Rig) -> None:
     fault = await configure_fails(pi, replace(LID, pin=18 + 5))
     assert (fault.fault, fault.detail) == (Fault.PULSE_MISSING, "lid")
+
+
+async def test_a_channel_is_no_line_for_a_motor(pi: Rig) -> None:
+    """Whatever the host asks for."""
+    motor = StepperSetup("motor", step_pin=FIRST_CHANNEL + 9, direction_pin=5, limits=LIMITS)
+    fault = await configure_fails(pi, motor)
+    assert fault.fault == Fault.LINE_REFUSED
 
 
 async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Rig) -> None:
