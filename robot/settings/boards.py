@@ -11,8 +11,8 @@ from robot.settings.pins import CHANNEL_NAMES, SERVO_BOARDS
 
 HEADER = range(2, 28)
 """BCM numbers of the Raspberry Pi's header that are free: 0 and 1 belong to extension boards."""
-I2C = {2: "SDA", 3: "SCL"}
-"""GPIOs of the bus that a PCA9685 is on."""
+_I2C: Mapping[int, str] = {2: "SDA", 3: "SCL"}
+"""GPIOs of the Raspberry Pi's bus."""
 SHARED_CHANNELS = ({12, 18}, {13, 19})
 """GPIOs that are one channel of the Raspberry Pi's PWM, up to the Pi 4 and the Zero 2."""
 
@@ -22,15 +22,17 @@ class BoardTarget:
     """What a profile may ask of a board.
 
     ``pins``: their numbers, and ``note`` what a person should know of them. ``servo_boards``: those
-    of the channels of each servo board that may hang on it. ``frame_us``: how long after it is told
-    a new pulse may begin, which every travel of a servo takes longer. ``is_pi``: its pins are those
-    of the Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the
-    firmware allows.
+    of the channels of each servo board that may hang on it, and ``buses`` the pins by which some of
+    these hang there, with what each is. ``frame_us``: how long after it is told a new pulse may
+    begin, which every travel of a servo takes longer. ``is_pi``: its pins are those of the
+    Raspberry Pi, beside the panel's. ``max_steps_per_s``: of a stepper; None: as the firmware
+    allows.
     """
 
     pins: tuple[range, ...]
     note: str
     servo_boards: Mapping[str, range] = field(default_factory=dict)
+    buses: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     frame_us: int = 0
     is_pi: bool = False
     max_steps_per_s: int | None = None
@@ -66,6 +68,7 @@ BOARD_TARGETS["linux"] = BoardTarget(
     (HEADER, *SERVO_BOARDS.values()),
     f"BCM numbers, or {CHANNEL_NAMES}",
     servo_boards=SERVO_BOARDS,
+    buses={"pca9685": _I2C},
     frame_us=FRAME_US,
     is_pi=True,
     max_steps_per_s=1000,

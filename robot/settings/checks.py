@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from robot.settings.boards import BOARD_TARGETS, I2C, SHARED_CHANNELS, BoardTarget
+from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import Finding, Path, no_such
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 from robot.settings.stepper import Stepper
@@ -57,11 +57,13 @@ def _check_pi(
     profile: RobotProfile, board: BoardTarget, used: Mapping[int, tuple[str, str]]
 ) -> Iterator[Finding]:
     """What pins of the Raspberry Pi cannot do side by side, and how fast they cannot step."""
-    on_bus = any(board.servo_board(pin) == "pca9685" for pin in used)
+    hanging = {name for pin in used if (name := board.servo_board(pin)) is not None}
     for pin, (name, role) in used.items():
         path: Path = ("actuators", name, "pins", role)
-        if on_bus and pin in I2C:
-            yield path, f"GPIO {pin} is {I2C[pin]} of the bus that the PCA9685 is on"
+        for servo_board in sorted(hanging & board.buses.keys()):
+            if line := board.buses[servo_board].get(pin):
+                text = f"GPIO {pin} is {line} of the bus that the {servo_board.upper()} is on"
+                yield path, text
         for key, gpio in _gpios(profile.panel):
             if gpio == pin:
                 yield path, f"GPIO {pin} is already panel.{key}"

@@ -1,11 +1,8 @@
-"""Which firmware process a demo runs, and what its outputs go through to the simulated robot.
-
-Each way is registered in :data:`FIRMWARES` by the name that ``--firmware`` gives it.
-"""
+"""Which firmware process a demo runs, and what its outputs go through to the simulated robot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +10,7 @@ from robot.machine import firmware_build
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
+from robot.settings.kinds import Kinds
 from robot.simulate.processes import DemoFault, executable, find_executable
 from robot.twin.maestro import Maestro
 from robot.twin.pulses import PulseMaker
@@ -42,21 +40,26 @@ class FirmwareProcess:
     ``about``: for people, as the continuation of "runs the firmware as ...". ``command``: the
     program with its own options, for a profile in a demo's folder. ``moved``: the robot wired to
     it, at pins of the same numbers where it has them. ``pulse_maker``: what makes the servos'
-    pulses, if the firmware only says how long they are.
+    pulses, if the firmware only says how long they are. ``is_own``: whether this is how the
+    profile's own board is simulated.
     """
 
     about: str
     command: Command
     moved: Callable[[RobotProfile], RobotProfile] = lambda profile: profile
     pulse_maker: Callable[[SimulatedRobot, Path], PulseMaker | None] = _no_pulse_maker
+    is_own: Callable[[RobotProfile], bool] = lambda profile: False
+
+
+FIRMWARES: Kinds[FirmwareProcess] = Kinds("firmware")
+"""By the name that ``--firmware`` gives it."""
 
 
 def own_firmware(profile: RobotProfile) -> str:
     """What simulates the profile's own board. An Arduino's is the firmware of this computer: the
     same program, without the hours that single instructions take."""
-    if not BOARD_TARGETS[profile.firmware.target].is_pi:
-        return "host"
-    return "maestro" if _on_maestro(profile) else "linux"
+    own = (name for name, process in FIRMWARES.items() if process.is_own(profile))
+    return next(own, "host")
 
 
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
@@ -115,6 +118,10 @@ def _servo_boards(profile: RobotProfile) -> set[str | None]:
     return {board.servo_board(servo.pins.pulse) for servo in profile.actuators_of(Servo).values()}
 
 
+def _on_pi(profile: RobotProfile) -> bool:
+    return profile.firmware.target == "linux" and not _on_maestro(profile)
+
+
 def _on_maestro(profile: RobotProfile) -> bool:
     return profile.firmware.target == "linux" and "maestro" in _servo_boards(profile)
 
@@ -141,20 +148,19 @@ def _require_simulation() -> None:
     )
 
 
-FIRMWARES: Mapping[str, FirmwareProcess] = {
-    "host": FirmwareProcess("the build for this computer", _host_command),
-    "avr": FirmwareProcess("the AVR's own binary under simavr", _avr_command),
-    "linux": FirmwareProcess(
-        "the Raspberry Pi's process with a folder of PWM files",
-        _linux_command,
-        _to_pi,
-        _pulse_maker,
-    ),
-    "maestro": FirmwareProcess(
-        "the Raspberry Pi's process with a Pololu Maestro at its port",
-        _linux_command,
-        _to_maestro,
-        _pulse_maker,
-    ),
-}
-"""By the name that ``--firmware`` gives it."""
+FIRMWARES["host"] = FirmwareProcess("the build for this computer", _host_command)
+FIRMWARES["avr"] = FirmwareProcess("the AVR's own binary under simavr", _avr_command)
+FIRMWARES["linux"] = FirmwareProcess(
+    "the Raspberry Pi's process with a folder of PWM files",
+    _linux_command,
+    _to_pi,
+    _pulse_maker,
+    _on_pi,
+)
+FIRMWARES["maestro"] = FirmwareProcess(
+    "the Raspberry Pi's process with a Pololu Maestro at its port",
+    _linux_command,
+    _to_maestro,
+    _pulse_maker,
+    _on_maestro,
+)

@@ -84,6 +84,8 @@ def test_what_a_board_cannot_do(robot: str, changes: dict[str, Any], key: str, t
     [
         ("cubotino", {"actuators.lid.pins.pulse": 18, "panel.led_gpio": 12}),
         ("cubotino", {"actuators.lid.pins.pulse": "pca9685:15"}),
+        ("cubotino", {"actuators.lid.pins.pulse": 2}),
+        ("otvinta", {"panel.buzzer_gpio": 3}),
         ("cubotino", {"actuators.motor": STEPPER}),
         ("cubotino-uno", {"panel.buzzer_gpio": 9}),
     ],

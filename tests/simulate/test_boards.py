@@ -1,0 +1,78 @@
+"""Boards that a demo runs: those that come with Cubist, and one registered from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from robot.settings import RobotProfile, load_profile
+from robot.settings.boards import BOARD_TARGETS
+from robot.settings.checks import check_profile
+from robot.simulate.boards import FIRMWARES, FirmwareProcess, at_board, own_firmware
+from robot.simulate.processes import DemoFault
+
+pytestmark = pytest.mark.quick
+TOY = "toy"
+PINS = range(9, 11)
+
+
+def to_toy(profile: RobotProfile) -> RobotProfile:
+    return profile.on_board(TOY)
+
+
+@pytest.fixture
+def toy() -> Iterator[str]:
+    """A board from outside: two channels of a servo board, whose bus takes one of them."""
+    BOARD_TARGETS[TOY] = replace(
+        BOARD_TARGETS["linux"],
+        pins=(PINS,),
+        servo_boards={"tiny": PINS},
+        buses={"tiny": {10: "DATA"}},
+    )
+    FIRMWARES[TOY] = FirmwareProcess(
+        "a toy",
+        lambda profile, folder: [profile.name, str(folder)],
+        to_toy,
+        is_own=lambda profile: profile.firmware.target == TOY,
+    )
+    yield TOY
+    del BOARD_TARGETS[TOY], FIRMWARES[TOY]
+
+
+def test_a_board_from_outside_is_run_like_the_others(toy: str) -> None:
+    moved = to_toy(load_profile("cubotino-uno"))
+    assert own_firmware(moved) == toy
+    assert FIRMWARES[toy].command(moved, Path("/x")) == ["cubotino-uno", "/x"]
+
+
+def test_its_pins_and_its_bus_are_named_in_complaints(toy: str) -> None:
+    told = {text for _, text in check_profile(to_toy(load_profile("cubotino-uno")))}
+    assert "GPIO 10 is DATA of the bus that the TINY is on" in told
+    document = to_toy(load_profile("cubotino-uno")).model_dump(mode="json")
+    document["actuators"]["lid"]["pins"]["pulse"] = document["actuators"]["holder"]["pins"]["pulse"]
+    twice = RobotProfile.model_validate(document)
+    assert any("pin tiny:0 is already the pulse of" in text for _, text in check_profile(twice))
+
+
+def test_a_robot_beyond_a_board_is_refused_with_the_place(toy: str) -> None:
+    with pytest.raises(DemoFault, match=r"four-arm cannot be driven by toy: actuators\.\w+"):
+        at_board(toy, load_profile("four-arm"))
+
+
+@pytest.mark.parametrize(
+    ("robot", "kind"),
+    [
+        ("cubotino", "linux"),
+        ("v-arms", "linux"),
+        ("otvinta", "maestro"),
+        ("cubotino-uno", "host"),
+        ("six-motor", "host"),
+    ],
+)
+def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
+    profile = load_profile(robot)
+    assert own_firmware(profile) == kind
+    assert at_board(kind, profile) is profile
