@@ -111,7 +111,7 @@ SIZES = {
         candidates=lambda seconds: 100 * seconds,
         reductions_a_second=8,
         share=0.85,
-        first_s=2.0,
+        first_s=1.0,
     ),
     7: PhasedSize(
         names=("core and bars", *_PHASES_OF_FIVE),

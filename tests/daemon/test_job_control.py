@@ -413,8 +413,8 @@ async def test_a_drawing_that_does_not_fit_costs_no_outcome(
     monkeypatch.setattr(controller.store, "prune", lambda: order.append("prune"))
     await run(controller)
     outcome = order.index("solved")
-    assert order[outcome - 1] == "prune"
-    assert "reading.png" not in order[:outcome]
+    before = [name for name in order[:outcome] if not name.endswith(".jpg")]  # whenever written
+    assert before == ["prune"]
 
 
 MAKING = Progress("making tables in /folder", 0.25, making=True, remaining_s=3.0)

@@ -6,9 +6,9 @@
 // and by two layers.
 //
 // The core does not notice turns of layer 2. So a reduction of the core is given such turns where
-// they help: each face turn may take layer 2 along for nothing, others cost one or two turns. What
-// annealing leaves unpaired, exchanges of three centres pair. They too are put in wherever they
-// cost least, as every place in the sequence lets another exchange do the same.
+// they help (bar_beam.hpp): each face turn may take layer 2 along for nothing, others cost one or
+// two turns. Centres that are wrong then are exchanged, three at a time. Exchanges too are put in
+// wherever they cost least, as every place in the sequence lets another one do the same.
 #pragma once
 
 #include <cstddef>

@@ -60,7 +60,7 @@ std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveT
 std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables& five,
                                        const Colours& stickers, const LargeOptions& options) {
     const Geometry geometry(6);
-    const Shares shares{.core = 0.1, .bars = 0.4, .cores = 30, .starts = 4};
+    const Shares shares{.core = 0.1, .bars = 0.4, .cores = 40, .starts = 4};
     const auto cores = reduce_four(four, core_of(geometry, stickers),
                                    {.reductions = shares.cores,
                                     .time_limit = shares.core * options.time_limit,
@@ -72,7 +72,7 @@ std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables&
 std::vector<LargeReduction> reduce_seven(const FiveTables& five, const Colours& stickers,
                                          const LargeOptions& options) {
     const Geometry geometry(7);
-    const Shares shares{.core = 0.2, .bars = 0.5, .cores = 6, .starts = 3};
+    const Shares shares{.core = 0.2, .bars = 0.5, .cores = 24, .starts = 3};
     const std::array<FiveStart, 1> core{{{core_of(geometry, stickers), 0}}};
     const auto cores = reduce_five(five, core,
                                    {.candidates = options.candidates,
