@@ -272,11 +272,14 @@ class NxnDatabase:
 
 # reduction
 
+FEW_TURNS: int
+
 class LayeredGeometry:
     def __init__(self, size: int) -> None: ...
     def turn(
         self, stickers: NDArray[np.uint8], turns: Sequence[tuple[int, int, int, int]]
     ) -> None: ...
+    def few_turns(self, stickers: NDArray[np.uint8]) -> list[tuple[int, int, int, int]] | None: ...
     def finish(
         self, stickers: NDArray[np.uint8], progress: Callable[[float], bool]
     ) -> list[list[tuple[int, int, int, int]]] | None: ...

@@ -27,6 +27,9 @@ LARGEST = 100
 PHASES = ("parity", "centres", "edges", "3x3x3")
 """Of the finish by exchanges of three pieces."""
 
+FEW_TURNS = "few turns"
+"""The only phase of a cube that is hardly scrambled."""
+
 FIRST_LOOK_S = 0.01
 """For the 3x3x3 of each reduction before the best ones get more."""
 
@@ -64,9 +67,12 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         raise BadNotation(
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
-    two_phase.kernel("htm", request)
+    watch = Stopwatch()
     if cube.size in phased.SIZES and not cube.is_solved:
+        if (short := _in_few_turns(cube, request, watch)) is not None:
+            return [short]
         phased.load(cube.size, request)
+    two_phase.kernel("htm", request)
     watch = Stopwatch()
     best: Solution | None = None
     least = int(not cube.is_solved)
@@ -84,6 +90,21 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     return [replace(best, search_s=watch.clock_s(), cpu_s=watch.cpu_s())]
 
 
+def _in_few_turns(cube: StickerCube, request: Request, watch: Stopwatch) -> Solution | None:
+    """The solution of a cube that is hardly scrambled, which needs no tables."""
+    turns = geometry(cube.size).few_turns(_stickers(cube))
+    if turns is None:
+        return None
+    moves = moves_from(turns, cube.size)
+    solution = answer(cube, request, moves, watch, lower_bound=1, phases=(moves,))
+    is_least = request.metric == "obtm" and solution.length <= _native.FEW_TURNS
+    least = solution.length if is_least else solution.lower_bound
+    solution = replace(solution, phase_names=(FEW_TURNS,), lower_bound=least)
+    if request.on_better is not None:
+        request.on_better(solution)
+    return solution
+
+
 @lru_cache(maxsize=4)
 def geometry(size: int) -> _native.LayeredGeometry:
     """How cubes of ``size`` turn, in the kernel."""
@@ -96,6 +117,10 @@ def moves_from(turns: Turns, size: int) -> tuple[Move, ...]:
         Move(FACES[face], quarters, first, 0 if last == size else last)
         for face, first, last, quarters in turns
     )
+
+
+def _stickers(cube: StickerCube) -> Stickers:
+    return np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
 
 
 def reduced_cube(stickers: Stickers, size: int) -> Cube:
@@ -139,7 +164,7 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
 
 def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) -> list[Reduction]:
     """Reductions to choose from, the shortest first."""
-    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
+    stickers = _stickers(cube)
     try:
         found = find(cube.size, stickers, left_s, request)
     except ValueError as error:

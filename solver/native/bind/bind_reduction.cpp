@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "bind/bindings.hpp"
+#include "reduction/few_turns.hpp"
 #include "reduction/finish.hpp"
 #include "reduction/five_search.hpp"
 #include "reduction/four_search.hpp"
@@ -43,6 +44,14 @@ std::optional<std::vector<PlainTurns>> finish(const Geometry& geometry, const Ta
     Finish found;
     if (!finish_reduction(geometry, colours, unlocked(progress), found)) return std::nullopt;
     return std::vector{plain(found.parity), plain(found.centres), plain(found.edges)};
+}
+
+std::optional<PlainTurns> plain_few_turns(const Geometry& geometry, const TableBytes& stickers) {
+    const Colours colours = colours_of(stickers);
+    const nb::gil_scoped_release released;
+    const auto found = few_turns(geometry, colours);
+    if (!found) return std::nullopt;
+    return plain(*found);
 }
 
 // Turns the stickers in place.
@@ -155,10 +164,13 @@ void bind_reducer(nb::module_& module, const char* name, const char* text, auto 
 }  // namespace
 
 void bind_reduction(nb::module_& module) {
+    module.attr("FEW_TURNS") = kFewTurns;
     nb::class_<Geometry>(module, "LayeredGeometry", "Turns of a cube of 4 to 100 layers.")
         .def(nb::init<int>(), nb::arg("size"))
         .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
              "Turn uint8[6 * size**2] in place.")
+        .def("few_turns", &plain_few_turns, nb::arg("stickers"),
+             "Turns that solve the cube; None when it takes more than four.")
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");
