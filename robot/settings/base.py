@@ -70,6 +70,9 @@ Steps = Annotated[
 PositiveSteps = Annotated[
     int, Field(strict=True, ge=1, le=1_000_000, description="steps, 1..1000000")
 ]
+Acceleration = Annotated[
+    int, Field(strict=True, ge=1, le=10_000_000, description="steps/s^2, 1..10000000")
+]
 
 
 class Settings(BaseModel):

@@ -149,10 +149,15 @@ class SimulatedActuator(Settings):
 
 
 class SimulationSettings(Settings):
-    """Physics of the simulated robot; a real one has no use for it."""
+    """Physics of the simulated robot; a real one has no use for it.
+
+    ``corner_cutting_degrees``: how far two crossing layers may both be off square in the hands of
+    motors (``direct``); any cube bears the default.
+    """
 
     actuators: dict[Name, SimulatedActuator] = Field(default_factory=dict)
     tolerance_degrees: Annotated[float, Field(gt=0, le=45)] = 12.0
+    corner_cutting_degrees: Annotated[float, Field(gt=0, le=45)] = 10.0
     picture_noise: Annotated[float, Field(ge=0, le=50)] = 2.0
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from robot.settings.actuators import ACTUATOR_SETTINGS, ActuatorSettings, check_distinct
-from robot.settings.base import Name, Pin, PositiveSteps, Settings, SettleMs, Steps
+from robot.settings.base import Acceleration, Name, Pin, PositiveSteps, Settings, SettleMs, Steps
 from robot.settings.board_table import STEPS_PER_S
 from robot.settings.document import Finding, Path
 
@@ -64,7 +64,7 @@ class StepperLoad(Settings):
     """Limits that replace the free ones while the motor turns a layer of a held cube."""
 
     max_speed_steps_per_s: PositiveSteps
-    max_acceleration_steps_per_s2: PositiveSteps
+    max_acceleration_steps_per_s2: Acceleration
 
 
 class Stepper(ActuatorSettings):
@@ -85,7 +85,7 @@ class Stepper(ActuatorSettings):
     positions_steps: dict[Name, Steps] = Field(default_factory=dict)
     start_speed_steps_per_s: PositiveSteps = 200
     max_speed_steps_per_s: PositiveSteps
-    max_acceleration_steps_per_s2: PositiveSteps
+    max_acceleration_steps_per_s2: Acceleration
     max_jerk_steps_per_s3: float | None = Field(
         default=None, strict=True, gt=0, description="steps/s^3; makes S-curves instead of ramps"
     )

@@ -10,8 +10,9 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import SIMULATED_MECHANISMS, MechanismParts, SettingsReading
 from robot.twin.twisting import Slipping, TwistingCube
 
-CORNER_CUTTING_DEGREES = 10.0
-"""How far a layer may be off square when one that crosses it moves: any cube bears this."""
+PLAY_DEGREES = 10.0
+"""How far off square a layer may be for one that crosses it to turn all the way: any cube has so
+much play."""
 
 
 class DirectDrive:
@@ -57,19 +58,19 @@ class DirectReading(SettingsReading):
     """The settings of a robot with a motor on each face."""
 
     motors: dict[str, str]
-    overlap_degrees: float
 
 
 def direct_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> MechanismParts:
     """The motors of a profile, each on its face: their steps have no truth but their own."""
     del misadjusted
     settings = DirectReading.model_validate(profile.mechanism)
-    cutting = max(CORNER_CUTTING_DEGREES, settings.overlap_degrees + CORNER_CUTTING_DEGREES / 2)
+    cutting = profile.simulation.corner_cutting_degrees / 90
+    play = min(PLAY_DEGREES / 90, cutting)
     sites = {name: site for site, name in settings.motors.items()}
     return MechanismParts(
         rotations={name: {} for name in sites},
         start_places={},
-        around=lambda body, report: DirectDrive(TwistingCube(body, cutting / 90, report), sites),
+        around=lambda body, report: DirectDrive(TwistingCube(body, cutting, report, play), sites),
     )
 
 

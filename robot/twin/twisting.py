@@ -30,6 +30,9 @@ class Slipping:
         return quarters - (lost if quarters > 0 else -lost)
 
 
+AT_REST_QUARTERS = 0.5 / 90
+"""A layer this little off square stands square: its next motion is a start."""
+
 OPPOSITE = dict(zip("URFDLB", "DLBURF", strict=True))
 
 
@@ -41,13 +44,22 @@ def beyond(quarters: float) -> float:
 class TwistingCube:
     """The body with the angle of every layer; two layers that cross cannot both be off square.
 
-    ``corner_cutting`` is how far, in quarters, a layer may be off square while a layer that
-    crosses it moves. The whole cube may be turned about one axis at a time.
+    ``corner_cutting`` is how far, in quarters, a layer may be off square when one that crosses it
+    starts to turn, and how far both may be off at once: the rounded pieces push each other home.
+    Where one is farther off, the other must be square within ``play`` (by default as much). The
+    whole cube may be turned about one axis at a time.
     """
 
-    def __init__(self, body: CubeBody, corner_cutting: float, report: Reporter) -> None:
+    def __init__(
+        self,
+        body: CubeBody,
+        corner_cutting: float,
+        report: Reporter,
+        play: float | None = None,
+    ) -> None:
         self.body = body
         self._corner_cutting = corner_cutting
+        self._play = corner_cutting if play is None else play
         self._report = report
         self._twists = dict.fromkeys(SITES, 0.0)
         self._axis = "U"
@@ -56,9 +68,10 @@ class TwistingCube:
     def turn_layer(self, site: str, quarters: float) -> None:
         """Turn the layer at ``site`` clockwise seen from outside."""
         before = self._twists[site]
+        starts = self.off_square(site) < AT_REST_QUARTERS
         self._twists[site] = before + quarters
         self.body.turn(site, round(before + quarters) - round(before))
-        self._check_crossing(site)
+        self._check_crossing(site, starts)
 
     def turn_whole(self, site: str, quarters: float) -> None:
         """Turn the whole cube clockwise as seen from outside ``site``."""
@@ -107,14 +120,22 @@ class TwistingCube:
         moved = {old: _site_of(whole @ np.array(NORMALS[old])) for old in SITES}
         self._twists = {moved[old]: twist for old, twist in self._twists.items()}
 
-    def _check_crossing(self, site: str) -> None:
-        if self.off_square(site) <= self._corner_cutting:
+    def _check_crossing(self, site: str, starts: bool) -> None:
+        off = self.off_square(site)
+        if not starts and off <= self._play:
             return
         for other in SITES:
             crosses = other not in {site, OPPOSITE[site]}
-            if crosses and self.off_square(other) > self._corner_cutting:
+            if crosses and self._jams(starts, off, self.off_square(other)):
                 text = f"layers {other} and {site} were turned into each other"
                 self._report("layers-collide", text, "".join(sorted(site + other)))
+
+    def _jams(self, starts: bool, off: float, other: float) -> bool:
+        """Whether a layer gets stuck that starts, or is so many quarters off square, where one that
+        crosses it is ``other`` quarters off."""
+        if starts:
+            return other > self._corner_cutting
+        return min(off, other) > self._play and max(off, other) > self._corner_cutting
 
 
 def _site_of(normal: IntArray) -> str:

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "service"))
 
 from workbench import workbench
 
+from robot.planner import build_mechanism, plan_scan
 from robot.records.latency import STAGES, percentile
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
@@ -29,7 +30,10 @@ SOLVES = 20
 
 
 def main(emit: Emit) -> None:
-    """Every stage, and all until the robot turns; ``CUBIST_ROBOTS``, ``CUBIST_SOLVES`` choose."""
+    """Every stage, the scan with the motion in it, and all until the robot turns.
+
+    ``CUBIST_ROBOTS`` and ``CUBIST_SOLVES`` choose.
+    """
     count = int(os.environ.get("CUBIST_SOLVES", SOLVES))
     for name in os.environ.get("CUBIST_ROBOTS", " ".join(ROBOTS)).split():
         records = asyncio.run(_records(name, count))
@@ -37,10 +41,13 @@ def main(emit: Emit) -> None:
         for record in records:
             for stage, seconds in record.latency_s.items():
                 samples[stage] += seconds
+        samples["scan"] = [record.timings_s["scan"] for record in records]
         samples["until-turning"] = [_until_turning_s(record) for record in records]
-        for stage in (*STAGES, "until-turning"):
+        for stage in (*STAGES, "scan", "until-turning"):
             if found := samples[stage]:
                 figures = {"p99": round(1e3 * percentile(found, 0.99), 2)}
+                if stage == "scan":
+                    figures["motion"] = round(_tour_ms(name), 2)
                 emit(
                     f"latency-{name}-{stage}",
                     round(1e3 * percentile(found, 0.5), 2),
@@ -62,6 +69,12 @@ async def _records(name: str, count: int) -> list[RunRecord]:
             records = [await bench.cycle(view, seed) for seed in range(count + 1)]
     assert all(record.outcome == "solved" for record in records), records
     return records[1:]
+
+
+def _tour_ms(name: str) -> float:
+    """What the robot moves in a tour of looks that sees every face once."""
+    steps = plan_scan(build_mechanism(load_profile(name))).steps
+    return sum(step.plan.duration_us for step in steps) / 1e3
 
 
 def _until_turning_s(record: RunRecord) -> float:

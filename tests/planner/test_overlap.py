@@ -79,3 +79,17 @@ def test_a_plan_is_never_cut_while_something_moves():
     mechanism = build_mechanism(overlapping(9))
     turns = [composite_index(i % 3, 1, 0) for i in range(6)]
     assert split_at(plan_composites(mechanism, mechanism.start, turns), 1) is None
+
+
+@pytest.mark.parametrize(("bears_degrees", "collides"), [(30, False), (24, True), (10, True)])
+def test_the_simulated_cube_judges_how_far_corners_are_cut(pin_hand, bears_degrees, collides):
+    text = profile_path("six-motor-record").read_text()
+    old = "corner_cutting_degrees: 30"
+    assert old in text
+    profile = parse_profile(text.replace(old, f"corner_cutting_degrees: {bears_degrees}"))
+    body = scrambled(3, 2)
+    plan = plan_solve(Cube.from_facelets(body.facelets()), build_mechanism(profile), time_limit=0.3)
+    hand = pin_hand(profile, body)
+    hand.play(plan.schedule())
+    assert ("layers-collide" in {v.kind for v in hand.robot.violations}) is collides
+    assert plan.schedule().duration_us == plan.duration_us

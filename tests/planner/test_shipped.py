@@ -22,6 +22,7 @@ LONGEST_S = {
     "rubpyx": 31.0,
     "six-motor": 1.0,
     "six-motor-cnc": 1.6,
+    "six-motor-record": 0.13,
     "soltvvo": 6.5,
     "two-arm": 41.0,
     "two-arm-2x2x2": 11.5,

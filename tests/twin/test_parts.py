@@ -59,9 +59,11 @@ def test_an_arm_that_does_not_touch_the_cube_lifts_nothing() -> None:
     assert [ARM.lifts(position) for position in (0.0, 100.0, 139.0)] == [None, None, None]
 
 
-def twisting(corner_cutting: float = 0.1) -> tuple[TwistingCube, Incidents]:
+def twisting(
+    corner_cutting: float = 0.1, play: float | None = None
+) -> tuple[TwistingCube, Incidents]:
     incidents = Incidents()
-    return TwistingCube(CubeBody(SOLVED), corner_cutting, incidents.report), incidents
+    return TwistingCube(CubeBody(SOLVED), corner_cutting, incidents.report, play), incidents
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def twisting(corner_cutting: float = 0.1) -> tuple[TwistingCube, Incidents]:
         (("R", 0.11), ("U", -0.11), True),
         (("R", 0.11), ("L", 0.11), False),
         (("R", 0.1), ("U", 0.3), False),
-        (("R", 0.3), ("U", 0.1), False),
+        (("R", 0.3), ("U", 0.1), True),
         (("R", 0.95), ("U", 0.3), False),
         (("R", 1.2), ("F", 1.3), True),
     ],
@@ -82,6 +84,26 @@ def test_only_one_of_two_crossing_layers_is_off_square(
     cube, incidents = twisting()
     cube.turn_layer(*first)
     cube.turn_layer(*second)
+    assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
+
+
+@pytest.mark.parametrize(
+    ("turns", "collide"),
+    [
+        ([("R", 0.7), ("U", 0.02)], False),  # 0.3 quarters are left of R when U starts
+        ([("R", 0.6), ("U", 0.02)], True),
+        ([("R", 0.7), ("U", 0.28)], False),
+        ([("R", 0.7), ("U", 0.2), ("U", 0.2)], True),
+        ([("R", 0.7), ("U", 0.2), ("R", 0.25), ("U", 0.2)], False),
+        ([("R", 0.92), ("U", 0.5)], False),
+    ],
+)
+def test_a_cube_that_cuts_corners_lets_both_be_off_square_so_far(
+    turns: list[tuple[str, float]], collide: bool
+) -> None:
+    cube, incidents = twisting(0.31, 0.1)
+    for turn in turns:
+        cube.turn_layer(*turn)
     assert [violation.kind for violation in incidents.violations] == ["layers-collide"] * collide
 
 
