@@ -173,6 +173,7 @@ class Demo:
         """Simulated robot, firmware, cable, daemon, and a client of it; ended in reverse order."""
         options = self._options
         studio = Studio(self.robot, options.seed, options.photographs)
+        await asyncio.to_thread(studio.warm_up)
         async with contextlib.AsyncExitStack() as stack:
             chips = FIRMWARES[self._firmware].pulse_maker(self.robot, folder)
             if chips is not None:

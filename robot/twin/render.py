@@ -157,6 +157,7 @@ class Painter:
         self._field: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self._brightness: NDArray[np.float32] = self._field
         self._grain = np.zeros(0, dtype=np.float32)
+        self._empty = self._background()
 
     def paint(
         self,
@@ -170,7 +171,7 @@ class Painter:
 
         ``covered`` puts the lid in the way; ``props`` are in front of it all.
         """
-        scene = self._background()
+        scene = self._empty.copy()
         if body is not None:
             self._draw_cube(scene, body, pose)
         self._draw_covers(scene, pose)
