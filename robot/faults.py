@@ -77,16 +77,24 @@ class Stopped(RobotFault):
 class MotionFault(CubistError, RuntimeError):
     """The robot or its link failed; ``code`` is one of :data:`FAULTS`.
 
+    ``detail`` says where, as an actuator or a port.
     What is not said of this one - ``cause``, ``remedy``, and whether it is ``recoverable``, that is
     whether homing and starting over may help - is as the table has it.
     """
 
     def __init__(
-        self, code: str, cause: str = "", remedy: str = "", *, recoverable: bool | None = None
+        self,
+        code: str,
+        cause: str = "",
+        remedy: str = "",
+        *,
+        detail: str = "",
+        recoverable: bool | None = None,
     ) -> None:
         row = FAULTS[code]
         self.code = code
-        self.cause = cause or described(row)
+        self.detail = detail
+        self.cause = cause or described(row, detail)
         self.remedy = remedy or row.remedy
         self.recoverable = row.recoverable if recoverable is None else recoverable
         super().__init__(advised(self.cause, self.remedy))
@@ -94,7 +102,7 @@ class MotionFault(CubistError, RuntimeError):
     @classmethod
     def of(cls, fault: RobotFault) -> MotionFault:
         """A fault of the microcontroller or its link, as people are told of it."""
-        return cls(fault.code, described(FAULTS[fault.code], fault.detail))
+        return cls(fault.code, detail=fault.detail)
 
 
 class Refused(CubistError, RuntimeError):

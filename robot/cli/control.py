@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import daemon_client, emit, json_option, note
+from robot.cli.output import daemon_client, emit, json_option, note, outcome_name
 from robot.client import ControlClient
+from robot.languages import chosen_catalogue
 from robot.outcomes import ExitCode, exit_code, is_success
 
 if TYPE_CHECKING:
@@ -114,14 +115,16 @@ def follow(
 
 def tell(record: JsonMapping) -> None:
     """Say how a run ended: the outcome, what went wrong on the way, the moves."""
-    line = f"{record['outcome']} in {record['duration_s']:.1f} s, run {record['id']}"
+    said = chosen_catalogue()
+    line = f"{outcome_name(record['outcome'])} in {record['duration_s']:.1f} s, run {record['id']}"
     if is_success(record["outcome"]):
         click.secho(line, fg="green", bold=True)
     else:
         click.secho(line, fg="red", bold=True, nl=not record["reason"])
+        fault = record["faults"][-1] if record["faults"] else None
         if record["reason"]:
-            click.echo(f": {record['reason']}")
-        if record["faults"] and (remedy := record["faults"][-1]["remedy"]):
+            click.echo(f": {said.reason(record)}")
+        if fault and (remedy := said.remedy(fault)):
             click.echo(f"What to do: {remedy}")
     for text in (*record["recoveries"], *record["warnings"]):
         click.echo(f"On the way: {text}")
@@ -153,7 +156,7 @@ def watch(
         task = progress.add_task("starting", total=None)
         while (job := client.status()["job"]) is not None and job["run"] == run_id:
             fraction = job["progress"]
-            text = about + job["step"]
+            text = about + chosen_catalogue().step(job)
             total = fraction and 1.0
             progress.update(task, description=text, completed=fraction or 0, total=total)
             sleep(POLL_S)
@@ -165,6 +168,6 @@ def _tell_steps(
     told = ""
     while (job := client.status()["job"]) is not None and job["run"] == run_id:
         if job["step"] != told:
-            note(about + job["step"])
+            note(about + chosen_catalogue().step(job))
         told = job["step"]
         sleep(POLL_S)

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.numbers import Whole
-from robot.cli.output import daemon_client, emit, json_option, state_colour, while_read
+from robot.cli.output import (
+    daemon_client,
+    emit,
+    json_option,
+    outcome_name,
+    state_colour,
+    state_name,
+    while_read,
+)
 from robot.client import ControlClient
+from robot.languages import chosen_catalogue
 from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
@@ -60,7 +69,8 @@ def _tell_now(client: ControlClient, as_json: bool) -> int:
 
 def tell_status(now: JsonMapping) -> None:
     """Print a status for a person."""
-    click.secho(now["state"], fg=state_colour(now["state"]), bold=True, nl=False)
+    said = chosen_catalogue()
+    click.secho(state_name(now["state"]), fg=state_colour(now["state"]), bold=True, nl=False)
     homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
     simulated = "simulated, " if now["simulated"] else ""
     click.echo(
@@ -68,17 +78,22 @@ def tell_status(now: JsonMapping) -> None:
     )
     if now["job"]:
         job = now["job"]
-        click.echo(f"  run {job['run']}: {job['step']}{_how_far(job)} ({job['elapsed_s']:.0f} s)")
+        click.echo(
+            f"  run {job['run']}: {said.step(job)}{_how_far(job)} ({job['elapsed_s']:.0f} s)"
+        )
     elif (preparation := now.get("preparation")) is not None:
-        click.echo(f"  {preparation['step']}{_how_far(preparation)}")
+        click.echo(f"  {said.step(preparation)}{_how_far(preparation)}")
     if now["fault"]:
-        click.echo(f"  {now['fault']['cause']}")
-        click.echo(f"  What to do: {now['fault']['remedy'] or 'see the journal (`cubist logs`)'}")
+        click.echo(f"  {said.cause(now['fault'])}")
+        click.echo(
+            f"  What to do: {said.remedy(now['fault']) or 'see the journal (`cubist logs`)'}"
+        )
     for warning in now["warnings"]:
         click.echo(f"  {warning}")
     if now["last_run"]:
         last = now["last_run"]
-        click.echo(f"  last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s")
+        outcome = outcome_name(last["outcome"])
+        click.echo(f"  last: run {last['id']} {outcome} in {last['duration_s']:.1f} s")
 
 
 def _how_far(work: JsonMapping) -> str:

@@ -13,8 +13,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from robot.cli.output import state_colour
+from robot.cli.output import outcome_name, state_colour, state_name
 from robot.cli.solution_text import group_by_move
+from robot.languages import chosen_catalogue
 from robot.terminal import FACE_COLOURS, moves_text, net_of
 from solver.cube import facelets as geometry
 from solver.cube.notation import parse_moves
@@ -118,15 +119,17 @@ def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) ->
 def _job(now: JsonMapping) -> RenderableType:
     """State, what the robot does at this moment, how long it has taken, how far it is."""
     homed = "" if now["state"] == "homing" else "  homed" if now["homed"] else "  not homed"
-    state = Text(now["state"].upper(), style=f"bold {state_colour(now['state'])}")
+    state = Text(state_name(now["state"]).upper(), style=f"bold {state_colour(now['state'])}")
     lines: list[RenderableType] = [state.append(homed, style="dim")]
     work: JsonObject | None = now["job"] or now.get("preparation")
     if now["job"]:
         lines.append(Text(f"run {now['job']['run']}, {now['job']['elapsed_s']:.1f} s", style="dim"))
     if work is not None:
-        lines += [Text(), Text(work["step"], style="bold"), *_how_far(work)]
+        lines += [Text(), Text(chosen_catalogue().step(work), style="bold"), *_how_far(work)]
     elif last := now["last_run"]:
-        text = f"last: run {last['id']} {last['outcome']} in {last['duration_s']:.1f} s"
+        text = (
+            f"last: run {last['id']} {outcome_name(last['outcome'])} in {last['duration_s']:.1f} s"
+        )
         lines += [Text(), Text(text)]
     return Group(*lines)
 
@@ -146,7 +149,8 @@ def _troubles(now: JsonMapping) -> list[RenderableType]:
     """The fault with its remedy, and warnings."""
     lines: list[RenderableType] = []
     if fault := now["fault"]:
-        remedy = fault["remedy"] or "see the journal (`cubist logs`)"
-        lines += [Text(fault["cause"], style="bold red"), Text(f"What to do: {remedy}")]
+        said = chosen_catalogue()
+        remedy = said.remedy(fault) or "see the journal (`cubist logs`)"
+        lines += [Text(said.cause(fault), style="bold red"), Text(f"What to do: {remedy}")]
     lines += [Text(warning, style="yellow") for warning in now["warnings"]]
     return [Text(), *lines] if lines else []

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Sequence
 
 from robot.daemon.job_control import JobController
 from robot.daemon.models import WORKING, Event, RobotState, StartRequest
-from robot.faults import FAULTS, MotionFault, described
+from robot.faults import MotionFault
 from robot.outcomes import Outcome
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelFault
@@ -167,4 +167,4 @@ class FrontPanel:
 
 
 def _fault(code: str, detail: str) -> MotionFault:
-    return MotionFault(code, described(FAULTS[code], detail))
+    return MotionFault(code, detail=detail)

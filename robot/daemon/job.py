@@ -20,6 +20,7 @@ from robot.machine.scanner import as_jpeg
 from robot.memory import leave_libraries
 from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
 from robot.records.storage import StorageError
+from robot.steps import Step
 from solver.solution import Progress
 from vision.frame import Frame
 
@@ -58,7 +59,7 @@ class Job:
         self.pictures = pictures or Pictures()
         self.writer = writer
         self.cancel = threading.Event()
-        self.step = "starting"
+        self.step: str = Step.of("start")
         self.progress: float | None = None
         self.remaining_s: float | None = None
         self._interrupted: str | None = None
@@ -112,7 +113,7 @@ class Job:
             return
         if progress.text != self.step:
             self._interrupted = self._interrupted or self.step
-            self._note(RobotState.SOLVING, progress.text)
+            self._note(RobotState.SOLVING, Step.of("make-tables", progress.text))
         self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:

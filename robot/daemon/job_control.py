@@ -33,6 +33,7 @@ from robot.memory import give_back
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
 from robot.records.storage import StorageError
+from robot.steps import Step, coded
 from solver.errors import CubistError
 from solver.solution import Progress
 
@@ -93,7 +94,7 @@ class JobController:
 
     def prepare(self) -> None:
         """Begin to make the tables of the search ready, so that no solve has to wait for them."""
-        self.preparation = Preparation(step="loading the tables of the search")
+        self.preparation = _preparation(Step.of("load-tables"))
         self._preparing = asyncio.create_task(self._prepare())
 
     async def _prepare(self) -> None:
@@ -113,8 +114,8 @@ class JobController:
     def _set_preparation(self, progress: Progress) -> None:
         if self.preparation is None or self.preparation.step != progress.text:
             log.info("%s", progress.text)
-        self.preparation = Preparation(
-            step=progress.text, progress=progress.done, remaining_s=progress.remaining_s
+        self.preparation = _preparation(
+            Step.of("make-tables", progress.text), progress.done, progress.remaining_s
         )
 
     def status(self) -> RobotStatus:
@@ -395,20 +396,30 @@ class JobController:
     def _publish(self, event: str, text: str, **more: object) -> None:
         run = self._job.record.id if self._job else None
         document = {"event": event, "time": self._now(), "state": self.state, "text": text}
+        document |= coded(text)
         self.events.publish(Event.model_validate({"run": run} | document | more))
 
     def _job_status(self) -> JobStatus | None:
         job = self._job
         if job is None:
             return None
-        return JobStatus(
-            run=job.record.id,
-            kind=job.record.kind,
-            step=job.step,
-            elapsed_s=round(job.elapsed_s, 3),
-            progress=job.progress,
-            remaining_s=job.remaining_s,
-        )
+        document = {
+            "run": job.record.id,
+            "kind": job.record.kind,
+            "step": job.step,
+            "elapsed_s": round(job.elapsed_s, 3),
+            "progress": job.progress,
+            "remaining_s": job.remaining_s,
+        }
+        return JobStatus.model_validate(document | coded(job.step))
+
+
+def _preparation(
+    step: Step, progress: float | None = None, remaining_s: float | None = None
+) -> Preparation:
+    return Preparation.model_validate(
+        {"step": step, "progress": progress, "remaining_s": remaining_s} | coded(step)
+    )
 
 
 def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:

@@ -23,6 +23,7 @@ from robot.outcomes import Outcome
 from robot.planner import Plan, State
 from robot.planner.improve import AnyCube
 from robot.records.runs import FaultRecord
+from robot.steps import Step
 from solver.cost import merged_moves
 
 SLIPPED = "cube-slipped"
@@ -44,7 +45,7 @@ async def home(job: Job, machine: Machine) -> Outcome:
 async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, machine)
-    job.enter(RobotState.SOLVING, "planning the scramble")
+    job.enter(RobotState.SOLVING, Step.of("plan-scramble"))
     plan = await job.run_blocking("plan", machine.planner.plan_scramble, cube, None, job.hear)
     note(job, [plan])
     await perform(job, machine, plan)
@@ -63,7 +64,8 @@ async def solve(job: Job, machine: Machine) -> Outcome:
                 raise
             slipped = fault.code == SLIPPED
             job.record.faults.append(FaultRecord.of(fault))
-            job.enter(RobotState.HOMING, f"recovering: {fault.cause}")
+            text = f"recovering: {fault.cause}"
+            job.enter(RobotState.HOMING, Step.of("recover", text, fault=fault.code))
             await _reconnect(job, machine)
             note_recovery(job, f"homed and started over after a fault: {fault.cause}")
     raise AssertionError("the loop returns or raises")
@@ -139,13 +141,13 @@ async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[Any
 
 
 async def _home(job: Job, machine: Machine) -> None:
-    job.enter(RobotState.HOMING, "finding the home positions")
+    job.enter(RobotState.HOMING, Step.of("home"))
     job.live.forget_cube(machine.size)
     await job.run_blocking("home", machine.motion.home)
 
 
 async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
-    job.enter(RobotState.SOLVING, "searching for the fastest way")
+    job.enter(RobotState.SOLVING, Step.of("search"))
     search = machine.planner.plan
     plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
     note(job, [plan])
@@ -170,7 +172,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
         done.append(parts.head)
         note(job, [*done, plan])
         if plan is not parts.tail:
-            job.enter(RobotState.TURNING, f"{_turning(job)}, with a faster end")
+            job.enter(RobotState.TURNING, _turning(job, faster=True))
     progress = _progress(job, [*done, plan], len(done))
     head_us = sum(part.duration_us for part in done)
     job.live.move("turn", [*done, plan], head_us)
@@ -194,11 +196,13 @@ def note(job: Job, parts: Sequence[Plan]) -> None:
     job.record.operations = list(operations_of(parts))
 
 
-def _turning(job: Job) -> str:
-    """The step, in the record's own figures."""
-    seconds = (job.record.planned_us or 0) / 1e6
-    moves = "1 move" if job.record.move_count == 1 else f"{job.record.move_count} moves"
-    return f"turning: {moves} in {seconds:.1f} s"
+def _turning(job: Job, *, faster: bool = False) -> Step:
+    """The step, in the record's own figures; ``faster``: with a better end than before."""
+    seconds = f"{(job.record.planned_us or 0) / 1e6:.1f}"
+    if job.record.move_count == 1:
+        return Step.of("turn-once", seconds=seconds)
+    code = "turn-faster" if faster else "turn"
+    return Step.of(code, moves=job.record.move_count, seconds=seconds)
 
 
 async def _parts(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None) -> SplitPlan | None:

@@ -68,21 +68,28 @@ def check_transition(old: RobotState, new: RobotState) -> None:
         raise Refused(f"{new} cannot follow {old}")
 
 
-class JobStatus(ApiDocument):
-    """The job under way; ``step`` is what it does now, in words."""
+class CodedStep(ApiDocument):
+    """What is done now: ``step`` in English words, ``step_code`` (:data:`robot.steps.STEPS`, or
+    empty) and ``step_parameters`` for other languages."""
+
+    step: str
+    step_code: str = ""
+    step_parameters: dict[str, str] = Field(default_factory=dict)
+
+
+class JobStatus(CodedStep):
+    """The job under way."""
 
     run: str
     kind: JobKind
-    step: str
     elapsed_s: float
     progress: float | None = Field(default=None, ge=0, le=1)
     remaining_s: float | None = None
 
 
-class Preparation(ApiDocument):
-    """What the daemon makes ready for the first solve; ``step`` says what it is, in words."""
+class Preparation(CodedStep):
+    """What the daemon makes ready for the first solve."""
 
-    step: str
     progress: float | None = Field(default=None, ge=0, le=1)
     remaining_s: float | None = None
 
@@ -227,6 +234,9 @@ class LiveView(ApiDocument):
 class Event(ApiDocument):
     """One line of the event stream.
 
+    ``text`` is English; that of a step has ``step_code`` and ``step_parameters`` for other
+    languages.
+
     ``state``: another state, with its first step; ``step``: the next step in the same state;
     ``progress``: while turning, how far it is (0..1), each tenth; ``finished``: with the outcome.
 
@@ -240,6 +250,8 @@ class Event(ApiDocument):
     state: RobotState
     run: str | None = None
     text: str = ""
+    step_code: str | None = None
+    step_parameters: dict[str, str] | None = None
     outcome: Outcome | None = None
     progress: float | None = Field(default=None, ge=0, le=1)
     cube: CubeView | None = None
@@ -248,8 +260,9 @@ class Event(ApiDocument):
     at_us: int | None = None
 
     def line(self) -> str:
-        """The event as JSON; what only live events have is left out of others."""
-        absent = {name for name in LiveView.model_fields if getattr(self, name) is None}
+        """The event as JSON; what only live events or steps have is left out of others."""
+        optional = (*LiveView.model_fields, "step_code", "step_parameters")
+        absent = {name for name in optional if getattr(self, name) is None}
         return self.model_dump_json(exclude=absent)
 
 

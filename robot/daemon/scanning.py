@@ -16,6 +16,7 @@ from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
 from robot.planner import FaceView, ScanStep, State
 from robot.planner.improve import AnyCube
+from robot.steps import Step
 from solver.errors import CubistError
 from vision.decide.reader import CubeReading
 
@@ -124,13 +125,14 @@ async def _look_around(
     What need not be known before the robot moves on goes to ``meanwhile``.
     """
     timing = "scan" if phase is RobotState.SCANNING else "check"
-    job.enter(phase, "planning the looks")
+    job.enter(phase, Step.of("plan-looks"))
     tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
     count = sum(len(step.looks) for step in tour.steps)
     seen = 0
     for number, step in enumerate(tour.steps):
         seen += len(step.looks)
-        job.enter(phase, f"looking at {_faces(step.looks)} ({seen} of {count})")
+        faces_now = _faces(step.looks)
+        job.enter(phase, Step.of("look", faces=faces_now, seen=seen, count=count))
         await _move_to(job, machine, step, timing)
         held.state = step.plan.end
         if meanwhile:

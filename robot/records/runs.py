@@ -45,23 +45,29 @@ _ID = re.compile("[0-9]{6,9}")
 
 
 class FaultRecord(BaseModel):
-    """A fault as told to people: its stable ``code``, what happened, and what to do about it."""
+    """A fault as told to people: its stable ``code``, what happened, and what to do about it.
+
+    ``detail`` is the part of ``cause`` that says where: an actuator or a port.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     code: str
     cause: str
     remedy: str = ""
+    detail: str = ""
 
     @classmethod
     def of(cls, error: CubistError) -> FaultRecord:
         """An error for the record; one without a code of its own is named after its class."""
         code = fault_code(error)
         usual = FAULTS[code].remedy if code in FAULTS else ""
+        detail = getattr(error, "detail", "")  # a document, of a cube that cannot be
         return cls(
             code=code,
             cause=str(getattr(error, "cause", error)),
             remedy=str(getattr(error, "remedy", usual)),
+            detail=detail if isinstance(detail, str) else "",
         )
 
 

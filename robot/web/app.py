@@ -18,6 +18,7 @@ from typing import Final
 from aiohttp import web
 
 from robot.documents import JsonObject
+from robot.languages import LANGUAGES, catalogue
 from robot.web.daemon import MOVING, WATCHING, Daemon, DaemonGone
 from robot.web.guards import (
     HEADERS,
@@ -28,6 +29,7 @@ from robot.web.guards import (
     check_own_header,
 )
 from robot.web.hub import LONGEST_MESSAGE, Hub
+from robot.web.reasons import Reason
 from robot.web.sessions import Sessions, TooManyAttempts
 
 log = logging.getLogger("cubist-web")
@@ -72,16 +74,24 @@ class Asset:
 
 
 def load_assets() -> dict[str, Asset]:
-    """The page's own files by their paths; they are read once, so that no path leads elsewhere."""
+    """The page's own files and languages by their paths; they are read once, so that no path leads
+    elsewhere.
+    """
     found: dict[str, Asset] = {}
     for file in files("robot.web").joinpath("static").iterdir():
         media = MEDIA.get(f".{file.name.rpartition('.')[2]}")
         if media is not None:
-            data = file.read_bytes()
-            tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
             path = "/" if file.name == "index.html" else f"/static/{file.name}"
-            found[path] = Asset(media, gzip.compress(data, 9, mtime=0), tag)
+            found[path] = _made(media, file.read_bytes())
+    for language in LANGUAGES:
+        document = json.dumps(catalogue(language).document(), ensure_ascii=False)
+        found[f"/static/{language}.json"] = _made("application/json", document.encode())
     return found
+
+
+def _made(media: str, data: bytes) -> Asset:
+    tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
+    return Asset(media, gzip.compress(data, 9, mtime=0), tag)
 
 
 def make_app(
@@ -130,7 +140,7 @@ def _guarding(
             raise
         except Exception:
             log.exception("%s failed", request.method)
-            return _refused(500, "internal", "internal error; see the journal of cubist-web")
+            return _refused(500, "internal", Reason.INTERNAL)
 
     return guard
 
@@ -144,7 +154,7 @@ def _check_asker(request: web.Request, sessions: Sessions) -> None:
     elif request.path == "/ws":
         check_origin(request)
     if request.path not in PUBLIC and not sessions.is_open(_session_of(request)):
-        raise Refusal(401, "no-session", "log in with the token that `cubist web` prints")
+        raise Refusal(401, "no-session", Reason.NO_SESSION)
 
 
 def _session_of(request: web.Request) -> str:
@@ -178,10 +188,10 @@ async def _login(sessions: Sessions, request: web.Request) -> web.StreamResponse
         return _refused(400, "bad-request", 'send {"token": "..."}')
     except TooManyAttempts:
         log.warning("wrong tokens from %s: not let in for a minute", request.remote)
-        return _refused(429, "too-many", "too many wrong tokens; wait a minute")
+        return _refused(429, "too-many", Reason.TOO_MANY_TOKENS)
     if session is None:
         log.warning("a wrong token from %s", request.remote)
-        return _refused(401, "wrong-token", "that is not the token that `cubist web` prints")
+        return _refused(401, "wrong-token", Reason.WRONG_TOKEN)
     response = web.json_response({})
     response.set_cookie(cookie_name(request), session, httponly=True, samesite="Strict", path="/")
     return response
@@ -196,7 +206,7 @@ async def _logout(sessions: Sessions, request: web.Request) -> web.StreamRespons
 
 async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
     if hub.is_full:
-        raise Refusal(503, "too-many", "the page is open in too many tabs; close one")
+        raise Refusal(503, "too-many", Reason.TOO_MANY_TABS)
     socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
     await socket.prepare(request)
     transport = request.transport

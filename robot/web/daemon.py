@@ -13,6 +13,7 @@ from typing import Self
 import aiohttp
 
 from robot.documents import JsonObject
+from robot.web.reasons import Reason
 
 WATCHING = (
     ("GET", "/status"),
@@ -141,8 +142,8 @@ class Daemon:
 
     def _why(self, error: Exception) -> str:
         if isinstance(error, aiohttp.ClientConnectorError | FileNotFoundError | PermissionError):
-            return "cubistd is not running, or may not be talked to"
-        return "cubistd ended, or does not answer in time"
+            return Reason.NOT_RUNNING
+        return Reason.NO_ANSWER
 
 
 async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:

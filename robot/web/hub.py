@@ -21,6 +21,7 @@ from aiohttp import WSMsgType, web
 
 from robot.documents import JsonObject
 from robot.web.daemon import Daemon, DaemonGone
+from robot.web.reasons import Reason
 
 log = logging.getLogger("cubist-web")
 
@@ -84,7 +85,7 @@ class Hub:
         self._following: asyncio.Task[None] | None = None
         self._showing: asyncio.Task[None] | None = None
         self._told = 0
-        self._gone: str | None = "cubistd has not answered yet"
+        self._gone: str | None = Reason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -179,7 +180,7 @@ class Hub:
             if task is not None:
                 task.cancel()
         self._following = self._showing = None
-        self._gone = "cubistd has not answered yet"
+        self._gone = Reason.NOT_YET
 
     async def _follow(self) -> None:
         while True:
@@ -193,7 +194,7 @@ class Hub:
                         self._publish({"event": event})
                         if event.get("event") in {"state", "finished"}:
                             await self._tell_status()
-                raise DaemonGone("cubistd ended")
+                raise DaemonGone(Reason.ENDED)
             except DaemonGone as error:
                 self._gone = str(error)
                 self._publish({"gone": self._gone})

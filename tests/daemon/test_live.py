@@ -132,7 +132,9 @@ async def test_ordinary_events_stay_as_they_were(controller: JobController) -> N
         await controller.start(StartRequest(kind="home"))
         first = json.loads((await anext(events)).line())
     await controller.finished()
-    assert set(first) == {"event", "time", "state", "run", "text", "outcome", "progress"}
+    step = {"step_code", "step_parameters"}
+    assert set(first) == {"event", "time", "state", "run", "text", "outcome", "progress"} | step
+    assert (first["text"], first["step_code"]) == ("finding the home positions", "home")
 
 
 async def test_who_comes_later_gets_the_whole(

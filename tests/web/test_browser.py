@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
+from robot.languages import LANGUAGES
 from robot.settings import load_profile, profile_file
 from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
@@ -279,6 +281,48 @@ async def test_every_panel_fits_a_phone_and_is_accessible() -> None:
                 assert found.violations_count == 0, f"{panel}, {scheme}: {found.generate_report()}"
 
 
+async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None:
+    async with scene(speed=5) as here:
+        page = await here.open(locale="de-AT")
+        assert await page.evaluate("document.documentElement.lang") == "de"
+        assert await page.text_content("#state") == "Bereit"
+        assert await page.text_content("#stop") == "Halt"
+        await hold(page, "#start")
+        await until(page, "cubist.status.state === 'turning'")
+        assert re.fullmatch(r"Dreht: .* in \d+,\d s.*", str(await page.text_content("#step")))
+        await page.locator("#estop").click()
+        await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
+        assert await page.text_content("#fault-cause") == "Not-Halt"
+        assert "Grundstellung" in str(await page.text_content("#fault-remedy"))
+        await page.select_option("#language", "ja")
+        await until(page, "document.documentElement.lang === 'ja' && globalThis.cubist?.status")
+        assert await page.text_content("#fault-cause") == "非常停止"
+        other = await here.tab(page.context, here.url.partition("#")[0])
+        assert await other.evaluate("document.documentElement.lang") == "ja", "the choice is kept"
+        foreign = await here.open(locale="pt-BR")
+        assert await foreign.text_content("#state") == "Needs help"
+        texts = [url.rpartition("/")[2] for url in here.requests if url.endswith(".json")]
+        assert texts == ["de.json", "ja.json", "ja.json", "en.json"]
+        assert here.complaints == []
+
+
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
+async def test_every_language_fits_a_phone(language: str) -> None:
+    async with scene() as here:
+        page = await here.open(PHONE, locale=language, bypass_csp=True)
+        await hold(page, "#start")
+        await until(page, "cubist.status.last_run && !cubist.status.job")
+        box = await page.locator("#start").bounding_box()
+        assert box is not None and box["y"] + box["height"] <= PHONE["height"]
+        for panel in PANELS:
+            await page.click(f"#tab-{panel}")
+            await page.wait_for_selector(f"#{panel} *")
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+            found = await Axe().run(page)
+            assert found.violations_count == 0, f"{panel}: {found.generate_report()}"
+        assert here.complaints == []
+
+
 @pytest.mark.long
 async def test_twelve_tabs_and_stop_is_sent_at_once() -> None:
     async with scene(speed=3) as here:
@@ -305,6 +349,7 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
     async with scene(speed=2) as here:
         desk = await here.open({"width": 1180, "height": 760})
         phone = await here.open(PHONE, color_scheme="dark")
+        german = await here.open({"width": 1180, "height": 760}, locale="de-DE")
         await hold(desk, "#start")
         await until(
             desk,
@@ -315,7 +360,12 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         )
         await desk.screenshot(path=kept / "page-scan.png")
         await until(desk, "cubist.motion?.purpose === 'turn'")
-        for page, name in ((desk, "page-turn.png"), (phone, "page-phone.png")):
+        shown = (
+            (desk, "page-turn.png"),
+            (phone, "page-phone.png"),
+            (german, "page-german.png"),
+        )
+        for page, name in shown:
             await page.evaluate(IN_MID_TURN)
             await page.screenshot(path=kept / name)
             await page.evaluate("delete cubist.atUs")

@@ -1,6 +1,6 @@
 // One WebSocket for everything that happens: events, pictures (asked for one at a time) and stop.
 
-import { NoSession, ask } from "./util.js";
+import { NoSession, ask, msg } from "./util.js";
 
 const RETRY_MS = 1000;
 const FRAME_EVERY_MS = 200;
@@ -20,7 +20,7 @@ export class Connection extends EventTarget {
     socket.onclose = () => {
       this.#socket = null;
       if (this.#closed) return;
-      this.#tell("gone", "the page's server does not answer");
+      this.#tell("gone", msg("the page's server does not answer"));
       setTimeout(() => !this.#closed && this.#check(), RETRY_MS);
     };
   }

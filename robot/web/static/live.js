@@ -1,16 +1,12 @@
 // The panel "Live": camera picture, cube, what the robot does, fault with remedy, hold to start.
 
 import { CubeDrawing, CubeModel } from "./cube.js";
-import { $, ask, el, seconds, themed } from "./util.js";
+import { causeOf, outcomeName, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
+import { $, ask, el, themed } from "./util.js";
 
 const HOLD_MS = 800;
 const ARMED_MS = 5000;
 const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
-
-export const STATES = {
-  idle: "Ready", homing: "Homing", scanning: "Scanning", solving: "Searching", turning: "Turning",
-  checking: "Checking", fault: "Needs help", maintenance: "Being calibrated",
-};
 
 export function cubeTheme() {
   return { plastic: themed("--plastic"), unknown: themed("--unknown"), hatch: themed("--hatch") };
@@ -53,31 +49,31 @@ export class Live {
     $("answer").textContent = "";
     try {
       await ask("POST", `/api${path}`, kind ? { kind } : undefined);
-      $("answer").textContent = `${button.textContent}: started`;
+      $("answer").textContent = t("{what}: started", { what: button.textContent });
     } catch (error) {
-      $("answer").textContent = `Not started: ${error.message}`;
+      $("answer").textContent = t("Not started: {why}", { why: t(error.message) });
     }
   }
 
   #tellStopped({ stopped, reason, error }) {
-    const what = stopped === "estop" ? "Emergency stop" : "Stop";
+    const what = t(stopped === "estop" ? "Emergency stop" : "Stop");
     $("answer").textContent = reason || error
-      ? `${what} did not reach the robot: ${reason || error}. Use the switch at the robot.`
-      : `${what}: the robot has been told.`;
+      ? t("{what} did not reach the robot: {why}. Use the switch at the robot.", { what, why: t(reason || error) })
+      : t("{what}: the robot has been told.", { what });
   }
 
   #tell() {
     const { status, gone, cube, motion } = this.#watcher;
     if (!status) return;
     const job = status.job, fault = status.fault;
-    $("step").textContent = job ? sentence(job.step) : status.preparation ? sentence(status.preparation.step) : resting(status);
+    $("step").textContent = job ? sentence(stepOf(job)) : status.preparation ? sentence(stepOf(status.preparation)) : resting(status);
     const done = status.state === "turning" || !job ? null : job.progress;
     $("bar").hidden = !job && !status.preparation;
     if (done === null || done === undefined) $("bar").removeAttribute("value");
     else $("bar").value = done;
     $("fault").hidden = !fault;
-    $("fault-cause").textContent = fault ? sentence(fault.cause) : "";
-    $("fault-remedy").textContent = fault ? sentence(fault.remedy) || "The journal (cubist logs) may say more." : "";
+    $("fault-cause").textContent = fault ? sentence(causeOf(fault)) : "";
+    $("fault-remedy").textContent = fault ? sentence(remedyOf(fault)) || t("The journal (cubist logs) may say more.") : "";
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
     // What cannot be started leaves its room to what is to be seen.
@@ -105,7 +101,7 @@ export class Live {
     const pose = watcher.pose ?? NOTHING_KNOWN;
     this.#drawing.draw(pose, pose.colours, cubeTheme());
     const held = watcher.heldBy;
-    const told = held ? `Cube, ${held[0]} up and ${held[1]} in front` : "Cube: not seen yet";
+    const told = held ? t("Cube, {up} up and {front} in front", { up: held[0], front: held[1] }) : t("Cube: not seen yet");
     if ($("cube-text").textContent !== told) $("cube-text").textContent = told;
     this.#strike();
     this.#paintMechanism();
@@ -143,8 +139,8 @@ export class Live {
     if (isLook) grid(g, look.corners, cube.size, image.width, image.height);
     this.#frame = number;
     canvas.dataset.number = number;
-    $("picture-text").textContent = isLook ? `Camera: face ${look.face}` : "Camera";
-    canvas.setAttribute("aria-label", isLook ? `The camera's picture of face ${look.face}, with the stickers it found` : "The camera's picture");
+    $("picture-text").textContent = isLook ? t("Camera: face {face}", look) : t("Camera");
+    canvas.setAttribute("aria-label", isLook ? t("The camera's picture of face {face}, with the stickers it found", look) : t("The camera's picture"));
   }
 }
 
@@ -198,21 +194,21 @@ function grid(g, corners, n, width, height) {
 
 function resting(status) {
   const last = status.last_run;
-  const said = status.state === "idle" ? "Ready for a cube" : STATES[status.state];
-  return last ? `${said}. Last: ${last.outcome} in ${seconds(last.duration_s)}` : said;
+  const said = status.state === "idle" ? t("Ready for a cube") : stateName(status.state);
+  return last ? t("{state}. Last: {outcome} in {time}", { state: said, outcome: outcomeName(last.outcome), time: seconds(last.duration_s) }) : said;
 }
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function describeCube(cube, watcher) {
-  if (!cube) return "The cube is not known yet";
+  if (!cube) return t("The cube is not known yet");
   const face = cube.size * cube.size;
   if (cube.facelets.includes("?")) {
     const seen = (cube.seen ?? []).filter(Boolean).length;
-    return `The cube, ${Math.round(seen / face)} of 6 faces seen`;
+    return t("The cube, {seen} of 6 faces seen", { seen: Math.round(seen / face) });
   }
-  if (!watcher.motion && /^(.)\1*$/.test(cube.facelets.slice(0, face)) && isUniform(cube)) return "The cube, solved";
-  return "The cube as the robot holds it; all its stickers are known";
+  if (!watcher.motion && /^(.)\1*$/.test(cube.facelets.slice(0, face)) && isUniform(cube)) return t("The cube, solved");
+  return t("The cube as the robot holds it; all its stickers are known");
 }
 
 function isUniform({ facelets, size }) {
@@ -261,7 +257,7 @@ class Hold {
       this.act();
     } else {
       this.#armedUntil = performance.now() + ARMED_MS;
-      $("answer").textContent = `${this.button.textContent}: activate it again within five seconds to start.`;
+      $("answer").textContent = t("{what}: activate it again within five seconds to start.", { what: this.button.textContent });
     }
   }
 }

@@ -1,13 +1,14 @@
 // The page: log in, connect, and switch between the panels.
 
 import { Connection } from "./connection.js";
-import { Live, STATES } from "./live.js";
+import { Live } from "./live.js";
+import { speak, stateName, t } from "./language.js";
 import { Plan } from "./plan.js";
 import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
 import { Calibration } from "./calibration.js";
 import { Watcher } from "./watcher.js";
-import { $, NoSession, ask } from "./util.js";
+import { $, NoSession, ask, msg } from "./util.js";
 
 const connection = new Connection();
 const watcher = new Watcher(connection);
@@ -35,7 +36,7 @@ function logIn(answer) {
   connection.close();
   $("page").hidden = $("stops").hidden = true;
   $("login").hidden = false;
-  $("login-answer").textContent = answer;
+  $("login-answer").textContent = t(answer);
 }
 
 function enter() {
@@ -82,20 +83,20 @@ $("login").querySelector("form").addEventListener("submit", async (event) => {
     $("token").value = "";
     enter();
   } catch (error) {
-    $("login-answer").textContent = error.message;
+    $("login-answer").textContent = t(error.message);
   }
 });
 
-connection.addEventListener("ended", () => logIn("This session has ended."));
+connection.addEventListener("ended", () => logIn(msg("This session has ended.")));
 watcher.addEventListener("change", () => {
   const { status, gone } = watcher;
   document.body.classList.toggle("gone", gone !== null);
   $("gone").hidden = gone === null;
-  const said = gone === null ? "" : `Not connected: ${gone}. What is shown may be old.`;
+  const said = gone === null ? "" : t("Not connected: {why}. What is shown may be old.", { why: t(gone) });
   if ($("gone").textContent !== said) $("gone").textContent = said;
   if (!status) return;
-  $("robot").textContent = status.simulated ? `${status.robot} · simulated` : status.robot;
-  const state = gone ? "Not connected" : STATES[status.state] ?? status.state;
+  $("robot").textContent = status.simulated ? `${status.robot} · ${t("simulated")}` : status.robot;
+  const state = gone ? t("Not connected") : stateName(status.state);
   if ($("state").textContent !== state) $("state").textContent = state;
   $("state").dataset.state = gone ? "gone" : status.state;
   document.title = `${state} · Cubist`;
@@ -104,4 +105,5 @@ watcher.addEventListener("change", () => {
 // For tests: what the page believes.
 globalThis.cubist = watcher;
 
+await speak();
 begin();

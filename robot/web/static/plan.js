@@ -1,11 +1,12 @@
 // The panel "Plan": the motion under way or done last, as a timeline with a moving cursor.
 
 import { movesDone } from "./live.js";
-import { $, ask, el, seconds } from "./util.js";
+import { seconds, t } from "./language.js";
+import { $, ask, el, msg } from "./util.js";
 
 const ROW = 26, LEFT = 84, WIDTH = 900;
 
-const KINDS = { turn: "turns a layer", rotate: "turns the whole cube", other: "moves only the mechanism" };
+const KINDS = { turn: msg("turns a layer"), rotate: msg("turns the whole cube"), other: msg("moves only the mechanism") };
 
 export class Plan {
   #watcher;
@@ -39,23 +40,24 @@ export class Plan {
   }
 
   #empty() {
-    $("plan").replaceChildren(el("p", { class: "card" }, "There is no plan yet: start a solve."));
+    $("plan").replaceChildren(el("p", { class: "card" }, t("There is no plan yet: start a solve.")));
   }
 
   #render(motion, isNow) {
     this.#motion = isNow ? motion : null;
     const count = motion.moves.split(" ").filter(Boolean).length;
-    const title = motion.purpose === "look" ? "Showing the camera the next face" : `${count} ${count === 1 ? "move" : "moves"} in ${seconds(motion.duration_us / 1e6)}`;
+    const title = motion.purpose === "look" ? t("Showing the camera the next face")
+      : t(count === 1 ? "{count} move in {time}" : "{count} moves in {time}", { count, time: seconds(motion.duration_us / 1e6) });
     const moves = el("p", { id: "plan-moves" }, motion.moves.split(" ").filter(Boolean).map((m) => el("span", { class: "move" }, m)));
     const { svg, cursor } = timeline(motion);
     this.#cursor = isNow ? cursor : null;
     this.#now = isNow ? moves : null;
     if (!isNow) cursor.remove();
     $("plan").replaceChildren(
-      el("div", { class: "card" }, el("h2", {}, isNow ? title : `Last plan: ${title}`), moves),
+      el("div", { class: "card" }, el("h2", {}, isNow ? title : t("Last plan: {title}", { title })), moves),
       el("div", { class: "card" },
-        el("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Timeline" }, svg),
-        el("p", { class: "legend" }, Object.entries(KINDS).map(([kind, text]) => el("span", {}, el("i", { class: kind }), text)))),
+        el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Timeline") }, svg),
+        el("p", { class: "legend" }, Object.entries(KINDS).map(([kind, text]) => el("span", {}, el("i", { class: kind }), t(text))))),
       shares(motion));
   }
 
@@ -72,13 +74,13 @@ export class Plan {
 }
 
 const kindOf = (o) => (o.op === "turn" || o.op === "rotate" ? o.op : "other");
-const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? o.arm ?? o.table ?? (o.site ? `site ${o.site}` : o.op);
+const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? o.arm ?? o.table ?? (o.site ? t("site {site}", o) : o.op);
 
 /** One row for each part of the mechanism, one bar for each operation. */
 function timeline({ operations, duration_us }) {
   const rows = [...new Set(operations.map(rowOf))].sort();
   const height = rows.length * ROW + 34, scale = (WIDTH - LEFT - 8) / Math.max(1, duration_us);
-  const svg = el("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart timeline", role: "img", "aria-label": `Timeline of ${operations.length} operations in ${seconds(duration_us / 1e6)}` });
+  const svg = el("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart timeline", role: "img", "aria-label": t("Timeline of {count} operations in {time}", { count: operations.length, time: seconds(duration_us / 1e6) }) });
   const step = [0.5, 1, 2, 5, 10, 20, 30, 60, 120].find((s) => duration_us / 1e6 / s <= 10) ?? 300;
   for (let s = 0; s <= duration_us / 1e6; s += step) {
     const x = LEFT + s * 1e6 * scale;
@@ -102,7 +104,7 @@ function timeline({ operations, duration_us }) {
 function nameOf(o) {
   const quarters = { 1: "", 2: "2", "-1": "'" }[o.quarter_turns] ?? "";
   const what = { turn: `turn ${o.site}${quarters}`, rotate: `whole cube ${o.axis}${quarters}` }[o.op] ?? `${o.op} ${o.gripper ?? o.arm ?? ""} ${o.to ?? ""}`;
-  return `${what.trim()}: ${seconds(o.duration_us / 1e6, 2)} from ${seconds(o.start_us / 1e6, 2)}`;
+  return t("{what}: {time} from {start}", { what: what.trim(), time: seconds(o.duration_us / 1e6, 2), start: seconds(o.start_us / 1e6, 2) });
 }
 
 /** Where the time goes: overlapping operations count for the first of turn, rotate, other. */
@@ -114,7 +116,7 @@ function shares({ operations, duration_us }) {
     const kind = ["turn", "rotate", "other"].find((k) => active.includes(k));
     if (kind) sums[kind] += to - edges[i];
   });
-  return el("div", { class: "card" }, el("h2", {}, "Where the time goes"),
+  return el("div", { class: "card" }, el("h2", {}, t("Where the time goes")),
     el("dl", { class: "facts" }, Object.entries(sums).flatMap(([kind, us]) => [
-      el("dt", {}, KINDS[kind]), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
+      el("dt", {}, t(KINDS[kind])), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
 }

@@ -2,12 +2,14 @@
 
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
 import { cubeTheme } from "./live.js";
-import { $, ask, el, seconds, when } from "./util.js";
+import { causeOf, endingOf, outcomeName, remedyOf, seconds, t, when } from "./language.js";
+import { $, ask, el, msg } from "./util.js";
 
 const LISTED = 100;
+const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
 const GOOD = new Set(["solved", "already-solved", "done"]);
 
-const outcome = (record) => el("span", { class: GOOD.has(record.outcome) ? "good" : "bad" }, record.outcome ?? "under way");
+const outcome = (record) => el("span", { class: GOOD.has(record.outcome) ? "good" : "bad" }, record.outcome ? outcomeName(record.outcome) : t("under way"));
 const movesOf = (record) => (record.moves ?? "").split(" ").filter(Boolean);
 const fileOf = (id, name) => `/api/runs/${id}/files/${name}`;
 
@@ -36,7 +38,7 @@ export class Runs {
     try {
       ({ runs } = await ask("GET", `/api/runs?count=${LISTED}`));
     } catch (error) {
-      return $("runs").replaceChildren(el("p", { class: "card" }, `The list is not to be had: ${error.message}`));
+      return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: t(error.message) })));
     }
     if ($("run-heading")) return; // somebody reads one
     this.#show(runs);
@@ -45,17 +47,17 @@ export class Runs {
   #show(runs) {
     this.#replay?.pause();
     this.#replay = null;
-    const heads = [["Run"], ["Started"], ["Kind", "extra"], ["Outcome"], ["Moves", "number"], ["Time", "number"]];
+    const heads = [[msg("Run")], [msg("Started")], [msg("Kind"), "extra"], [msg("Outcome")], [msg("Moves"), "number"], [msg("Time"), "number"]];
     const rows = runs.map((run) => el("tr", {},
-      el("td", {}, el("button", { click: () => this.#open(run.id), "aria-label": `Show run ${Number(run.id)}` }, Number(run.id))),
-      el("td", {}, when(run.started_at)), el("td", { class: "extra" }, run.kind), el("td", {}, outcome(run)),
+      el("td", {}, el("button", { click: () => this.#open(run.id), "aria-label": t("Show run {run}", { run: Number(run.id) }) }, Number(run.id))),
+      el("td", {}, when(run.started_at)), el("td", { class: "extra" }, t(KINDS[run.kind] ?? run.kind)), el("td", {}, outcome(run)),
       el("td", { class: "number" }, run.kind === "home" ? "" : movesOf(run).length),
       el("td", { class: "number" }, seconds(run.duration_s))));
     $("runs").replaceChildren(runs.length
-      ? el("div", { class: "card table", tabindex: 0, role: "group", "aria-label": "Runs" }, el("table", {},
-        el("thead", {}, el("tr", {}, heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, text)))),
+      ? el("div", { class: "card table", tabindex: 0, role: "group", "aria-label": t("Runs") }, el("table", {},
+        el("thead", {}, el("tr", {}, heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, t(text))))),
         el("tbody", {}, rows)))
-      : el("p", { class: "card" }, "There are no runs yet."));
+      : el("p", { class: "card" }, t("There are no runs yet.")));
   }
 
   async #open(id) {
@@ -63,7 +65,7 @@ export class Runs {
     try {
       record = await ask("GET", `/api/runs/${id}`);
     } catch (error) {
-      return $("runs").prepend(el("p", { class: "card", role: "alert" }, error.message));
+      return $("runs").prepend(el("p", { class: "card", role: "alert" }, t(error.message)));
     }
     const back = () => { this.#listed = null; $("runs").replaceChildren(); this.#list(); };
     const cards = [summary(record, back)];
@@ -84,32 +86,38 @@ function facts(pairs) {
 }
 
 function summary(record, back) {
-  const link = record.link, us = (t) => (t ? seconds(t / 1e6, 2) : null);
+  const link = record.link, us = (time) => (time ? seconds(time / 1e6, 2) : null);
   return el("div", { class: "card wide" },
-    el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `Run ${Number(record.id)}: `, outcome(record)),
-      el("button", { class: "plain", click: back }, "All runs")),
-    record.reason ? el("p", {}, record.reason) : null,
+    el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `${t("Run")} ${Number(record.id)}: `, outcome(record)),
+      el("button", { class: "plain", click: back }, t("All runs"))),
+    record.reason ? el("p", {}, reasonOf(record)) : null,
     facts([
-      ["Started", when(record.started_at)], ["Took", seconds(record.duration_s)],
-      ["Moves", movesOf(record).join(" ")], ["Planned", us(record.planned_us)], ["Executed", us(record.executed_us)],
-      ["Stages", Object.entries(record.timings_s).map(([name, s]) => `${name} ${seconds(s)}`).join(", ")],
-      ["On the way", record.recoveries.join("; ")], ["Warnings", record.warnings.join("; ")],
-      ["Serial line", link?.resent ? `${link.resent} messages sent again` : null],
+      [t("Started"), when(record.started_at)], [t("Took"), seconds(record.duration_s)],
+      [t("Moves"), movesOf(record).join(" ")], [t("Planned"), us(record.planned_us)], [t("Executed"), us(record.executed_us)],
+      [t("Stages"), Object.entries(record.timings_s).map(([name, s]) => `${name} ${seconds(s)}`).join(", ")],
+      [t("On the way"), record.recoveries.join("; ")], [t("Warnings"), record.warnings.join("; ")],
+      [t("Serial line"), link?.resent ? t("{count} messages sent again", { count: link.resent }) : null],
     ]),
-    el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, "Download the record")));
+    el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, t("Download the record"))));
+}
+
+/** Why it ended so; of a fault, as it is told among the faults. */
+function reasonOf({ reason, faults: found }) {
+  const last = found.at(-1);
+  return last?.cause === reason ? causeOf(last) : endingOf(reason);
 }
 
 function faults(record) {
-  return el("div", { class: "card wide" }, el("h2", {}, "Faults"), record.faults.map((fault) =>
-    el("p", {}, el("b", {}, fault.cause), fault.remedy ? ` What to do: ${fault.remedy}` : "")));
+  return el("div", { class: "card wide" }, el("h2", {}, t("Faults")), record.faults.map((fault) =>
+    el("p", {}, el("b", {}, causeOf(fault)), fault.remedy ? ` ${t("What to do: {remedy}", { remedy: remedyOf(fault) })}` : "")));
 }
 
 function reading(record) {
   const { confident, doubtful } = record.reading;
-  const sure = confident === undefined ? "" : confident ? "read with certainty" : "doubtful";
-  const note = doubtful?.length ? `; doubtful stickers: ${doubtful.join(", ")}` : "";
-  return el("div", { class: "card net" }, el("h2", {}, "The cube before"),
-    el("canvas", { id: "run-net", role: "img", "aria-label": `The cube unfolded: ${record.facelets}` }),
+  const sure = confident === undefined ? "" : t(confident ? "read with certainty" : "doubtful");
+  const note = doubtful?.length ? `; ${t("doubtful stickers: {stickers}", { stickers: doubtful.join(", ") })}` : "";
+  return el("div", { class: "card net" }, el("h2", {}, t("The cube before")),
+    el("canvas", { id: "run-net", role: "img", "aria-label": t("The cube unfolded: {facelets}", record) }),
     el("p", { class: "quiet small" }, `${sure}${note}`));
 }
 
@@ -120,19 +128,19 @@ function net(record) {
 const sizeOf = (record) => Math.round(Math.sqrt(record.facelets.length / 6));
 
 function photos(record) {
-  return el("div", { class: "card wide" }, el("h2", {}, "Pictures"), el("div", { class: "photos" }, record.photos.map((name) =>
+  return el("div", { class: "card wide" }, el("h2", {}, t("Pictures")), el("div", { class: "photos" }, record.photos.map((name) =>
     el("a", { href: fileOf(record.id, name), target: "_blank", rel: "noopener" },
       el("img", { src: fileOf(record.id, name), alt: altOf(name), loading: "lazy" }), el("span", { class: "small" }, altOf(name))))));
 }
 
 function altOf(name) {
   const [, stage, number, face] = /^(\w+)-(\d+)-(\w)\./.exec(name) ?? [];
-  if (face) return `${stage === "checking" ? "Check" : "Scan"} ${number}: face ${face}`;
-  return name === "reading.png" ? "How the cube was read" : name;
+  if (face) return t(stage === "checking" ? "Check {number}: face {face}" : "Scan {number}: face {face}", { number, face });
+  return name === "reading.png" ? t("How the cube was read") : name;
 }
 
 function events(record) {
-  return el("details", { class: "card wide" }, el("summary", {}, "What happened when"),
+  return el("details", { class: "card wide" }, el("summary", {}, t("What happened when")),
     el("table", {}, el("tbody", {}, record.events.map((e) => el("tr", {}, el("td", { class: "number" }, seconds(e.at_s)), el("td", {}, e.text))))));
 }
 
@@ -151,13 +159,13 @@ class Replay {
     // What the last plan began with is known best from its end, where that was a solved cube.
     this.start = record.outcome === "solved" ? undone(held, this.operations) : held;
     this.colours = coloursOf(record.outcome === "solved" ? { facelets: solvedLetters(size) } : { facelets });
-    this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Replay on the cube; arrow keys turn the view" });
+    this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t("Replay on the cube; arrow keys turn the view") });
     this.drawing = new CubeDrawing(this.canvas);
-    this.slider = el("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": "Position in the replay",
+    this.slider = el("input", { type: "range", min: 0, max: 1000, value: 0, "aria-label": t("Position in the replay"),
       input: () => { this.#at = (this.slider.value / 1000) * this.end; this.pause(); } });
-    this.button = el("button", { class: "plain", click: () => (this.#playing ? this.pause() : this.play()) }, "Play");
+    this.button = el("button", { class: "plain", click: () => (this.#playing ? this.pause() : this.play()) }, t("Play"));
     this.card = el("div", { class: "card replay" },
-      el("h2", {}, record.facelets ? "Replay" : "Replay, as from a solved cube"), this.canvas,
+      el("h2", {}, t(record.facelets ? "Replay" : "Replay, as from a solved cube")), this.canvas,
       el("div", { class: "row" }, this.button, this.slider));
     this.drawSoon = () => requestAnimationFrame(() => this.draw());
     for (const kind of ["pointermove", "keydown"]) this.canvas.addEventListener(kind, this.drawSoon);
@@ -166,7 +174,7 @@ class Replay {
   play() {
     if (this.#at >= this.end) this.#at = 0;
     this.#playing = true;
-    this.button.textContent = "Pause";
+    this.button.textContent = t("Pause");
     this.#before = performance.now();
     const step = (now) => {
       if (!this.#playing || !this.canvas.isConnected) return;
@@ -184,7 +192,7 @@ class Replay {
 
   pause() {
     this.#playing = false;
-    this.button.textContent = "Play";
+    this.button.textContent = t("Play");
     this.drawSoon();
   }
 

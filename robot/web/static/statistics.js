@@ -1,6 +1,7 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
-import { $, ask, el, seconds, when } from "./util.js";
+import { outcomeName, seconds, t, when, whole } from "./language.js";
+import { $, ask, el, msg } from "./util.js";
 
 const ASKED = 300;
 const WIDTH = 560, HEIGHT = 220, LEFT = 46, BOTTOM = 28;
@@ -28,22 +29,22 @@ export class Statistics {
       const { runs } = await ask("GET", `/api/runs?count=${ASKED}`);
       $("statistics").replaceChildren(...this.#cards(runs));
     } catch (error) {
-      $("statistics").replaceChildren(el("p", { class: "card" }, error.message));
+      $("statistics").replaceChildren(el("p", { class: "card" }, t(error.message)));
     }
   }
 
   #cards(runs) {
     const solves = runs.filter((run) => run.kind === "solve" && run.outcome);
     const solved = solves.filter((run) => run.outcome === "solved").reverse();
-    if (!solves.length) return [el("p", { class: "card" }, "Nothing has been solved yet.")];
+    if (!solves.length) return [el("p", { class: "card" }, t("Nothing has been solved yet."))];
     const times = solved.map((run) => run.duration_s);
     return [
       numbers(solves, solved, times),
       el("div", { class: "two" },
-        times.length ? card("Times", histogram(times)) : null,
-        times.length > 1 ? card("One after the other", trend(times)) : null,
-        card("Outcomes", outcomes(solves)),
-        card("Serial line", line(runs))),
+        times.length ? card(t("Times"), histogram(times)) : null,
+        times.length > 1 ? card(t("One after the other"), trend(times)) : null,
+        card(t("Outcomes"), outcomes(solves)),
+        card(t("Serial line"), line(runs))),
     ];
   }
 }
@@ -54,11 +55,11 @@ const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 function numbers(solves, solved, times) {
   const big = (value, text) => el("p", {}, el("b", {}, value), el("span", {}, text));
   const best = solved.reduce((a, b) => (!a || b.duration_s < a.duration_s ? b : a), null);
-  const shares = `${solved.length} of ${solves.length}`;
-  return el("div", { class: "card bigs" }, big(shares, "solved"),
-    best ? big(seconds(best.duration_s), `fastest: run ${Number(best.id)}, ${when(best.started_at)}`) : null,
-    times.length ? big(seconds(mean(times)), "on average") : null,
-    times.length >= 5 ? big(seconds(averageOf5(times.slice(-5))), "last five, without best and worst") : null);
+  const shares = t("{solved} of {count}", { solved: solved.length, count: solves.length });
+  return el("div", { class: "card bigs" }, big(shares, outcomeName("solved")),
+    best ? big(seconds(best.duration_s), t("fastest: run {run}, {time}", { run: Number(best.id), time: when(best.started_at) })) : null,
+    times.length ? big(seconds(mean(times)), t("on average")) : null,
+    times.length >= 5 ? big(seconds(averageOf5(times.slice(-5))), t("last five, without best and worst")) : null);
 }
 
 function averageOf5(times) {
@@ -93,11 +94,11 @@ function histogram(times) {
   const bins = Math.min(12, Math.max(1, Math.ceil(Math.sqrt(times.length)) + 1)), counts = new Array(bins).fill(0);
   for (const time of times) counts[Math.min(bins - 1, Math.floor(((time - low) / (high - low)) * bins))]++;
   const most = Math.max(...counts), width = (WIDTH - LEFT) / bins;
-  const svg = axes(`Solve times from ${low} to ${high} seconds; most often about ${seconds(low + ((counts.indexOf(most) + 0.5) * (high - low)) / bins)}`, `${low} s`, `${high} s`, rulesTo(most, ""));
+  const svg = axes(t("Solve times from {low} to {high} seconds; most often about {usual}", { low, high, usual: seconds(low + ((counts.indexOf(most) + 0.5) * (high - low)) / bins) }), `${low} s`, `${high} s`, rulesTo(most, ""));
   counts.forEach((count, i) => {
     const from = low + (i * (high - low)) / bins, y = yOf(count, most);
     const bar = el("rect", { x: LEFT + i * width + 1, y, width: width - 2, height: HEIGHT - BOTTOM - y, class: "bar" });
-    bar.append(el("title", {}, `${count} from ${seconds(from)}`));
+    bar.append(el("title", {}, t("{count} from {time}", { count, time: seconds(from) })));
     svg.append(bar);
   });
   return svg;
@@ -106,7 +107,7 @@ function histogram(times) {
 function trend(times) {
   const most = Math.max(...times), average = mean(times);
   const x = (i) => LEFT + 6 + (i / (times.length - 1)) * (WIDTH - LEFT - 12);
-  const svg = axes(`${times.length} solves one after the other, from ${seconds(times[0])} to ${seconds(times.at(-1))}; on average ${seconds(average)}`, "oldest", "newest", rulesTo(most, " s"));
+  const svg = axes(t("{count} solves one after the other, from {first} to {last}; on average {average}", { count: times.length, first: seconds(times[0]), last: seconds(times.at(-1)), average: seconds(average) }), t("oldest"), t("newest"), rulesTo(most, " s"));
   svg.append(el("line", { x1: LEFT, x2: WIDTH, y1: yOf(average, most), y2: yOf(average, most), class: "mean" }),
     el("path", { d: times.map((t, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${yOf(t, most).toFixed(1)}`).join(""), class: "trend" }));
   times.forEach((t, i) => svg.append(el("circle", { cx: x(i), cy: yOf(t, most), r: 3, class: "dot" })));
@@ -116,11 +117,11 @@ function trend(times) {
 function outcomes(solves) {
   const counts = new Map();
   for (const { outcome } of solves) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  return el("dl", { class: "facts" }, [...counts].sort((p, q) => q[1] - p[1]).flatMap(([name, count]) => [el("dt", {}, name), el("dd", {}, count)]));
+  return el("dl", { class: "facts" }, [...counts].sort((p, q) => q[1] - p[1]).flatMap(([name, count]) => [el("dt", {}, outcomeName(name)), el("dd", {}, count)]));
 }
 
 function line(runs) {
   const sum = (key) => runs.reduce((total, run) => total + (run.link?.[key] ?? 0), 0);
-  const pairs = [["messages sent", "sent"], ["sent again", "resent"], ["damaged", "damaged"]].filter(([, key]) => key in (runs[0]?.link ?? {}));
-  return el("dl", { class: "facts" }, pairs.flatMap(([text, key]) => [el("dt", {}, text), el("dd", {}, sum(key).toLocaleString())]));
+  const pairs = [[msg("messages sent"), "sent"], [msg("sent again"), "resent"], [msg("damaged"), "damaged"]].filter(([, key]) => key in (runs[0]?.link ?? {}));
+  return el("dl", { class: "facts" }, pairs.flatMap(([text, key]) => [el("dt", {}, t(text)), el("dd", {}, whole(sum(key)))]));
 }

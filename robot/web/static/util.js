@@ -16,6 +16,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Marks an English text of the page that is translated only when it is shown. */
+export const msg = (english) => english;
+
 export class Refused extends Error {}
 export class NoSession extends Refused {}
 
@@ -30,17 +33,11 @@ export async function ask(method, path, body) {
       credentials: "same-origin",
     });
   } catch {
-    throw new Refused("the page's server does not answer");
+    throw new Refused(msg("the page's server does not answer"));
   }
   const found = await response.json().catch(() => ({}));
   if (response.ok) return found;
-  throw new (response.status === 401 ? NoSession : Refused)(found.reason || `refused (${response.status})`);
-}
-
-export const seconds = (s, digits = 1) => `${s.toFixed(digits)} s`;
-
-export function when(time) {
-  return new Date(time).toLocaleString([], { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  throw new (response.status === 401 ? NoSession : Refused)(found.reason || msg("refused"));
 }
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,162 @@
+"""What people read of the robot, in their language: states, outcomes, faults, steps, and the page.
+
+English is the source, and stands where the code stands: faults in :data:`robot.faults.FAULTS`,
+outcomes in :data:`robot.outcomes.OUTCOMES`, steps in :data:`robot.steps.STEPS`, states here, the
+page's texts in its own files. Each other language is a TOML file in this folder, with one section
+for each of these; its keys are the English texts, so that who changes one meets its translations.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from robot.faults import FAULTS, described
+from robot.outcomes import OUTCOMES
+from robot.steps import STEPS
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping, JsonObject
+
+ENGLISH: Final = "en"
+LANGUAGES: Final[Mapping[str, str]] = {
+    ENGLISH: "English",
+    "de": "Deutsch",
+    "es": "Español",
+    "it": "Italiano",
+    "ja": "日本語",
+}
+"""Every language by its code, with its own name for itself."""
+
+STATES: Final[Mapping[str, str]] = {
+    "idle": "Ready",
+    "homing": "Homing",
+    "scanning": "Scanning",
+    "solving": "Searching",
+    "turning": "Turning",
+    "checking": "Checking",
+    "fault": "Needs help",
+    "maintenance": "Being calibrated",
+}
+"""The states of the daemon, as people read them."""
+
+SETTING: Final = "CUBIST_LANGUAGE"
+"""The variable of the environment with the language of terminals and displays."""
+
+
+def outcome_label(outcome: str) -> str:
+    """A short name of an outcome in English: ``not solved``."""
+    return outcome.replace("-", " ")
+
+
+class Catalogue:
+    """The texts of one language; what a newer daemon says and nobody has translated is English.
+
+    ``texts``: translations by section and English text.
+    """
+
+    def __init__(self, language: str, texts: Mapping[str, Mapping[str, str]]) -> None:
+        self.language = language
+        self._texts = texts
+
+    def text(self, section: str, english: str) -> str:
+        """The translation of an English text."""
+        return self._texts.get(section, {}).get(english, english)
+
+    def state(self, state: str) -> str:
+        """The name of a state of the daemon."""
+        return self.text("states", STATES.get(state, state))
+
+    def outcome(self, outcome: str) -> str:
+        """The short name of an outcome."""
+        return self.text("outcomes", outcome_label(outcome))
+
+    def reason(self, record: JsonMapping) -> str:
+        """Why a run ended as it did: the cause of its last fault, or what its outcome means."""
+        reason, faults = str(record["reason"]), record["faults"]
+        if faults and faults[-1].get("cause") == reason:
+            return self.cause(faults[-1])
+        return self.text("endings", reason)
+
+    def cause(self, fault: JsonMapping) -> str:
+        """What happened, of a ``FaultRecord``; particulars that only the robot knows are English.
+
+        ``the end stop was never reached (lid): the end stop is unplugged ...``
+        """
+        row = FAULTS.get(fault.get("code", ""))
+        if row is None or self.language == ENGLISH:
+            return str(fault["cause"])
+        usual = row._replace(about=self._fault(row.about), cause=self._fault(row.cause))
+        detail = fault.get("detail", "")
+        if fault["cause"] == row.about:
+            return usual.about
+        if fault["cause"] == described(row, detail):
+            return described(usual, detail)
+        return f"{usual.about} [{fault['cause']}]"
+
+    def remedy(self, fault: JsonMapping) -> str:
+        """What to do about it, of a ``FaultRecord``; a particular remedy is English."""
+        row = FAULTS.get(fault.get("code", ""))
+        remedy = str(fault["remedy"])
+        return self._fault(remedy) if row is not None and remedy == row.remedy else remedy
+
+    def step(self, work: JsonMapping) -> str:
+        """What a job does, of a document with ``step``, ``step_code`` and ``step_parameters``."""
+        template = STEPS.get(work.get("step_code", ""))
+        if template is None or self.language == ENGLISH:
+            return str(work["step"])
+        values = dict(work["step_parameters"])
+        if (row := FAULTS.get(str(values.get("fault")))) is not None:
+            values["fault"] = self._fault(row.about)
+        return self.text("steps", template).format_map(values)
+
+    def document(self) -> JsonObject:
+        """All of it by code, as the page loads it; ``page`` is by its English text.
+
+        ``faults`` and ``english`` have what happened, why, and the remedy of each fault.
+        """
+        return {
+            "language": self.language,
+            "languages": dict(LANGUAGES),
+            "states": {code: self.state(code) for code in STATES},
+            "outcomes": {str(code): self.outcome(code) for code in OUTCOMES},
+            "endings": {row.about: self.text("endings", row.about) for row in OUTCOMES.values()},
+            "faults": {
+                code: [self._fault(text) for text in (row.about, row.cause, row.remedy)]
+                for code, row in FAULTS.items()
+            },
+            "english": {
+                code: [row.about, row.cause, row.remedy]
+                for code, row in FAULTS.items()
+                if self.language != ENGLISH
+            },
+            "steps": {code: self.text("steps", text) for code, text in STEPS.items()},
+            "page": dict(self._texts.get("page", {})),
+        }
+
+    def _fault(self, english: str) -> str:
+        return self.text("faults", english)
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """The texts of one of :data:`LANGUAGES`; raises KeyError for any other."""
+    if language == ENGLISH:
+        return Catalogue(ENGLISH, {})
+    if language not in LANGUAGES:
+        raise KeyError(language)
+    file = files(__name__).joinpath(f"{language}.toml")
+    return Catalogue(language, tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def chosen_catalogue(environ: Mapping[str, str] = os.environ) -> Catalogue:
+    """The texts for terminals: the language that :data:`SETTING` names, else English.
+
+    ``de_DE.UTF-8`` means ``de``.
+    """
+    wanted = environ.get(SETTING, ENGLISH).replace("-", "_").split("_")[0].split(".")[0].lower()
+    return catalogue(wanted if wanted in LANGUAGES else ENGLISH)

@@ -1,0 +1,19 @@
+"""Why the page's server refuses, or cannot do, what a visitor asked for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """In English; the page translates them like its own texts."""
+
+    INTERNAL = "internal error; see the journal of cubist-web"
+    NO_SESSION = "log in with the token that `cubist web` prints"
+    TOO_MANY_TOKENS = "too many wrong tokens; wait a minute"
+    WRONG_TOKEN = "that is not the token that `cubist web` prints"
+    TOO_MANY_TABS = "the page is open in too many tabs; close one"
+    NOT_RUNNING = "cubistd is not running, or may not be talked to"
+    NO_ANSWER = "cubistd ended, or does not answer in time"
+    NOT_YET = "cubistd has not answered yet"
+    ENDED = "cubistd ended"

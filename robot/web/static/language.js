@@ -1,0 +1,112 @@
+// The language of the page: the browser's, or the one that was chosen here. One file has its texts.
+
+import { $, el } from "./util.js";
+
+const KEPT = "cubist-language";
+const SPOKEN = ["en", "de", "es", "it", "ja"];
+
+let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, page: {} };
+
+/** An English text of the page in its language, its {placeholders} filled. */
+export const t = (english, values = {}) => fill(texts.page[english] ?? english, values);
+
+export const stateName = (code) => texts.states[code] ?? code;
+export const outcomeName = (code) => texts.outcomes[code] ?? code;
+
+/** What an outcome means, of its English sentence. */
+export const endingOf = (reason) => texts.endings[reason] ?? reason;
+
+/** What happened. What only the robot knows of it stays English, in brackets. */
+export function causeOf({ code, cause, detail }) {
+  const ours = texts.faults[code], theirs = texts.english[code];
+  if (!ours || !theirs) return cause;
+  const where = detail ? ` (${detail})` : "";
+  const usual = ([about, why]) => `${about}${where}: ${why}`;
+  if (cause === theirs[0]) return ours[0];
+  return cause === usual(theirs) ? usual(ours) : `${ours[0]} [${cause}]`;
+}
+
+export function remedyOf({ code, remedy }) {
+  return remedy === texts.english[code]?.[2] ? texts.faults[code][2] : remedy;
+}
+
+/** What a job does, of a document with its step. */
+export function stepOf({ step, step_code: code, step_parameters: values }) {
+  if (texts.language === "en" || !texts.steps[code]) return step;
+  const fault = texts.faults[values.fault]?.[0] ?? values.fault;
+  const time = values.seconds && figures(1).format(values.seconds);
+  return fill(texts.steps[code], { ...values, fault, seconds: time });
+}
+
+export const seconds = (s, digits = 1) => `${figures(digits).format(s)} s`;
+
+export function when(time) {
+  return new Date(time).toLocaleString(locale(), { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
+export const whole = (count) => count.toLocaleString(locale());
+
+/** Loads the texts and puts them into the page; before anything else is shown. */
+export async function speak() {
+  const language = kept() ?? (navigator.languages ?? []).map((l) => l.slice(0, 2)).find((l) => SPOKEN.includes(l)) ?? "en";
+  try {
+    const answer = await fetch(`/static/${language}.json`);
+    if (answer.ok) texts = await answer.json();
+  } catch {
+    // English it is; that the server does not answer, others say.
+  }
+  document.documentElement.lang = texts.language;
+  translateDocument();
+  const names = Object.entries(texts.languages).map(([code, name]) =>
+    el("option", { value: code, lang: code, selected: code === texts.language }, name));
+  $("language").replaceChildren(...names);
+  $("language").addEventListener("change", ({ target }) => {
+    keep(target.value);
+    location.reload();
+  });
+}
+
+function translateDocument() {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const english = node.data.trim();
+    if (english && texts.page[english]) node.data = node.data.replace(english, texts.page[english]);
+  }
+  for (const labelled of document.querySelectorAll("[aria-label]")) {
+    labelled.setAttribute("aria-label", t(labelled.getAttribute("aria-label")));
+  }
+}
+
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+
+/** For dates and numbers; an English browser's own kind of English. */
+function locale() {
+  return navigator.language.startsWith(texts.language) ? navigator.language : texts.language;
+}
+
+const made = new Map();
+
+function figures(digits) {
+  if (!made.has(digits)) {
+    made.set(digits, new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));
+  }
+  return made.get(digits);
+}
+
+// Private windows may keep nothing.
+function kept() {
+  try {
+    const language = localStorage.getItem(KEPT);
+    return SPOKEN.includes(language) ? language : null;
+  } catch {
+    return null;
+  }
+}
+
+function keep(language) {
+  try {
+    localStorage.setItem(KEPT, language);
+  } catch {
+    // Then the page stays in the browser's own language.
+  }
+}

@@ -1,0 +1,83 @@
+"""The terminal speaks the language that CUBIST_LANGUAGE names; documents stay English."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from robot.cli.control import tell
+from robot.cli.status import tell_status
+from robot.cli.status_screen import picture
+from robot.faults import MotionFault
+from robot.records.runs import FaultRecord
+from robot.steps import Step, coded
+
+NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
+
+
+def status(**more: Any) -> dict[str, Any]:
+    known = {"state": "idle", "robot": "cubotino", "simulated": False, "homed": True}
+    rest = {"version": "1", "process": 1, "job": None, "fault": None, "warnings": []}
+    return known | rest | {"last_run": None} | more
+
+
+def in_trouble() -> dict[str, Any]:
+    fault = FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump()
+    return status(state="fault", fault=fault)
+
+
+def at_work() -> dict[str, Any]:
+    step = Step.of("look", faces="U", seen=1, count=6)
+    job = {"run": "000001", "step": step, "elapsed_s": 2.0, "progress": None, **coded(step)}
+    return status(state="scanning", job=job)
+
+
+def drawn(now: dict[str, Any]) -> str:
+    console = Console(file=io.StringIO(), width=200, record=True)
+    console.print(picture(now, NOTHING, 200))
+    return console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("language", "state", "step", "cause"),
+    [
+        ("en", "scanning", "looking at U (1 of 6)", "the end stop was never reached (lid)"),
+        ("de", "Ansehen", "sieht U an (1 von 6)", "der Endschalter wurde nie erreicht (lid)"),
+        ("ja", "読み取り中", "U 面を見ています (1/6)", "リミットスイッチに届きませんでした (lid)"),
+    ],
+)
+def test_status_and_its_screen(
+    language: str,
+    state: str,
+    step: str,
+    cause: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CUBIST_LANGUAGE", language)
+    tell_status(at_work())
+    tell_status(in_trouble())
+    printed = capsys.readouterr().out
+    screen = drawn(at_work()) + drawn(in_trouble())
+    assert state in printed and state.upper() in screen
+    for text in (step, cause):
+        assert text in printed and text in screen
+
+
+def test_how_a_run_ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = FaultRecord.of(MotionFault("no-cube")).model_dump()
+    record = {"outcome": "no-cube", "duration_s": 3.0, "id": "000002", "reason": fault["cause"]}
+    record |= {"faults": [fault], "recoveries": [], "warnings": []}
+    tell(record)
+    english = capsys.readouterr().out
+    assert english.startswith("no-cube in 3.0 s, run 000002: no cube is in view")
+    monkeypatch.setenv("CUBIST_LANGUAGE", "it")
+    tell(record)
+    italian = capsys.readouterr().out
+    assert "nessun cubo in 3.0 s, run 000002: non si vede nessun cubo" in italian
+    assert "inserire un cubo, poi ricominciare" in italian

@@ -1,0 +1,173 @@
+"""Every text has its translation in every language, with its placeholders, and no other has."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from typing import get_args
+
+import pytest
+
+from robot import languages
+from robot.daemon.models import RobotState
+from robot.faults import FAULTS, MotionFault, described
+from robot.languages import ENGLISH, LANGUAGES, STATES, catalogue, chosen_catalogue, outcome_label
+from robot.outcomes import OUTCOMES
+from robot.records.runs import FaultRecord, JobKind
+from robot.steps import STEPS, Step, coded
+from robot.web.reasons import Reason
+
+OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
+STATIC = files("robot.web").joinpath("static")
+STRING = r'"((?:[^"\\]|\\.)*)"'
+
+
+class Texts(HTMLParser):
+    """What of a page people read: its text and labels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self._within: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "link", "input"}:
+            self._within.append(tag)
+        if label := dict(attrs).get("aria-label"):
+            self.found.add(label)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._within.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        # A command is the same in every language, and so are a page's name and who runs no script.
+        untold = {"code", "h1", "title", "noscript"} & set(self._within)
+        if data.strip() and not untold:
+            self.found.add(data.strip())
+
+
+def texts_of_the_page() -> set[str]:
+    parser = Texts()
+    parser.feed(STATIC.joinpath("index.html").read_text(encoding="utf-8"))
+    found = parser.found | {str(reason) for reason in Reason}
+    for file in STATIC.iterdir():
+        if not file.name.endswith(".js"):
+            continue
+        source = file.read_text(encoding="utf-8")
+        found |= set(re.findall(rf"\b(?:t|msg)\({STRING}", source))
+        for pair in re.findall(rf"\bt\([^,;]*?\? {STRING}\s*: {STRING}", source):
+            found |= set(pair)
+    return found
+
+
+def wanted() -> dict[str, set[str]]:
+    """Every English text by its section."""
+    return {
+        "states": set(STATES.values()),
+        "outcomes": {outcome_label(outcome) for outcome in OUTCOMES},
+        "endings": {row.about for row in OUTCOMES.values()},
+        "steps": set(STEPS.values()),
+        "faults": {t for row in FAULTS.values() for t in (row.about, row.cause, row.remedy)},
+        "page": texts_of_the_page(),
+    }
+
+
+def placeholders(text: str) -> list[str]:
+    return sorted(re.findall(r"\{\w*\}", text))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_catalogue_has_every_text_and_no_other(language: str) -> None:
+    texts = catalogue(language)._texts
+    assert {section: set(of_it) for section, of_it in texts.items()} == wanted()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_translations_keep_placeholders_and_what_is_typed(language: str) -> None:
+    for section, texts in catalogue(language)._texts.items():
+        for english, translation in texts.items():
+            where = f"{language}.toml [{section}] {english!r}"
+            assert translation.strip() == translation != "", where
+            assert placeholders(translation) == placeholders(english), where
+            typed = r"`[^`]*`|cubist firmware flash|\b[a-z]+_[a-z_]+\b|\b[a-z]+\.[a-z]+\b"
+            for part in set(re.findall(typed, english)):
+                assert part in translation, f"{where}: {part} is typed or a key"
+
+
+def test_every_state_and_kind_of_job_has_a_name() -> None:
+    assert set(STATES) == set(RobotState)
+    assert {kind.capitalize() for kind in get_args(JobKind)} <= texts_of_the_page()
+
+
+def test_the_page_offers_the_languages_that_there_are() -> None:
+    source = STATIC.joinpath("language.js").read_text(encoding="utf-8")
+    listed = re.search(r"SPOKEN = \[(.*)\]", source)
+    assert listed and re.findall(r'"(\w+)"', listed[1]) == list(LANGUAGES)
+    here = {file.name for file in files(languages).iterdir() if file.name.endswith(".toml")}
+    assert here == {f"{language}.toml" for language in OTHERS}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_fault_is_told(language: str) -> None:
+    said = catalogue(language)
+    for code, row in FAULTS.items():
+        fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
+        assert "(lid)" in said.cause(fault)
+        if language == ENGLISH:
+            assert (said.cause(fault), said.remedy(fault)) == (described(row, "lid"), row.remedy)
+        else:
+            assert row.about not in said.cause(fault) and row.cause not in said.cause(fault)
+            assert said.remedy(fault) != row.remedy
+
+
+def test_particulars_stay_as_they_are() -> None:
+    fault = FaultRecord.of(MotionFault("cube-slipped", "face F shows R", "hold it")).model_dump()
+    german = catalogue("de")
+    about = "der Würfel hat sich nicht bewegt, wie er sollte"
+    assert german.cause(fault) == f"{about} [face F shows R]"
+    assert german.remedy(fault) == "hold it"
+    unknown = {"code": "of-tomorrow", "cause": "something new", "remedy": "wait", "detail": ""}
+    assert (german.cause(unknown), german.remedy(unknown)) == ("something new", "wait")
+
+
+def test_what_needs_no_cause_has_none() -> None:
+    about = FAULTS["emergency-stop"].about
+    fault = FaultRecord.of(MotionFault("emergency-stop", about)).model_dump()
+    assert catalogue("de").cause(fault) == "Not-Halt"
+
+
+def test_a_record_of_an_older_version_is_told() -> None:
+    row = FAULTS["home-missing"]
+    old = {"code": "home-missing", "cause": described(row), "remedy": row.remedy}
+    assert catalogue("de").cause(old).startswith("der Endschalter wurde nie erreicht: ")
+
+
+def test_steps_are_told() -> None:
+    step = Step.of("look", faces="U, F", seen=2, count=6)
+    assert step == "looking at U, F (2 of 6)"
+    told = {"step": step, **coded(step)}
+    assert catalogue("en").step(told) == step
+    assert catalogue("de").step(told) == "sieht U, F an (2 von 6)"
+    assert catalogue("ja").step({"step": "something new", "step_code": ""}) == "something new"
+    recovering = Step.of("recover", "recovering: it is jammed", fault="cube-slipped")
+    told = {"step": recovering, **coded(recovering)}
+    assert catalogue("it").step(told) == "ripristino: il cubo non si è mosso come doveva"
+
+
+def test_why_a_run_ended_is_told() -> None:
+    row = OUTCOMES[next(outcome for outcome in OUTCOMES if outcome == "stopped")]
+    spanish = catalogue("es")
+    assert spanish.reason({"reason": row.about, "faults": []}) == "detenido por una persona"
+    fault = FaultRecord.of(MotionFault("no-cube")).model_dump()
+    told = spanish.reason({"reason": fault["cause"], "faults": [fault]})
+    assert told == "no se ve ningún cubo: es lo que muestra la cámara"
+
+
+@pytest.mark.parametrize(
+    ("setting", "language"),
+    [("de", "de"), ("de_AT.UTF-8", "de"), ("JA", "ja"), ("pt-BR", "en"), ("", "en"), ("C", "en")],
+)
+def test_the_environment_chooses(setting: str, language: str) -> None:
+    assert chosen_catalogue({"CUBIST_LANGUAGE": setting}).language == language
+    assert chosen_catalogue({}).language == ENGLISH
