@@ -12,7 +12,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import NORMALS, SITES, CubeBody, scrambled
 from robot.twin.render import COLOURS, Image, place_camera, site_corners
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio, load_photographs
+from robot.twin.studio import OddScene, Studio, load_photographs
 
 # How to turn the cube so that a face stands at the site U upright, as Kociemba draws it.
 UPRIGHT = {
@@ -106,6 +106,15 @@ def test_a_cube_in_motion_is_seen_in_motion(cubotino: RobotProfile) -> None:
         robot.pin_changed(frame * 20_000 + 2400, 9, False)
     moved = scene.shoot().image.astype(int)
     assert np.abs(moved - rest).mean() > 4 * np.abs(again - rest).mean()
+
+
+def test_nothing_of_a_picture_is_left_in_the_next(cubotino: RobotProfile) -> None:
+    used, fresh = (studio(cubotino, scrambled(3, 5)) for _ in range(2))
+    used.warm_up()
+    for scene in (used, fresh):
+        scene.disturbances.odd = OddScene.NO_CUBE
+    after, first = (scene.shoot().image.astype(int) for scene in (used, fresh))
+    assert np.abs(after - first).mean() < 5
 
 
 def test_glare_and_colour_cast_change_the_picture(cubotino: RobotProfile) -> None:
