@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from solver.cube.notation import Move
 
 AXES = ("UD", "RL", "FB")
 """The faces of the three axes; the first letter of each is the axis's first face."""
@@ -46,18 +49,29 @@ def _moves_of(composites: Iterable[int]) -> Iterator[str]:
 
 
 def merged_moves(moves: Iterable[str]) -> tuple[str, ...]:
-    """Turns of faces with those of one axis that follow each other made one: ``D D`` is ``D2``."""
-    groups: list[tuple[int, list[int]]] = []
+    """Turns with those of one axis that follow each other made one: ``D D`` is ``D2``.
+
+    Also of several layers: ``3Rw Rw 3Rw`` is ``Rw 3Rw2``.
+    """
+    groups: list[tuple[int, dict[tuple[int, str], int]]] = []
     for move in moves:
-        axis = next(number for number, faces in enumerate(AXES) if move[0] in faces)
+        stem = move.rstrip("2'")
+        face = stem.strip("0123456789w")
+        axis = next(number for number, faces in enumerate(AXES) if face in faces)
         if not groups or groups[-1][0] != axis:
-            groups.append((axis, [0, 0]))
-        quarters = groups[-1][1]
-        face = AXES[axis].index(move[0])
-        quarters[face] = (quarters[face] + {"": 1, "2": 2, "'": 3}[move[1:]]) % 4
-        if not any(quarters):
+            groups.append((axis, {}))
+        quarters, key = groups[-1][1], (AXES[axis].index(face), stem)
+        quarters[key] = quarters.get(key, 0) + {"": 1, "2": 2, "'": 3}[move.removeprefix(stem)]
+        if not any(turned % 4 for turned in quarters.values()):
             groups.pop()
-    return moves_of(composite_index(axis, *quarters) for axis, quarters in groups)
+    return tuple(
+        stem + ("", "", "2", "'")[turned % 4]
+        for _, quarters in groups
+        for (_, stem), turned in sorted(
+            quarters.items(), key=lambda one: (one[0][0], len(one[0][1]))
+        )
+        if turned % 4
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,3 +121,17 @@ class CostModel:
 
     first: NDArray[np.uint32]
     turns: TurnCosts
+
+
+class BlockTurnCosts(Protocol):
+    """What turns of any number of layers cost on a robot, from one start: for 4 and more layers."""
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+
+    def time_us(self, moves: Iterable[Move]) -> int:
+        """The least time in which ``moves`` can be performed, one after the other."""
+
+    def model_after(self, moves: Iterable[Move]) -> CostModel:
+        """What turns of outer layers cost after ``moves``, counted from the soonest end of them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 
-from solver.cost import CostModel
+from solver.cost import BlockTurnCosts, CostModel
 from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
@@ -86,6 +86,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
             range(4, 101),
             LAYERED_METRICS,
             "4 and more layers: centres, edges, then the 3x3x3; solves every cube",
+            timed="solver.reduction.search:search",
         ),
         "heuristic-db": Algorithm(
             "solver.nxn.shallow:search",
@@ -104,6 +105,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
     algorithm: str = "two-phase",
     metric: str = "htm",
     cost: CostModel | None = None,
+    block_costs: BlockTurnCosts | None = None,
     time_limit: float = 1.0,
     threads: int = 1,
     cancel: CancelFlag | None = None,
@@ -120,6 +122,7 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
         algorithm=algorithm,
         metric=metric,
         cost=cost,
+        block_costs=block_costs,
         time_limit=time_limit,
         threads=threads,
         cancel=cancel,
@@ -132,19 +135,23 @@ def solve(  # noqa: PLR0913 - what a person may ask for, all by name
 
 def make_ready(size: int, request: Request) -> None:
     """Load or make the tables that searches for ``request.cost`` need; raises as solve does."""
+    from solver import two_phase
+    from solver.reduction import phased
+
     if size == 2:
         from solver.pocket import ready_kernel
 
         ready_kernel(request)
     else:
-        from solver import two_phase
+        if size in phased.SIZES:
+            phased.load(size, request)
 
         two_phase.ready_kernel(request)
 
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
-    timed = request.cost is not None
+    timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
     return found.load(timed=timed)(cube, request)
 

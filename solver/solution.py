@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from solver._native import CancelFlag
-from solver.cost import CostModel
+from solver.cost import BlockTurnCosts, CostModel
 from solver.cube.notation import Move, length
 
 __all__ = [
@@ -74,7 +74,8 @@ class Request:
     """What is wanted of a search.
 
     ``time_limit`` is in seconds of one thread's processor time. With ``cost`` the cheapest solution
-    on that robot is wanted, else the shortest in ``metric``. The search ends early with ``target``
+    on that robot is wanted, else the shortest in ``metric``; ``block_costs`` are the same for cubes
+    of 4 and more layers. The search ends early with ``target``
     or fewer moves, or when ``cancel`` is set. ``solutions`` distinct ones are kept. ``on_better``
     sees each new best one while the search goes on, on the thread that found it. ``tables`` is
     ``default`` or ``large`` and ``depth`` a limit, for the algorithms that have them.
@@ -83,6 +84,7 @@ class Request:
     algorithm: str = "two-phase"
     metric: str = "htm"
     cost: CostModel | None = None
+    block_costs: BlockTurnCosts | None = None
     time_limit: float = 1.0
     threads: int = 1
     solutions: int = 1

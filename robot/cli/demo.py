@@ -11,11 +11,12 @@ from pathlib import Path
 
 import click
 
-from robot.cli.numbers import SEED, Number, misadjust_option
+from robot.cli.numbers import SEED, Number, misadjust_option, size_option
 from robot.cli.output import emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
+from robot.settings.other_cubes import for_cube
 from robot.simulate.boards import FIRMWARES
 from robot.simulate.display import display_for, print_outcome
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
@@ -54,6 +55,7 @@ firmware_option = click.option(
 
 @click.command()
 @robot_option
+@size_option
 @seed_option
 @click.option(
     "--faces",
@@ -76,6 +78,7 @@ firmware_option = click.option(
 @json_option
 def demo(  # noqa: PLR0913, PLR0917  # one argument per option
     profile_name: str,
+    size: int | None,
     seed: int,
     faces: Path | None,
     state: str | None,
@@ -94,14 +97,15 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         raise click.UsageError(
             "give --faces and --state together: the photographs and the true state"
         )
-    profile = load_profile(profile_name)
+    written = load_profile(profile_name)
+    profile = for_cube(written, size)
     body = scrambled(profile.cube.size, seed) if state is None else _body_of(state)
     fitting = profile.model_copy(
         update={"cube": profile.cube.model_copy(update={"size": body.size})}
     )
     options = DemoOptions(
         profile=fitting,
-        profile_file=profile_file(profile_name).resolve() if fitting == profile else None,
+        profile_file=profile_file(profile_name).resolve() if fitting == written else None,
         body=body,
         title=_title(profile, seed, faces, speed),
         speed=speed,

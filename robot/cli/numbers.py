@@ -63,6 +63,11 @@ def _misadjustment(_: click.Context, __: click.Parameter, text: str | None) -> M
     return None if text is None else parse_misadjustment(text)
 
 
+size_option = click.option(
+    "--size",
+    type=Whole(2, 7),
+    help="Layers of the cube, for a robot that takes several sizes.  [default: the profile's]",
+)
 misadjust_option = click.option(
     "--misadjust",
     "misadjusted",

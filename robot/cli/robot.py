@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.numbers import Number, Whole
+from robot.cli.numbers import Number, Whole, size_option
 from robot.cli.output import Listing, emit, json_option, note
 from robot.cli.search_job import ProgressLine
 from robot.outcomes import ExitCode
@@ -52,10 +52,11 @@ def list_(as_json: bool) -> int:
 
 @robot.command()
 @click.argument("profile")
+@size_option
 @_cubes
 @_time_limit
 @json_option
-def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
+def check(profile: str, size: int | None, cubes: int, search_s: float, as_json: bool) -> int:
     """Validate PROFILE (a name or a YAML file) and estimate its solves over random cubes.
 
     Exit code 2 lists every fault of the file with its line; exit code 1: no camera can see the
@@ -65,7 +66,7 @@ def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
     from robot.settings import BadProfile, UnknownProfile
 
     try:
-        found = _survey(profile, cubes, search_s)
+        found = _survey(profile, size, cubes, search_s)
     except (BadProfile, UnknownProfile) as error:
         return answer_bad_profile(profile, error, as_json)
     if as_json:
@@ -77,12 +78,15 @@ def check(profile: str, cubes: int, search_s: float, as_json: bool) -> int:
 
 @robot.command()
 @click.argument("profiles", nargs=-1, required=True)
+@size_option
 @_cubes
 @_time_limit
 @json_option
-def compare(profiles: tuple[str, ...], cubes: int, search_s: float, as_json: bool) -> int:
+def compare(
+    profiles: tuple[str, ...], size: int | None, cubes: int, search_s: float, as_json: bool
+) -> int:
     """Solve the same random cubes on several PROFILES and show the figures side by side."""
-    found = [_survey(profile, cubes, search_s) for profile in profiles]
+    found = [_survey(profile, size, cubes, search_s) for profile in profiles]
     if as_json:
         for one in found:
             emit(one.as_dict())
@@ -91,11 +95,12 @@ def compare(profiles: tuple[str, ...], cubes: int, search_s: float, as_json: boo
     return ExitCode.DONE
 
 
-def _survey(name: str, cubes: int, search_s: float) -> Survey:
+def _survey(name: str, size: int | None, cubes: int, search_s: float) -> Survey:
     from robot.planner.survey import survey
     from robot.settings import load_profile
+    from robot.settings.other_cubes import for_cube
 
-    profile = load_profile(name)
+    profile = for_cube(load_profile(name), size)
     with (
         click.progressbar(length=cubes, label=profile.name, file=sys.stderr) as bar,
         ProgressLine() as line,

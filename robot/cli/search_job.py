@@ -8,19 +8,20 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from math import isqrt
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypedDict, TypeVar
 
-from solver.cube.cube import Cube, parse_state
+from solver.cube.cube import parse_state
 from solver.cube.notation import in_sign, length, parse_moves
-from solver.cube.pocket import PocketCube
 from solver.errors import IllegalCube
-from solver.search import ALGORITHMS, AnyCube, algorithm_for, solve_many
+from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 if TYPE_CHECKING:
     from robot.documents import JsonObject
+    from robot.mechanism.graph import Mechanism
 
 EVERY_S = 0.1
 BAR = 20
@@ -240,33 +241,26 @@ class RobotSearch:
     """Little time, on a robot."""
 
     def __init__(self, profile: str, wanted: Wanted) -> None:
-        from robot.planner import build_mechanism
-        from robot.planner.solve import ALGORITHM
         from robot.settings import load_profile
 
-        settings = load_profile(profile)
         self._wanted = wanted
-        self._cube_size = settings.cube.size
-        self._name = settings.name
-        self._mechanism = build_mechanism(settings)
-        usual = ALGORITHM[settings.cube.size]
-        self._algorithm = wanted["algorithm"] or usual
-        algorithm_for(self._algorithm, self._cube_size, metric="htm", timed=True)
-        proof = self._algorithm != usual  # which takes as long as it takes
-        self._limit = wanted["time_limit"] or (NO_LIMIT_S if proof else settings.policy.search_s)
+        self._profile = load_profile(profile)
+        self._setups: dict[int, RobotSetup] = {}
+        self._setup(wanted["size"] or self._profile.cube.size)
 
     def answers(self, text: str) -> list[JsonObject]:
         """See :meth:`SearchJob.answers`; one plan."""
         from robot.planner import plan_solve
 
-        cube = self._fitting(parse_state(text, self._wanted["size"] or size_of(text)))
+        cube = parse_state(text, self._wanted["size"] or size_of(text))
+        setup = self._setup(cube.size)
         with ProgressLine() as line:
             plan = interruptible(
                 lambda flag: plan_solve(
                     cube,
-                    self._mechanism,
-                    algorithm=self._algorithm,
-                    time_limit=self._limit,
+                    setup.mechanism,
+                    algorithm=setup.algorithm,
+                    time_limit=setup.limit_s,
                     threads=self._wanted["threads"],
                     cancel=flag,
                     progress=line.report,
@@ -275,15 +269,15 @@ class RobotSearch:
         moves = " ".join(plan.moves)
         answer = {
             "state": cube.facelets(),
-            "algorithm": self._algorithm,
-            "metric": "htm",
+            "algorithm": setup.algorithm,
+            "metric": setup.metric,
             "moves": moves,
-            "length": length(parse_moves(moves), "htm", cube.size),
+            "length": length(parse_moves(moves), setup.metric, cube.size),
             "optimal": plan.optimal,
             "lower_bound": int(not cube.is_solved),
             "search_s": round(plan.search_s, 6),
             "cpu_s": round(plan.cpu_s, 6),
-            "robot": self._name,
+            "robot": self._profile.name,
             "duration_us": plan.duration_us,
             "lower_bound_us": plan.lower_bound_us or 0,
             "initial_orientation": plan.initial_orientation.name,
@@ -291,13 +285,41 @@ class RobotSearch:
         }
         return [answer]
 
-    def _fitting(self, cube: AnyCube) -> Cube | PocketCube:
-        if isinstance(cube, Cube | PocketCube) and cube.size == self._cube_size:
-            return cube
-        raise IllegalCube(
-            f"{self._name} holds cubes of size {self._cube_size}, not {cube.size}",
-            {"kind": "count", "size": cube.size},
-        )
+    def _setup(self, size: int) -> RobotSetup:
+        """What is needed for cubes of ``size``, prepared once."""
+        if size not in self._setups:
+            self._setups[size] = self._prepared(size)
+        return self._setups[size]
+
+    def _prepared(self, size: int) -> RobotSetup:
+        from robot.planner import build_mechanism
+        from robot.planner.solve import ALGORITHM, METRIC
+        from robot.settings.other_cubes import NotItsCube, for_cube, sizes_of
+
+        try:
+            profile = for_cube(self._profile, size)
+        except NotItsCube:
+            known = " and ".join(str(one) for one in sizes_of(self._profile))
+            raise IllegalCube(
+                f"{self._profile.name} holds cubes of size {known}, not {size}",
+                {"kind": "count", "size": size},
+            ) from None
+        usual, metric = ALGORITHM[size], METRIC[size]
+        algorithm = self._wanted["algorithm"] or usual
+        algorithm_for(algorithm, size, metric=metric, timed=True)
+        proof = algorithm != usual  # which takes as long as it takes
+        limit_s = self._wanted["time_limit"] or (NO_LIMIT_S if proof else profile.policy.search_s)
+        return RobotSetup(build_mechanism(profile), algorithm, metric, limit_s)
+
+
+@dataclass(frozen=True)
+class RobotSetup:
+    """A robot set up for cubes of one size, and how these are solved."""
+
+    mechanism: Mechanism
+    algorithm: str
+    metric: str
+    limit_s: float
 
 
 def _named(moves: list[str], names: tuple[str, ...] | None) -> list[str] | list[dict[str, str]]:

@@ -13,11 +13,12 @@ from robot.cli.demo import (
     seed_option,
     speed_option,
 )
-from robot.cli.numbers import misadjust_option
+from robot.cli.numbers import misadjust_option, size_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.paths import Simulation, running_simulation
 from robot.settings import load_profile, profile_file
+from robot.settings.other_cubes import for_cube
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Listing, invoke_without_command=True)
 @robot_option
+@size_option
 @firmware_option
 @speed_option
 @seed_option
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     context: click.Context,
     profile_name: str,
+    size: int | None,
     firmware: str | None,
     speed: float,
     seed: int,
@@ -66,12 +69,13 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     from robot.simulate.stay import cube_after, stay
     from robot.twin.cube import scrambled
 
-    profile = load_profile(profile_name)
-    size = profile.cube.size
+    written = load_profile(profile_name)
+    profile = for_cube(written, size)
+    layers = profile.cube.size
     options = DemoOptions(
         profile=profile,
-        profile_file=profile_file(profile_name).resolve(),
-        body=scrambled(size, seed) if moves is None else cube_after(size, moves),
+        profile_file=profile_file(profile_name).resolve() if profile is written else None,
+        body=scrambled(layers, seed) if moves is None else cube_after(layers, moves),
         title=profile.title,
         speed=speed,
         seed=seed,

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from solver.cost import merged_moves
+from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
 if TYPE_CHECKING:
@@ -65,16 +66,14 @@ def group_by_move(
         if operation["op"] == "rotate":
             held = held.rotated(operation["axis"], operation["quarter_turns"])
         elif operation["op"] == "turn":
-            name = held.face_at(operation["site"]) + _SUFFIX[operation["quarter_turns"] % 4]
-            groups.append(PerformedMove(name, waiting))
+            face, layers = held.face_at(operation["site"]), operation.get("layers", 1)
+            move = Move(face, operation["quarter_turns"] % 4, 1, layers)
+            groups.append(PerformedMove(str(move), waiting))
             waiting = []
     found = _merged(groups)
     if merged_moves(move.name for move in found) != merged_moves(moves.split()):
         return [PerformedMove("", operations)]
     return [*found, PerformedMove("", waiting)] if waiting else found
-
-
-_SUFFIX = {1: "", 2: "2", 3: "'"}
 
 
 def _merged(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
@@ -119,7 +118,8 @@ def describe(operation: JsonMapping) -> str:
     if name in {"turn", "rotate"}:
         quarters = operation["quarter_turns"]
         what = operation.get("site") or operation.get("axis")
-        return f"{name} {what} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
+        wide = f" {operation['layers']} layers deep" if "layers" in operation else ""
+        return f"{name} {what}{wide} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
     known = {"op", "start_us", "duration_us"}
     details = [str(value) for key, value in operation.items() if key not in known]
     return " ".join(dict.fromkeys([name, *details]))
@@ -144,8 +144,9 @@ def _metric_line(answer: JsonMapping) -> str:
 def _robot_line(answer: JsonMapping) -> str:
     bound = answer["lower_bound_us"] / 1e6
     proof = "proven fastest" if answer["optimal"] else f"no motion takes less than {bound:.2f} s"
+    known = f" ({proof})" if bound else ""
     return (
-        f"{answer['duration_us'] / 1e6:.2f} s ({proof}) on {answer['robot']}, "
+        f"{answer['duration_us'] / 1e6:.2f} s{known} on {answer['robot']}, "
         f"{answer['length']} moves, {len(answer['operations'])} operations, "
         f"searched {answer['search_s']:.2f} s"
     )

@@ -21,10 +21,10 @@ from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.outcomes import Outcome
 from robot.planner import Plan, State
-from robot.planner.improve import AnyCube
 from robot.records.runs import FaultRecord
 from robot.steps import Step
 from solver.cost import merged_moves
+from solver.search import AnyCube
 
 SLIPPED = "cube-slipped"
 NO_CUBE = "no-cube"

@@ -26,13 +26,14 @@ from robot.daemon.service import (
     owned,
     parse,
 )
-from robot.machine.assembly import make_gpio, make_machine, panel_pins
+from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.first_contact import FirstContact
 from robot.memory import give_back, keep_small
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
+from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
@@ -68,7 +69,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     values.clear_leftovers()
     calibration = values.load(profile)
     contact = FirstContact(calibration.values, simulated=options.twin is not None)
-    make = partial(make_machine, contact=contact, port=options.port, twin=options.twin)
+    make = partial(_machine, options=options, contact=contact)
     calibrated = apply(profile, calibration)
     robot = await asyncio.to_thread(make, calibrated)
     controller = JobController(
@@ -99,6 +100,12 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         log.info("ending: what moves comes to rest first")
     if controller.power_off:
         _request_power_off(options)
+
+
+def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:
+    """The robot as calibrated, set up for the cube that it is to take."""
+    profile = for_cube(calibrated, options.size)
+    return make_machine(profile, contact=contact, port=options.port, twin=options.twin)
 
 
 async def _open_panel(

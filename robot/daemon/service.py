@@ -25,11 +25,15 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class Options:
-    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port."""
+    """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
+
+    ``size``: layers of the cube, for a robot that takes several; None: as its profile says.
+    """
 
     profile: str
     runtime_dir: Path
     state_dir: Path
+    size: int | None = None
     port: str | None = None
     twin: str | None = None
     log_level: str = "info"
@@ -57,6 +61,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         profile=found.profile,
         runtime_dir=found.runtime_dir or runtime_directory(environ),
         state_dir=state_dir,
+        size=found.size,
         port=found.port,
         twin=found.twin,
         log_level=found.log_level,
@@ -68,13 +73,15 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         prog="cubistd",
         description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
         epilog="Every flag can be set in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, "
-        "CUBIST_STATE_DIR, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
+        "CUBIST_STATE_DIR, CUBIST_SIZE, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
     )
     add = parser.add_argument
     default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
     add("--profile", default=default, help="name from config/ or path of the robot's profile")
     add("--runtime-dir", type=Path, help="where the control socket and the lock are")
     add("--state-dir", type=Path, help="where run records and calibration are kept")
+    size = environ.get("CUBIST_SIZE")
+    add("--size", type=int, default=size, help="layers of the cube, where the robot takes several")
     add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
     add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
     level = environ.get("CUBIST_LOG_LEVEL", "info")

@@ -20,19 +20,21 @@ from robot.planner import (
     State,
     Watch,
     plan_scan,
+    plan_scramble,
     plan_solve,
     prepare,
     split_at,
     turned,
     where_to_cut_us,
 )
-from robot.planner.improve import AnyCube
+from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
-from solver.cube.cube import Cube, parse_state
+from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES
-from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError, SearchFailed
+from solver.search import AnyCube
 from solver.solution import CancelFlag, Progress
 
 CANCEL_POLL_S = 0.02
@@ -78,19 +80,16 @@ class SolvePlanner:
     def parse_cube(self, facelets: str) -> AnyCube:
         """The cube a person names by its facelets; raises :class:`InvalidRequest`."""
         try:
-            cube = parse_state(facelets, self._size)
+            return parse_state(facelets, self._size)
         except CubistError as error:
             raise InvalidRequest(f"facelets: {error}") from error
-        assert isinstance(cube, AnyCube), "profiles are of cubes with 2 or 3 layers"
-        return cube
 
     def scrambled(self, moves: str | None) -> AnyCube:
         """The solved cube after these moves, or random ones; raises :class:`InvalidRequest`."""
-        kind = PocketCube if self._size == 2 else Cube
         if not moves:
-            return kind.random(np.random.default_rng())
+            return random_cube(self._size, np.random.default_rng())
         try:
-            return kind.solved().apply(moves)
+            return from_scramble(moves, self._size)
         except CubistError as error:
             raise InvalidRequest(f"moves: {error}") from error
 
@@ -135,7 +134,9 @@ class SolvePlanner:
         return plan
 
     def plan_scramble(self, cube: AnyCube, state: State | None, progress: Hear) -> Plan:
-        """A way to do to a cube what makes the solved one ``cube``: what solves the inverse."""
+        """A way to do to a cube what makes the solved one ``cube``."""
+        if isinstance(cube, StickerCube):
+            return plan_scramble(cube, self._mechanism, state, progress=progress)
         return self.plan(cube.inverse, state, threading.Event(), progress)
 
     def split(self, cube: AnyCube, plan: Plan) -> SplitPlan | None:

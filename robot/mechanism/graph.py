@@ -21,8 +21,9 @@ class Operation:
     ``op`` is ``turn`` (``site``, ``quarter_turns``), ``rotate`` (``axis``, ``quarter_turns``),
     ``look`` (``site``) or a mechanism's own (``lid``, ``grip``, ``release``, ``home``, ...) with
     its ``fields``. ``quarter_turns`` is 1, 2 or -1, clockwise seen from outside the site, or as the
-    R (x), U (y), F (z) turn for an axis. Times in microseconds from the
-    start of the plan, or of the transition that the operation belongs to.
+    R (x), U (y), F (z) turn for an axis. A turn takes so many ``layers`` from the site inwards.
+    Times in microseconds from the start of the plan, or of the transition that the operation
+    belongs to.
     """
 
     op: str
@@ -30,6 +31,7 @@ class Operation:
     site: str | None = None
     axis: str | None = None
     quarter_turns: int | None = None
+    layers: int = 1
     fields: JsonMapping = field(default_factory=dict)
     start_us: int = 0
 
@@ -44,6 +46,8 @@ class Operation:
         out: JsonObject = {key: value for key, value in named.items() if value is not None}
         if self.quarter_turns is not None:
             out["quarter_turns"] = self.quarter_turns
+        if self.layers > 1:
+            out["layers"] = self.layers
         return (
             out | dict(self.fields) | {"start_us": self.start_us, "duration_us": self.duration_us}
         )
@@ -90,9 +94,11 @@ class ActuatorMotion:
 class Transition:
     """From configuration ``start`` to ``end`` (indexes) in ``duration_us``.
 
-    ``turns``: layers turned, ``(site, clockwise quarters 1..3)``, all on one axis. ``rotation``:
-    the whole cube turned about a robot axis, ``(axis, quarters 1..3)``. ``duration_us`` is when the
-    next transition may start.
+    ``turns``: layers turned, ``(site, clockwise quarters 1..3)``, all on one axis, and of each so
+    many ``layers`` from the site inwards, at most half of the cube's. ``rotation``: the whole cube
+    turned about a robot axis, ``(axis, quarters 1..3)``; with ``turns`` it is the same axis: more
+    than half of the layers turned are the others turned back, and the cube turned as a whole.
+    ``duration_us`` is when the next transition may start.
     """
 
     start: int
@@ -102,6 +108,7 @@ class Transition:
     operations: tuple[Operation, ...]
     turns: tuple[tuple[str, int], ...] = ()
     rotation: tuple[str, int] | None = None
+    layers: int = 1
 
 
 @dataclass(frozen=True, slots=True)

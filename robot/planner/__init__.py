@@ -6,7 +6,7 @@ from robot.planner.improve import split_at, turned, where_to_cut_us
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
 from robot.planner.scan import CannotSee, FaceView, ScanPlan, ScanStep, plan_scan
-from robot.planner.solve import cost_model, plan_composites, plan_solve, prepare
+from robot.planner.solve import cost_model, plan_composites, plan_scramble, plan_solve, prepare
 from robot.planner.stopping import StoppingRule, Watch
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "cost_model",
     "plan_composites",
     "plan_scan",
+    "plan_scramble",
     "plan_solve",
     "prepare",
     "split_at",

@@ -8,16 +8,12 @@ replaces the old rest, and the robot never notices: it ends the head exactly whe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from robot.mechanism.compile.closure import whole_rotation
-from robot.mechanism.graph import Mechanism, State, Transition
-from robot.planner.plan import Plan, after, make_plan
+from robot.mechanism.graph import State
+from robot.planner.plan import Plan, after, make_plan, moves_made
+from robot.planner.solve import LAYERED_SIZES
 from robot.planner.stopping import EARLIEST_S, USUAL_GAIN
-from solver.cube.cube import Cube
-from solver.cube.pocket import PocketCube
-
-AnyCube = Cube | PocketCube
+from solver.search import AnyCube
 
 HEAD_SHARE = 1 / 16
 """Part of a plan after which it is cut. Measured: after a later cut the rest is mostly as soon as
@@ -50,8 +46,8 @@ def where_to_cut_us(plan: Plan) -> int | None:
 
     It pays when the rest is expected to get faster by more than the cut costs.
     """
-    if plan.optimal:
-        return None
+    if plan.optimal or plan.mechanism.size in LAYERED_SIZES:
+        return None  # what is left of a reduction cannot be searched by itself
     head_s = plan.duration_us * HEAD_SHARE / 1e6
     folds = math.log(1 + head_s / max(plan.search_s, EARLIEST_S))
     saved_s = REST_GAIN * USUAL_GAIN * folds * plan.duration_us / 1e6
@@ -61,22 +57,11 @@ def where_to_cut_us(plan: Plan) -> int | None:
 def _cut(plan: Plan, number: int, state: State) -> tuple[Plan, Plan]:
     head, tail = plan.transitions[:number], plan.transitions[number:]
     return (
-        make_plan(plan.mechanism, plan.start, head, _moves(plan.mechanism, plan.start, head)),
-        make_plan(plan.mechanism, state, tail, _moves(plan.mechanism, state, tail)),
+        make_plan(plan.mechanism, plan.start, head, moves_made(plan.mechanism, plan.start, head)),
+        make_plan(plan.mechanism, state, tail, moves_made(plan.mechanism, state, tail)),
     )
-
-
-def _moves(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> tuple[str, ...]:
-    """The turns of the cube's faces that ``steps`` make, in notation."""
-    moves: list[str] = []
-    for step in steps:
-        if whole_rotation(step, mechanism.size) is None:
-            for site, quarters in step.turns:
-                moves.append(state.orientation.face_at(site) + ("", "", "2", "'")[quarters])
-        state = after(mechanism, state, step)
-    return tuple(moves)
 
 
 def turned(cube: AnyCube, plan: Plan) -> AnyCube:
     """``cube`` (in its own frame) after the turns of ``plan``."""
-    return cube.apply(" ".join(_moves(plan.mechanism, plan.start, plan.transitions)))
+    return cube.apply(" ".join(moves_made(plan.mechanism, plan.start, plan.transitions)))

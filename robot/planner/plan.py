@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from robot.mechanism.compile.closure import rotated, whole_rotation
+from robot.mechanism.compile.closure import rotated, turns_layers, whole_rotation
 from robot.mechanism.durations import rotation_profile, travel_profile
 from robot.mechanism.graph import ActuatorMotion, Mechanism, Operation, State, Transition
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
 
@@ -97,6 +98,18 @@ def after(mechanism: Mechanism, state: State, step: Transition) -> State:
     """
     rotation = whole_rotation(step, mechanism.size)
     return State(step.end, Orientation(rotated(state.orientation.index, rotation)))
+
+
+def moves_made(mechanism: Mechanism, state: State, steps: Sequence[Transition]) -> tuple[str, ...]:
+    """The turns of the cube that ``steps`` make from ``state`` on, in notation."""
+    moves: list[str] = []
+    for step in steps:
+        if turns_layers(step, mechanism.size):
+            for site, quarters in step.turns:
+                face = state.orientation.face_at(site)
+                moves.append(str(Move(face, quarters, 1, step.layers)))
+        state = after(mechanism, state, step)
+    return tuple(moves)
 
 
 def schedule_of(

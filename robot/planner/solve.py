@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -12,16 +13,23 @@ from robot.mechanism.compile.closure import Closure, close
 from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
+from robot.planner.block_turns import BlockTurns
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import best_ends, path, transitions_between
 from solver.cost import CostModel, moves_of
-from solver.cube.cube import Cube
-from solver.cube.pocket import PocketCube
-from solver.search import make_ready, solve
+from solver.cube.notation import Move, parse_moves
+from solver.cube.sticker_cube import StickerCube
+from solver.search import AnyCube, make_ready, solve
 from solver.solution import CancelFlag, Progress, Request, Solution
 
-ALGORITHM = {2: "exact", 3: "two-phase"}
+LAYERED_SIZES = range(4, 8)
+"""Cubes of which more than outer layers have to be turned."""
+
+ALGORITHM = {2: "exact", 3: "two-phase"} | dict.fromkeys(LAYERED_SIZES, "reduction")
 """The search in a robot's time for each size of cube."""
+
+METRIC = {2: "htm", 3: "htm"} | dict.fromkeys(LAYERED_SIZES, "obtm")
+"""What else is counted of its solutions."""
 
 
 @lru_cache(maxsize=8)
@@ -42,6 +50,12 @@ def cost_model(mechanism: Mechanism, start: State) -> CostModel:
     return compiled(mechanism).cost_model(start)
 
 
+@lru_cache(maxsize=4)
+def block_turns(mechanism: Mechanism) -> BlockTurns:
+    """What turns of any number of layers take on ``mechanism``."""
+    return BlockTurns(mechanism, ways(mechanism), compiled(mechanism))
+
+
 def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int]) -> Plan:
     """The fastest way to perform composites of the cube (``solver.cost``) from ``start``.
 
@@ -57,7 +71,7 @@ def plan_composites(mechanism: Mechanism, start: State, composites: Sequence[int
 
 
 def plan_solve(  # noqa: PLR0913 - as solver.search.solve
-    cube: Cube | PocketCube,
+    cube: AnyCube,
     mechanism: Mechanism,
     start: State | None = None,
     *,
@@ -84,17 +98,24 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         if on_better is not None and solution.cost_us is not None:
             on_better(approach.duration_us + solution.cost_us)
 
+    is_layered = cube.size in LAYERED_SIZES
+    turns = block_turns(mechanism).start(approach.end) if is_layered else None
     solution = solve(
         cube,
         algorithm=algorithm or ALGORITHM[cube.size],
-        cost=cost_model(mechanism, approach.end),
+        cost=None if is_layered else cost_model(mechanism, approach.end),
+        block_costs=turns,
+        metric=METRIC[cube.size],
         time_limit=time_limit,
         threads=threads,
         cancel=cancel,
         on_better=report,
         progress=progress,
     )
-    plan = plan_composites(mechanism, approach.end, solution.composites or ())
+    if turns is None:
+        plan = plan_composites(mechanism, approach.end, solution.composites or ())
+    else:
+        plan = turns.plan(parse_moves(" ".join(solution.moves)))
     bound = lower_bound_us(solution)
     if approach.transitions:
         # Another way to rest could leave a better start: nothing is proven of both together.
@@ -103,13 +124,47 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
 
 
+def plan_scramble(
+    cube: StickerCube,
+    mechanism: Mechanism,
+    start: State | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Plan:
+    """A way to do to a cube of 4 and more layers what makes the solved one ``cube``: the moves that
+    solve it, taken back. Raises SearchFailed as ``plan_solve`` does.
+    """
+    solution = solve(
+        cube, algorithm=ALGORITHM[cube.size], metric=METRIC[cube.size], progress=progress
+    )
+    solving = parse_moves(" ".join(solution.moves))
+    # A cube without centres is solved however it is held, and taken back from there.
+    held = _held_as(cube.apply(solving))
+    moves = [*held, *(move.inverse for move in reversed(solving))]
+    approach = to_rest(mechanism, mechanism.start if start is None else start)
+    plan = block_turns(mechanism).start(approach.end).plan(moves)
+    steps = approach.transitions + plan.transitions
+    return make_plan(mechanism, approach.start, steps, plan.moves) if approach.transitions else plan
+
+
+def _held_as(solved: StickerCube) -> tuple[Move, ...]:
+    """Turns of the whole cube that bring the solved one from its usual colours to these."""
+    turns = [Move(face, quarters, 1, 0) for face in "URF" for quarters in (1, 2, 3)]
+    ways = [(), *((one,) for one in turns), *product(turns, repeat=2)]
+    usual = StickerCube.solved(solved.size)
+    return next(way for way in ways if usual.apply(way) == solved)
+
+
 def prepare(mechanism: Mechanism, cancel: CancelFlag, progress: Callable[[Progress], None]) -> None:
     """Load the tables that plans for ``mechanism`` need, and make those that are not there.
 
     Raises SearchFailed when ``cancel`` is set meanwhile.
     """
     cost = cost_model(mechanism, mechanism.start)
-    make_ready(mechanism.size, Request(cost=cost, cancel=cancel, progress=progress))
+    request = Request(cost=cost, cancel=cancel, progress=progress)
+    if mechanism.size in LAYERED_SIZES:
+        block_turns(mechanism)
+    make_ready(mechanism.size, request)
 
 
 def lower_bound_us(solution: Solution) -> int | None:

@@ -17,7 +17,13 @@ from solver import pocket as pocket_robot
 from solver import two_phase
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
+from solver.nxn.turns import scrambled
+from solver.reduction import phased
+from solver.search import AnyCube
 from solver.solution import Progress
+
+RANDOM_TURNS = 10
+"""For each sticker of a face."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,8 @@ def tables_of(mechanism: Mechanism) -> Tables:
     if mechanism.size == 2:
         return Tables(None, pocket_robot.table_bytes(costs))
     metric = two_phase.ready_for(costs).metric
-    return Tables(metric, two_phase.table_bytes(metric))
+    own = phased.table_bytes(mechanism.size) if mechanism.size in phased.SIZES else 0
+    return Tables(metric, two_phase.table_bytes(metric) + own)
 
 
 def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
@@ -143,9 +150,14 @@ def _drivable(mechanism: Mechanism) -> bool:
     return all(actuator.drivable for actuator in mechanism.profile.actuators.values())
 
 
-def random_cube(size: int, rng: np.random.Generator) -> Cube | PocketCube:
-    """A random cube of a size robots are built for."""
-    return PocketCube.random(rng) if size == 2 else Cube.random(rng)
+def random_cube(size: int, rng: np.random.Generator) -> AnyCube:
+    """A random cube of a size robots are built for; of larger ones after as many random turns as
+    leave no trace of the solved one."""
+    if size == 2:
+        return PocketCube.random(rng)
+    if size == 3:
+        return Cube.random(rng)
+    return scrambled(size, RANDOM_TURNS * size * size, rng)[0]
 
 
 def _solves(

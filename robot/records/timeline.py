@@ -87,6 +87,8 @@ def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
 
 def _cube_label(operation: JsonMapping) -> str:
     place = str(operation.get("site") or operation.get("axis") or "")
+    if (layers := operation.get("layers", 1)) > 1:
+        place = f"{'' if layers == 2 else layers}{place}w"
     return place + {1: "", 2: "2", -1: "'"}.get(operation.get("quarter_turns", 1), "")
 
 

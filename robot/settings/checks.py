@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
-from robot.settings.document import Finding, Path, no_such
+from robot.settings.document import BadProfile, Finding, Path, dotted, no_such
+from robot.settings.other_cubes import OTHER_CUBES, for_cube
 from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
 from robot.settings.stepper import Stepper
 from vision.cameras.registry import plugged_in
@@ -17,7 +18,26 @@ def check_profile(profile: RobotProfile) -> list[Finding]:
     The mechanism is checked last, and only when everything it is made of is sound.
     """
     mechanism, size = profile.mechanism, profile.cube.size
-    return list(_check_parts(profile)) or list(mechanism.check(profile.actuators, size))
+    if size > mechanism.most_layers:
+        text = f"a {mechanism.kind} turns outer layers alone: 2 or 3 layers, not {size}"
+        return [(("cube", "size"), text)]
+    own = list(_check_parts(profile)) or list(mechanism.check(profile.actuators, size))
+    return own or list(_check_other_cubes(profile))
+
+
+def _check_other_cubes(profile: RobotProfile) -> Iterator[Finding]:
+    """It can be set up for each of them."""
+    for size in sorted(profile.other_cubes):
+        path: Path = (OTHER_CUBES, str(size))
+        if size == profile.cube.size:
+            yield path, f"the robot takes cubes of {size} layers without any change: leave it out"
+            continue
+        try:
+            found = check_profile(for_cube(profile, size))
+        except BadProfile as error:
+            yield from ((path, f"{one.key}: {one.text}") for one in error.complaints)
+            continue
+        yield from ((path, f"{dotted(place)}: {text}") for place, text in found)
 
 
 def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
@@ -147,9 +167,10 @@ def _check_view(path: Path, view: View, profile: RobotProfile) -> Iterator[Findi
         known = actuator.position_names
         for position in sorted(set(allowed) - known):
             yield (*path, "when", name), f"{position}: {no_such('position', known)}"
-    too_many = [place for place in view.hidden if place > profile.cube.size**2]
-    if too_many:
-        yield (*path, "hidden"), f"a face has {profile.cube.size**2} stickers, not {too_many[0]}"
+    for index, place in enumerate(view.hidden):
+        if place > profile.cube.size**2:
+            text = f"a face has {profile.cube.size**2} stickers, not {place}"
+            yield (*path, "hidden", index), text
 
 
 def _convex(view: View) -> bool:

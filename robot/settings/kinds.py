@@ -37,7 +37,7 @@ class Kinds(MutableMapping[str, Known]):
     """What a room knows of each kind of ``part``; ``kinds["flipper"] = ...`` registers one.
 
     Each of ``built_in`` registers itself when ``module`` is imported, with ``{kind}`` in it
-    replaced by its name. Looking up an unknown kind raises :class:`UnknownKind`.
+    replaced by its name (``_`` for ``-``). Looking up an unknown kind raises :class:`UnknownKind`.
     """
 
     def __init__(self, part: str, module: str = "", built_in: tuple[str, ...] = ()) -> None:
@@ -46,7 +46,7 @@ class Kinds(MutableMapping[str, Known]):
 
     def __getitem__(self, kind: str) -> Known:
         if kind not in self._known and kind in self._built_in:
-            import_module(self._module.format(kind=kind))
+            import_module(self._module.format(kind=kind.replace("-", "_")))
         if kind not in self._known:
             raise UnknownKind(f"no {self._part} {shortened(kind)}; there is {', '.join(self)}")
         return self._known[kind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ Quarters = Annotated[
 ]
 Actuators = Mapping[str, ActuatorSettings]
 
-BUILT_IN_MECHANISMS = ("flipper", "grippers", "direct")
+BUILT_IN_MECHANISMS = ("flipper", "layered-flipper", "grippers", "direct")
 """Kinds that come with Cubist: each is a folder of robot/mechanism and a module of robot/twin."""
 
 MECHANISM_SETTINGS: Kinds[type[MechanismSettings]] = Kinds(
@@ -38,6 +38,9 @@ class Jaws(NamedTuple):
 
 class MechanismSettings(KindSettings):
     """What the rest of the program asks of a mechanism, whatever its kind."""
+
+    most_layers: ClassVar[int] = 3
+    """Of the cubes it can solve: from four on more than outer layers have to be turned."""
 
     @classmethod
     def registry(cls) -> Mapping[str, type[MechanismSettings]]:

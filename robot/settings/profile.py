@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
+from robot.documents import JsonObject
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site
@@ -28,10 +29,18 @@ Fraction = Annotated[
 Point = tuple[Fraction, Fraction]
 
 
+CubeSize = Annotated[int, Field(strict=True, ge=2, le=7, description="2 to 7 layers")]
+OtherSize = Annotated[int, Field(ge=2, le=7, description="2 to 7 layers")]
+"""As a key, which is text in YAML."""
+
+LARGEST_FACE = 7 * 7
+"""Stickers."""
+
+
 class CubeSettings(Settings):
     """The puzzle the robot was built for. Sizes are millimetres."""
 
-    size: Annotated[int, Field(strict=True, ge=2, le=3, description="2 or 3 layers")]
+    size: CubeSize
     edge_mm: float = Field(default=57.0, ge=20, le=120)
 
 
@@ -47,7 +56,7 @@ class View(Settings):
     site: Site
     quad: tuple[Point, Point, Point, Point]
     when: dict[Name, tuple[Name, ...]] = Field(default_factory=dict)
-    hidden: tuple[Annotated[int, Field(ge=1, le=9)], ...] = ()
+    hidden: tuple[Annotated[int, Field(ge=1, le=LARGEST_FACE)], ...] = ()
 
 
 class CameraSettings(Settings):
@@ -162,12 +171,16 @@ class SimulationSettings(Settings):
 
 
 class RobotProfile(Settings):
-    """A robot: what it is made of, how it is connected, how it was calibrated."""
+    """A robot: what it is made of, how it is connected, how it was calibrated.
+
+    ``other_cubes``: what is different, by layers, when it takes a cube of another size.
+    """
 
     format: Literal[1]
     name: Name
     title: str = Field(min_length=1, max_length=80)
     cube: CubeSettings
+    other_cubes: dict[OtherSize, JsonObject] = Field(default_factory=dict)
     mechanism: MechanismSettings
     actuators: dict[Name, ActuatorSettings] = Field(min_length=1, max_length=16)
     cameras: tuple[CameraSettings, ...] = ()

@@ -51,7 +51,9 @@ def operation_text(operation: JsonMapping) -> str:
     """An operation in a person's words."""
     quarters = {1: "a quarter", 2: "a half", -1: "a quarter back"}
     if operation["op"] == "turn":
-        return f"layer {operation['site']}: {quarters[operation['quarter_turns']]}"
+        layers = operation.get("layers", 1)
+        taken = f"{layers} layers from" if layers > 1 else "layer"
+        return f"{taken} {operation['site']}: {quarters[operation['quarter_turns']]}"
     if operation["op"] == "rotate":
         return f"whole cube about {operation['axis']}: {quarters[operation['quarter_turns']]}"
     return words_of(operation)

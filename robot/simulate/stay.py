@@ -24,8 +24,7 @@ from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.studio import OddScene
-from solver.cube.cube import Cube
-from solver.cube.pocket import PocketCube
+from solver.cube.cube import from_scramble
 from solver.errors import CubistError
 
 LONGEST_REQUEST = 10_000
@@ -86,9 +85,8 @@ def _was_shut_down(daemon: Child) -> bool:
 
 
 def cube_after(size: int, moves: str) -> CubeBody:
-    """The cube of 2 or 3 layers after moves from solved; raises ``BadNotation``."""
-    solved = PocketCube.solved() if size == PocketCube.size else Cube.solved()
-    return CubeBody(solved.apply(moves).facelets())
+    """The cube of ``size`` layers after moves from solved; raises ``BadNotation``."""
+    return CubeBody(from_scramble(moves, size).facelets())
 
 
 class Attendant:

@@ -99,16 +99,16 @@ class CubeBody:
             return
         self._move(np.ones(len(self.letters), dtype=bool), rotation(axis, quarter_turns))
 
-    def turn(self, site: str, quarter_turns: int) -> None:
-        """Turn the outer layer at ``site`` clockwise seen from outside."""
+    def turn(self, site: str, quarter_turns: int, layers: int = 1) -> None:
+        """Turn the outer ``layers`` at ``site`` clockwise seen from outside."""
         if quarter_turns % 4 == 0:
             return
-        self._move(self.layer(site), rotation(NORMALS[site], quarter_turns))
+        self._move(self.layer(site, layers), rotation(NORMALS[site], quarter_turns))
 
-    def layer(self, site: str) -> NDArray[np.bool_]:
-        """bool[6 N^2]: which stickers sit on the outer layer at ``site``."""
-        depth = self.places @ np.array(NORMALS[site])
-        return np.asarray(depth >= self.size - 1)
+    def layer(self, site: str, layers: int = 1) -> NDArray[np.bool_]:
+        """bool[6 N^2]: which stickers sit on the outer ``layers`` at ``site``."""
+        height = self.places @ np.array(NORMALS[site])
+        return np.asarray(height >= self.size + 1 - 2 * layers)
 
     def face_at(self, site: str) -> str:
         """Which face of the cube, by its hub, looks out of ``site``; the start names the faces."""
@@ -175,12 +175,20 @@ def _keys(places: IntArray, normals: IntArray) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.hstack([places, normals]).tolist()]
 
 
+HAND_TURNS = 200
+"""Turns of a scramble for each way to cut the cube into two parts."""
+
+
 def scrambled(size: int, seed: int) -> CubeBody:
-    """A cube turned at random by hand: 200 random turns of its outer layers from solved."""
+    """A cube turned at random by hand: 200 random turns from solved, of its outer layers alone;
+    of larger cubes 200 for each number of layers that may be turned together."""
     body = CubeBody("".join(letter * size * size for letter in SITES))
     generator = np.random.default_rng(seed)
-    for face, quarters in generator.integers((0, 1), (6, 4), size=(200, 2)):
-        body.turn(SITES[face], int(quarters))
+    deepest = size // 2
+    turns = generator.integers((0, 1), (6, 4), size=(HAND_TURNS * deepest, 2))
+    depths = generator.integers(1, deepest, size=len(turns), endpoint=True)
+    for (face, quarters), layers in zip(turns.tolist(), depths.tolist(), strict=True):
+        body.turn(SITES[face], quarters, layers)
     return CubeBody(body.facelets())
 
 
@@ -198,13 +206,15 @@ class Pose:
     """How far the cube is from resting squarely in the robot.
 
     ``whole`` turns the entire cube; ``layers`` are quarters by which the layer of a site has been
-    turned beyond where the body's stickers are booked (-0.5..0.5). ``covers`` are flat pieces of
-    the robot in front of the cube, float64[4, 3] each (the cube's faces are at +-1).
+    turned beyond where the body's stickers are booked (-0.5..0.5), each ``depth`` layers deep.
+    ``covers`` are flat pieces of the robot in front of the cube, float64[4, 3] each (the cube's
+    faces are at +-1).
     """
 
     whole: FloatArray = field(default_factory=lambda: np.eye(3))
     layers: tuple[tuple[str, float], ...] = ()
     covers: tuple[FloatArray, ...] = ()
+    depth: int = 1
 
     @property
     def layers_open(self) -> bool:
@@ -215,5 +225,5 @@ class Pose:
         """float64[6 N^2, 3, 3]: how each sticker of ``body`` is turned from its booked place."""
         rotations = np.tile(self.whole, (len(body.letters), 1, 1))
         for site, quarters in self.layers:
-            rotations[body.layer(site)] = self.whole @ turned(NORMALS[site], quarters)
+            rotations[body.layer(site, self.depth)] = self.whole @ turned(NORMALS[site], quarters)
         return rotations

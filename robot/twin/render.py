@@ -208,7 +208,7 @@ class Painter:
         """The plastic seen inside a cube with a layer in mid-turn."""
         for site, quarters in pose.layers:
             normal, right, down = face_axes(site)
-            inner = normal * (1 - 2 / body.size)
+            inner = normal * (1 - 2 * pose.depth / body.size)
             square = np.array(
                 [inner + right * x + down * y for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
             )

@@ -27,6 +27,7 @@ class PhasedSize:
 
     names: tuple[str, ...]
     load: Callable[[Request], Reducer]
+    tables: tuple[_Loaded[_native.FourReducer] | _Loaded[_native.FiveReducer], ...]
     candidates: Callable[[float], float]
     """Ends of a phase that the next one starts from, by seconds."""
     reductions_a_second: int
@@ -92,6 +93,7 @@ SIZES = {
     4: PhasedSize(
         names=("centres", "centres apart", "centres and edges", "3x3x3"),
         load=_four,
+        tables=(_four,),
         candidates=lambda seconds: 200 * seconds**0.5,
         reductions_a_second=60,
         share=0.6,
@@ -100,6 +102,7 @@ SIZES = {
     5: PhasedSize(
         names=_PHASES_OF_FIVE,
         load=_five,
+        tables=(_five,),
         candidates=lambda seconds: 70 * seconds**1.5,
         reductions_a_second=15,
         share=0.6,
@@ -108,6 +111,7 @@ SIZES = {
     6: PhasedSize(
         names=("core and bars", *_PHASES_OF_FIVE),
         load=_six,
+        tables=(_four, _five),
         candidates=lambda seconds: 100 * seconds,
         reductions_a_second=8,
         share=0.85,
@@ -116,6 +120,7 @@ SIZES = {
     7: PhasedSize(
         names=("core and bars", *_PHASES_OF_FIVE),
         load=_seven,
+        tables=(_five,),
         candidates=lambda seconds: 6 * seconds**1.7,
         reductions_a_second=4,
         share=0.85,
@@ -129,12 +134,18 @@ def load(size: int, request: Request) -> Reducer:
     return SIZES[size].load(request)
 
 
+def table_bytes(size: int) -> int:
+    """What the tables of a size take on disk."""
+    return sum(part.count_bytes() + tables.HEADER_SIZE for part in SIZES[size].tables)
+
+
 def reductions(
-    size: int, stickers: NDArray[np.uint8], left_s: float, request: Request
+    size: int, stickers: NDArray[np.uint8], left_s: float, request: Request, choice: int
 ) -> list[list[Turns]]:
     """Turns by phase of many reductions, the shorter ones first; none only when cancelled.
 
-    ``left_s`` is the time for these and for the 3x3x3 after them.
+    ``left_s`` is the time for these and for the 3x3x3 after them. ``choice`` times as many as it
+    takes to find a short solution.
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
     phased = SIZES[size]
@@ -142,6 +153,6 @@ def reductions(
         stickers,
         time_limit=phased.share * seconds,
         candidates=max(1, int(phased.candidates(seconds))),
-        count=max(1, int(phased.reductions_a_second * seconds)),
+        count=max(1, int(choice * phased.reductions_a_second * seconds)),
         cancel=request.cancel,
     )

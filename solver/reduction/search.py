@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native, two_phase
-from solver.cost import moves_of
+from solver.cost import BlockTurnCosts, moves_of
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import Move, length, parse_moves
@@ -44,17 +44,88 @@ ONLY_LOOK_S = 0.2
 
 STOPPED = "The search was stopped before it found a solution."
 
+CHOICE = 4
+"""So many times more reductions are kept where not the shortest but the fastest are wanted."""
+
 Stickers = NDArray[np.uint8]
 Phases = tuple[tuple[Move, ...], ...]
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """Moves by phase, after which the cube is the 3x3x3 ``cube``; their length in the metric."""
+    """Moves by phase, after which the cube is the 3x3x3 ``cube``; what they cost the goal."""
 
     phases: Phases
     cube: Cube
-    length: int
+    cost: int
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Of all phases."""
+        return tuple(chain.from_iterable(self.phases))
+
+
+class Shortest:
+    """What is wanted: few moves in the request's metric."""
+
+    choice = 1
+
+    def __init__(self, request: Request, size: int) -> None:
+        self._metric, self._size = request.metric, size
+
+    def cost(self, moves: Iterable[Move]) -> int:
+        """Their number."""
+        return length(moves, self._metric, self._size)
+
+    def last_phase(
+        self, reduction: Reduction, request: Request, seconds: float
+    ) -> tuple[Move, ...] | None:
+        """A short solution of the 3x3x3; None when the time was too short for any."""
+        result = two_phase.kernel("htm").solve(
+            reduction.cube.states,
+            time_limit=seconds,
+            threads=request.threads,
+            directions=6,
+            solutions=1,
+            target=-1,
+            model=None,
+            models=None,
+            cancel=request.cancel,
+            on_better=None,
+        )
+        if not result.solutions:
+            return None
+        return parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+
+
+class Fastest:
+    """What is wanted: a solution that a robot performs soon."""
+
+    choice = CHOICE
+
+    def __init__(self, costs: BlockTurnCosts) -> None:
+        self._costs = costs
+
+    def cost(self, moves: Iterable[Move]) -> int:
+        """Microseconds on the robot."""
+        return self._costs.time_us(moves)
+
+    def last_phase(
+        self, reduction: Reduction, request: Request, seconds: float
+    ) -> tuple[Move, ...] | None:
+        """A fast solution of the 3x3x3; None when the time was too short for any."""
+        model = self._costs.model_after(reduction.moves)
+        wanted = Request(
+            cost=model, time_limit=seconds, threads=request.threads, cancel=request.cancel
+        )
+        try:
+            solution = two_phase.search(reduction.cube, wanted)[0]
+        except SearchFailed:
+            return None
+        return parse_moves(" ".join(solution.moves))
+
+
+Goal = Shortest | Fastest
 
 
 def search(cube: StickerCube, request: Request) -> list[Solution]:
@@ -72,22 +143,38 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         if (short := _in_few_turns(cube, request, watch)) is not None:
             return [short]
         phased.load(cube.size, request)
-    two_phase.kernel("htm", request)
+    timed, goal = request.block_costs is not None, _goal(cube.size, request)
+    _make_ready(request)
     watch = Stopwatch()
     best: Solution | None = None
-    least = int(not cube.is_solved)
-    for names, phases in _found(cube, request, watch):
-        moves = chain.from_iterable(phases)
-        found = answer(cube, request, moves, watch, lower_bound=least, phases=phases)
-        if best is None or found.length < best.length:
-            best = replace(found, phase_names=names)
+    least_cost, least = 0, int(not cube.is_solved)
+    for names, phases in _found(cube, request, goal, watch):
+        moves = tuple(chain.from_iterable(phases))
+        cost = goal.cost(moves)
+        if best is None or cost < least_cost:
+            found = answer(cube, request, moves, watch, lower_bound=least, phases=phases)
+            cost_us = cost if timed else None
+            best, least_cost = replace(found, phase_names=names, cost_us=cost_us), cost
             if request.on_better is not None:
                 request.on_better(best)
-        if best.length <= max(least, request.target or 0):
+        if not timed and best.length <= max(least, request.target or 0):
             break
     if best is None:
         raise SearchFailed(STOPPED)
     return [replace(best, search_s=watch.clock_s(), cpu_s=watch.cpu_s())]
+
+
+def _goal(size: int, request: Request) -> Goal:
+    if request.block_costs is not None:
+        return Fastest(request.block_costs)
+    return Shortest(request, size)
+
+
+def _make_ready(request: Request) -> None:
+    """Load, or make, the tables for the 3x3x3."""
+    costs = request.block_costs
+    model = None if costs is None else costs.model_after(())
+    two_phase.ready_kernel(replace(request, metric="htm", cost=model))
 
 
 def _in_few_turns(cube: StickerCube, request: Request, watch: Stopwatch) -> Solution | None:
@@ -99,7 +186,9 @@ def _in_few_turns(cube: StickerCube, request: Request, watch: Stopwatch) -> Solu
     solution = answer(cube, request, moves, watch, lower_bound=1, phases=(moves,))
     is_least = request.metric == "obtm" and solution.length <= _native.FEW_TURNS
     least = solution.length if is_least else solution.lower_bound
-    solution = replace(solution, phase_names=(FEW_TURNS,), lower_bound=least)
+    costs = request.block_costs
+    cost_us = None if costs is None else costs.time_us(moves)
+    solution = replace(solution, phase_names=(FEW_TURNS,), lower_bound=least, cost_us=cost_us)
     if request.on_better is not None:
         request.on_better(solution)
     return solution
@@ -132,7 +221,7 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
 
 
 def _found(
-    cube: StickerCube, request: Request, watch: Stopwatch
+    cube: StickerCube, request: Request, goal: Goal, watch: Stopwatch
 ) -> Iterator[tuple[tuple[str, ...], Phases]]:
     """Solutions as they are found: soon some, then with all the time what a longer search finds."""
     none_yet = True
@@ -141,12 +230,13 @@ def _found(
             return
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
-        for phases in _solved(part, _reductions(cube, part, find, left_s), watch):
+        reductions = _reductions(cube, part, goal, find, left_s)
+        for phases in _solved(part, goal, reductions, watch):
             none_yet = False
             yield names, phases
 
 
-Find = Callable[[int, Stickers, float, Request], list[list[Turns]]]
+Find = Callable[[int, Stickers, float, Request, int], list[list[Turns]]]
 
 
 def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...], Find, float]]:
@@ -162,18 +252,23 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
     yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
 
 
-def _reductions(cube: StickerCube, request: Request, find: Find, left_s: float) -> list[Reduction]:
-    """Reductions to choose from, the shortest first."""
+def _reductions(
+    cube: StickerCube, request: Request, goal: Goal, find: Find, left_s: float
+) -> list[Reduction]:
+    """Reductions to choose from, the best first."""
     stickers = _stickers(cube)
     try:
-        found = find(cube.size, stickers, left_s, request)
+        found = find(cube.size, stickers, left_s, request, goal.choice)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
-    reductions = [_reduction(cube.size, stickers, phases, request.metric) for phases in found]
-    return sorted(reductions, key=lambda one: one.length)
+    reductions = [_reduction(cube.size, stickers, phases, goal) for phases in found]
+    return sorted(reductions, key=lambda one: one.cost)
 
 
-def _finished(size: int, stickers: Stickers, left_s: float, request: Request) -> list[list[Turns]]:
+def _finished(
+    size: int, stickers: Stickers, left_s: float, request: Request, choice: int
+) -> list[list[Turns]]:
+    del left_s, choice
     phases = geometry(size).finish(stickers, _listener(size, request))
     return [] if phases is None else [phases]
 
@@ -187,16 +282,18 @@ def _listener(size: int, request: Request) -> Callable[[float], bool]:
     return listen
 
 
-def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns], metric: str) -> Reduction:
+def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns], goal: Goal) -> Reduction:
     after = stickers.copy()
     for turns in phases:
         geometry(size).turn(after, turns)
     moves = tuple(moves_from(turns, size) for turns in phases)
-    count = length(chain.from_iterable(moves), metric, size)
-    return Reduction(moves, reduced_cube(after, size), count)
+    cost = goal.cost(chain.from_iterable(moves))
+    return Reduction(moves, reduced_cube(after, size), cost)
 
 
-def _solved(request: Request, reductions: list[Reduction], watch: Stopwatch) -> Iterator[Phases]:
+def _solved(
+    request: Request, goal: Goal, reductions: list[Reduction], watch: Stopwatch
+) -> Iterator[Phases]:
     """Whole solutions: a first look at the 3x3x3 of every reduction, then longer ones at the best.
 
     There is at least one unless the search is cancelled, even when the time is over.
@@ -208,11 +305,12 @@ def _solved(request: Request, reductions: list[Reduction], watch: Stopwatch) -> 
             left_s = request.time_limit - watch.cpu_s() / request.threads
             if not is_first and (left_s < FIRST_LOOK_S or _is_cancelled(request)):
                 return
-            last = _last_phase(reduction.cube, request, min(seconds, max(left_s, FIRST_LOOK_S)))
+            look_s = min(seconds, max(left_s, FIRST_LOOK_S))
+            last = goal.last_phase(reduction, request, look_s)
             if last is not None:
                 is_first = False
                 yield (*reduction.phases, last)
-                ranked.append((reduction.length + len(last), reduction))
+                ranked.append((goal.cost((*reduction.moves, *last)), reduction))
         rounds = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or rounds
         rounds = rounds[: max(1, len(rounds) // 4)]
         seconds *= 4
@@ -220,25 +318,6 @@ def _solved(request: Request, reductions: list[Reduction], watch: Stopwatch) -> 
             return
         if seconds > LONGEST_LOOK_S:
             return
-
-
-def _last_phase(cube: Cube, request: Request, seconds: float) -> tuple[Move, ...] | None:
-    """The 3x3x3's solution, or None when the time was too short for any."""
-    result = two_phase.kernel("htm").solve(
-        cube.states,
-        time_limit=seconds,
-        threads=request.threads,
-        directions=6,
-        solutions=1,
-        target=-1,
-        model=None,
-        models=None,
-        cancel=request.cancel,
-        on_better=None,
-    )
-    if not result.solutions:
-        return None
-    return parse_moves(" ".join(moves_of(result.solutions[0].composites)))
 
 
 def _is_cancelled(request: Request) -> bool:

@@ -64,9 +64,10 @@ class Stickers:
         self.places[which] = self.places[which] @ matrix.T
         self.normals[which] = self.normals[which] @ matrix.T
 
-    def turn(self, site, quarters):
+    def turn(self, site, quarters, layers=1):
         normal = np.array(NORMALS[site])
-        self._move(clockwise(normal, quarters), self.places @ normal == self.size - 1)
+        taken = self.places @ normal > self.size - 1 - 2 * layers
+        self._move(clockwise(normal, quarters), taken)
 
     def rotate(self, axis, quarters):
         self._move(clockwise(np.array(NORMALS["URF"["yxz".index(axis)]]), quarters), slice(None))
@@ -88,7 +89,7 @@ def replay(plan, facelets, size=3):
     cube = Stickers(facelets, size, plan.initial_orientation.name)
     for operation in plan.operations:
         if operation.op == "turn":
-            cube.turn(operation.site, operation.quarter_turns)
+            cube.turn(operation.site, operation.quarter_turns, operation.layers)
         elif operation.op == "rotate":
             cube.rotate(operation.axis, operation.quarter_turns)
     return cube

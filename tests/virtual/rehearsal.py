@@ -41,8 +41,7 @@ from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
-from solver.cube.cube import Cube
-from solver.cube.pocket import PocketCube
+from solver.search import AnyCube
 from solver.solution import CancelFlag
 from tests.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
 from vision.frame import Frame
@@ -264,7 +263,7 @@ class FirstSolutionPlanner(SolvePlanner):
 
     def plan(
         self,
-        cube: Cube | PocketCube,
+        cube: AnyCube,
         state: MechanismState | None,
         cancel: threading.Event,
         progress: Hear,

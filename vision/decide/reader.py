@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from solver.cube.cube import Cube, from_facelets
 from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
 from vision.decide.arrangements import Explanation
 from vision.decide.consistency import Explained, explained, odd_face, repeated_face
@@ -38,7 +39,7 @@ class CubeReading:
 
     ``facelets`` in URFDLB order: letters of the centres on odd sizes; on 2x2x2 with the corner DLB
     taken as solved; on larger even sizes held so that the letters are nearest the usual colours.
-    ``cube`` is the solver's value for 2x2x2 and 3x3x3, None for larger ones. ``margin`` are the
+    ``cube`` is the solver's value. ``margin`` are the
     natural log odds that the reading is right, calibrated. ``doubtful`` names stickers like ``F3``
     (face, number from 1, row by row). ``corrections`` tells what was put right in the scan (faces
     turned or swapped); ``order`` then says which sticker of the scan each facelet was read from
@@ -48,7 +49,7 @@ class CubeReading:
 
     size: int
     facelets: str
-    cube: Cube | PocketCube | None
+    cube: Cube | PocketCube | StickerCube
     margin: float
     confident: bool
     doubtful: tuple[str, ...] = ()
@@ -226,7 +227,7 @@ def _reading(
     return CubeReading(
         size,
         facelets,
-        cube if isinstance(cube, Cube | PocketCube) else None,
+        cube,
         margin,
         confident,
         sticker_names(decision.doubtful, size),

@@ -13,7 +13,7 @@ from solver.solution import Progress
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine
     from robot.planner import State
-    from robot.planner.improve import AnyCube
+    from solver.search import AnyCube
 
 
 class Proof(ApiDocument):

@@ -107,9 +107,9 @@ def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:
     """The best transition that leaves the cube as it is between any two neighbouring nodes."""
     best: dict[tuple[int, int], Transition] = {}
     for step in mechanism.transitions:
-        rotation = whole_rotation(step, mechanism.size)
-        if step.turns and rotation is None:
+        if turns_layers(step, mechanism.size):
             continue
+        rotation = whole_rotation(step, mechanism.size)
         for orientation in range(ORIENTATIONS):
             ends = (
                 step.start * ORIENTATIONS + orientation,
@@ -120,15 +120,25 @@ def _cheapest_steps(mechanism: Mechanism) -> dict[tuple[int, int], Transition]:
     return best
 
 
+def turns_layers(step: Transition, size: int) -> bool:
+    """Whether a transition changes the cube, not only how it is held."""
+    return bool(step.turns) and not _turns_both(step, size)
+
+
 def whole_rotation(step: Transition, size: int) -> tuple[str, int] | None:
     """How a transition turns the cube as a whole, if it does.
 
     Turning both layers of a 2x2x2 together is nothing else.
     """
-    if size == 2 and len(step.turns) == 2 and sum(q for _, q in step.turns) % 4 == 0:
+    if _turns_both(step, size):
         site, quarters = step.turns[0]
         return SITE_AXIS[site][0], quarters * SITE_AXIS[site][1] % 4
     return step.rotation
+
+
+def _turns_both(step: Transition, size: int) -> bool:
+    """Whether both layers of a 2x2x2 are turned as one."""
+    return size == 2 and len(step.turns) == 2 and sum(q for _, q in step.turns) % 4 == 0
 
 
 def rotated(orientation: int, rotation: tuple[str, int] | None) -> int:

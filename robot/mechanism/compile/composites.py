@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.mechanism.compile.closure import FAR, Closure, Weights, close
+from robot.mechanism.compile.closure import FAR, Closure, Weights, close, rotated
 from robot.mechanism.frames import ORIENTATIONS, progress_table
 from robot.mechanism.graph import Mechanism, Transition, weight_of
 
@@ -83,7 +83,7 @@ def _turn_edges(mechanism: Mechanism, axis: int) -> TurnEdges:
     rows = [
         row
         for number, step in enumerate(mechanism.transitions)
-        if step.turns
+        if step.turns and step.layers == 1
         for row in _edges_of(number, step, axis)
     ]
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
@@ -100,7 +100,8 @@ def _edges_of(number: int, step: Transition, axis: int) -> list[tuple[int, int, 
             if turned_axis == axis:
                 gain += int(weight) * quarters
         if gain:
-            start, end = (c * ORIENTATIONS + orientation for c in (step.start, step.end))
+            start = step.start * ORIENTATIONS + orientation
+            end = step.end * ORIENTATIONS + rotated(orientation, step.rotation)
             rows.append((start, end, gain, weight_of(step), number))
     return rows
 

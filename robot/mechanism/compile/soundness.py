@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from robot.mechanism.compile.closure import rotated
 from robot.mechanism.durations import ImpossibleRobot
@@ -18,21 +19,25 @@ def check_turnable(mechanism: Mechanism) -> None:
     """Raise :class:`ImpossibleRobot` if some face cannot be turned, at once or later on.
 
     Every face of a 3x3x3 (one of each axis of a 2x2x2, whose layers can stand in for each other)
-    must be within reach, by a quarter turn, from every state the robot can get into.
+    must be within reach, by a quarter turn, from every state the robot can get into; of larger
+    cubes also each number of layers up to half of them.
     """
     edges = {node: list(_edges(mechanism, node)) for node in _reachable(mechanism)}
     before: dict[Node, list[Node]] = {node: [] for node in edges}
     for node, steps in edges.items():
-        for end, _ in steps:
+        for end, _, _ in steps:
             before[end].append(node)
-    for faces in "URFDLB" if mechanism.size > 2 else AXES:
+    names = "URFDLB" if mechanism.size > 2 else AXES
+    for faces, layers in product(names, range(1, mechanism.size // 2 + 1)):
         goals = [
-            n for n, steps in edges.items() if any(turned in faces for _, turned in steps if turned)
+            n
+            for n, steps in edges.items()
+            if any(face in faces and depth == layers for _, face, depth in steps if face)
         ]
         safe = _reached(goals, before)
         stuck = next((node for node in edges if node not in safe), None)
         if stuck is not None:
-            reason = _reason(mechanism, faces, stuck, bool(goals))
+            reason = _reason(mechanism, faces, stuck, bool(goals), layers)
             raise ImpossibleRobot(mechanism.profile, ("mechanism",), reason)
 
 
@@ -54,14 +59,15 @@ def check_reachable(mechanism: Mechanism) -> None:
                 )
 
 
-def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str]]:
-    """Neighbours of a node, with the cube face that an odd turn on the way turns, if alone."""
+def _edges(mechanism: Mechanism, node: Node) -> Iterator[tuple[Node, str, int]]:
+    """Neighbours of a node, with the cube face that an odd turn on the way turns, if alone, and the
+    number of layers turned."""
     orientation = Orientation(node[1])
     for step in mechanism.transitions:
         if step.start == node[0]:
             alone = len(step.turns) == 1 and step.turns[0][1] % 2 == 1
             face = orientation.face_at(step.turns[0][0]) if alone else ""
-            yield (step.end, rotated(node[1], step.rotation)), face
+            yield (step.end, rotated(node[1], step.rotation)), face, step.layers
 
 
 def _reachable(mechanism: Mechanism) -> set[Node]:
@@ -93,8 +99,8 @@ def _reached(goals: Iterable[Node], before: dict[Node, list[Node]]) -> set[Node]
     return seen
 
 
-def _reason(mechanism: Mechanism, faces: str, stuck: Node, ever: bool) -> str:
-    what = " or ".join(faces)
+def _reason(mechanism: Mechanism, faces: str, stuck: Node, ever: bool, layers: int) -> str:
+    what = " or ".join(faces) + (f" with {layers} layers" if layers > 1 else "")
     if not ever:
         return (
             f"nobody can ever turn the face {what} of the cube; check the "

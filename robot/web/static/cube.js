@@ -100,8 +100,8 @@ function partOf(operation, size) {
   if (operation.op === "rotate") return { axis: operation.axis, quarters, whole: true, holds: () => true };
   if (operation.op !== "turn") return null;
   const [axis, way] = SITES[operation.site], a = "xyz".indexOf(axis);
-  const edge = size / 2 - 1;
-  return { axis, quarters: quarters * way, way, holds: (p) => p[a] * way > edge };
+  const layers = operation.layers ?? 1, edge = size / 2 - layers;
+  return { axis, quarters: quarters * way, way, layers, holds: (p) => p[a] * way > edge };
 }
 
 export function reversed(operations) {
@@ -214,7 +214,7 @@ function slabs(n, layers, view, distance) {
   const h = n / 2;
   const axis = layers.length ? layers[0].axis : "y";
   const ours = layers.filter((l) => l.axis === axis);
-  const cuts = [...new Set([-h, ...ours.map((l) => l.way * (h - 1)), h])].sort((p, q) => p - q);
+  const cuts = [...new Set([-h, ...ours.map((l) => l.way * (h - l.layers)), h])].sort((p, q) => p - q);
   const found = cuts.slice(1).map((to, i) => {
     const from = cuts[i], middle = [0, 0, 0];
     middle["xyz".indexOf(axis)] = (from + to) / 2;

@@ -103,7 +103,8 @@ function timeline({ operations, duration_us }) {
 
 function nameOf(o) {
   const quarters = { 1: "", 2: "2", "-1": "'" }[o.quarter_turns] ?? "";
-  const what = { turn: `turn ${o.site}${quarters}`, rotate: `whole cube ${o.axis}${quarters}` }[o.op] ?? `${o.op} ${o.gripper ?? o.arm ?? ""} ${o.to ?? ""}`;
+  const place = o.layers > 1 ? `${o.layers > 2 ? o.layers : ""}${o.site}w` : o.site;
+  const what = { turn: `turn ${place}${quarters}`, rotate: `whole cube ${o.axis}${quarters}` }[o.op] ?? `${o.op} ${o.gripper ?? o.arm ?? ""} ${o.to ?? ""}`;
   return t("{what}: {time} from {start}", { what: what.trim(), time: seconds(o.duration_us / 1e6, 2), start: seconds(o.start_us / 1e6, 2) });
 }
 

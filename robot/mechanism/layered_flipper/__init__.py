@@ -1,0 +1,1 @@
+"""An elevator below a turntable, and a flipper that rolls the cube: any number of layers."""

@@ -1,0 +1,292 @@
+"""The fastest way to perform turns of any number of layers, one list of moves at a time.
+
+A cube of N layers can be cut in N - 1 places across each axis. Turning the i outer layers of the
+axis's first face by some quarters, and turning the N - i others back by as many, differ only by a
+turn of the whole cube, so a mechanism is free to do either: what counts is which cuts are turned,
+and by how much. Turns that follow each other on one axis commute, and become one *run*: for each
+cut its quarters, done in whatever order is fastest.
+
+Example: on a 5x5x5 the moves ``Uw D`` are one run, with cut 2 turned by one quarter and cut 4 by
+three. A crane that holds the cube with U up may raise two rows and turn them; then turn the cube
+over for D, or raise four rows and turn those the other way, and the whole cube with them.
+
+The fastest way is found by dynamic programming over the mechanism's states just after each turn,
+within a run over the sets of cuts already turned. Orientations are those of the moves' own frame:
+where a turn was done from the other side, the cube's frame is turned back in the numbering of the
+states. The path between two turns comes from the closure of ``compile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.mechanism.compile.closure import FAR, Closure, Weights, rotated
+from robot.mechanism.compile.cost_model import Compiled, node_of
+from robot.mechanism.frames import ORIENTATIONS, reframe_table
+from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
+from robot.planner.plan import Plan, make_plan, moves_made
+from robot.planner.retrace import NoWay, path
+from solver.cost import AXES, CostModel, merged_moves
+from solver.cube.notation import Move
+from solver.cube.orientation import Orientation
+
+Ints = NDArray[np.int64]
+
+CutTurn = tuple[int, int, int]
+"""Axis, cut and quarters: so many layers of the axis's first face, clockwise 1..3."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Turns of one axis, in any order: ``cuts`` as ``(cut, quarters)``.
+
+    Done as :func:`_usual` has it, the cube stands ``whole`` clockwise quarters short of where the
+    moves leave it, about the axis's first face.
+    """
+
+    axis: int
+    cuts: tuple[tuple[int, int], ...]
+    whole: int
+
+
+def runs_of(moves: Iterable[Move], size: int) -> list[Run]:
+    """The moves as runs of turns about one axis, those that do nothing left out."""
+    runs: list[Run] = []
+    axis, layers = 0, np.zeros(size, dtype=np.int64)
+    for move in moves:
+        if move.axis != axis:
+            runs += _run(axis, layers)
+            axis, layers = move.axis, np.zeros(size, dtype=np.int64)
+        first, last = move.layers(size)
+        if move.face == AXES[axis][0]:
+            layers[first - 1 : last] += move.quarters
+        else:
+            layers[size - last : size - first + 1] -= move.quarters
+    return runs + _run(axis, layers)
+
+
+def _run(axis: int, layers: Ints) -> list[Run]:
+    """From the quarters of each layer, counted from the axis's first face; none where nothing is
+    turned."""
+    steps = (layers[:-1] - layers[1:]) % 4
+    cuts = tuple((i + 1, int(q)) for i, q in enumerate(steps.tolist()) if q)
+    outermost = sum(_usual(len(layers), cut, quarters) for cut, quarters in cuts)
+    whole = int(layers[0] - outermost) % 4
+    return [Run(axis, cuts, whole)] if cuts or whole else []
+
+
+def _usual(size: int, cut: int, quarters: int) -> int:
+    """Quarters of the axis's outermost layer when a cut is turned as usual: the fewer layers
+    beside it, those of the axis's first face where both sides have as many."""
+    return quarters if 2 * cut <= size else 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Transitions that turn one cut: nodes before and after each, its weight and number."""
+
+    start: Ints
+    end: Ints
+    weight: Ints
+    step: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """States just after a turn, by its edges; or the one at the start.
+
+    ``nodes`` count in the moves' frame, which is ``frame`` then as the mechanism holds the cube;
+    ``weights``: the least to each of them. It was reached from ``source[i]`` of
+    ``origins[origin[i]]`` by ``edges.step[i]``.
+    """
+
+    nodes: Ints
+    weights: Weights
+    frame: int = 0
+    turn: CutTurn | None = None
+    edges: _Edges | None = None
+    origins: Sequence[_Reached] = ()
+    origin: Ints | None = None
+    source: Ints | None = None
+
+    def reframed(self, axis: int, whole: int) -> _Reached:
+        """The same with the frame turned by ``whole`` quarters about the axis."""
+        configurations, held = np.divmod(self.nodes, ORIENTATIONS)
+        table = reframe_table()[axis, whole]
+        nodes = ORIENTATIONS * configurations + table[held]
+        return replace(self, nodes=nodes, frame=int(table[self.frame]))
+
+
+class BlockTurns:
+    """What turns of any number of layers take on a mechanism that turns one block at a time.
+
+    ``closure``: its ways without turns; ``compiled``: its turns of outer layers alone, for the
+    3x3x3 that a reduction leaves.
+    """
+
+    def __init__(self, mechanism: Mechanism, closure: Closure, compiled: Compiled) -> None:
+        self.mechanism = mechanism
+        self.closure = closure
+        self._compiled = compiled
+        self._between: dict[tuple[CutTurn, int, CutTurn], Weights] = {}
+
+    def start(self, state: State) -> BlockTurnsFrom:
+        """The same, from ``state`` on."""
+        return BlockTurnsFrom(self, state)
+
+    @cached_property
+    def _edges(self) -> dict[CutTurn, _Edges]:
+        """The transitions that turn each cut, in every orientation."""
+        rows: dict[CutTurn, list[tuple[int, int, int, int]]] = {}
+        for number, step in enumerate(self.mechanism.transitions):
+            for held in range(ORIENTATIONS) if step.turns else ():
+                turn, end = self._seen_from(step, held)
+                row = (ORIENTATIONS * step.start + held, end, weight_of(step), number)
+                rows.setdefault(turn, []).append(row)
+        return {turn: _Edges(*np.array(found, dtype=np.int64).T) for turn, found in rows.items()}
+
+    def _seen_from(self, step: Transition, held: int) -> tuple[CutTurn, int]:
+        """The cut of the cube that a transition turns, and its end with the cut turned as usual."""
+        size = self.mechanism.size
+        ((site, quarters),) = step.turns
+        face = Orientation(held).face_at(site)
+        axis = next(number for number, faces in enumerate(AXES) if face in faces)
+        after = rotated(held, step.rotation)
+        if face == AXES[axis][0]:
+            cut, outermost = step.layers, quarters
+        else:
+            cut, outermost = size - step.layers, 0
+        whole = (outermost - _usual(size, cut, quarters)) % 4
+        end = int(reframe_table()[axis, whole, after])
+        return (axis, cut, quarters), ORIENTATIONS * step.end + end
+
+    def edges(self, turn: CutTurn) -> _Edges:
+        """How the mechanism turns a cut; raises :class:`NoWay` where it cannot."""
+        found = self._edges.get(turn)
+        if found is None:
+            raise NoWay(f"{self.mechanism.name} cannot turn {_move(turn)}")
+        return found
+
+    def between(self, reached: _Reached, then: CutTurn) -> Weights:
+        """Weights of the ways from states to a turn. int64[states, edges]."""
+        starts = self.edges(then).start
+        if reached.turn is None:
+            return self.closure.between(reached.nodes, starts)
+        key = reached.turn, reached.frame, then
+        if key not in self._between:
+            self._between[key] = self.closure.between(reached.nodes, starts)
+        return self._between[key]
+
+    def model(self, ends: Ints, weights: Weights) -> CostModel:
+        """What turns of outer layers cost after such ends, what they took before included.
+
+        Counted from the soonest of them.
+        """
+        least = weights.min()
+        models = [
+            (self._compiled.cost_model(_state(int(node))), int(weight - least) // CALM)
+            for node, weight in _least_by_node(ends, weights)
+        ]
+        first = np.minimum.reduce([_later(model.first, late_us) for model, late_us in models])
+        return CostModel(first, self._compiled.turn_costs)
+
+
+def _move(turn: CutTurn) -> Move:
+    axis, cut, quarters = turn
+    return Move(AXES[axis][0], quarters, 1, cut)
+
+
+def _state(node: int) -> State:
+    configuration, held = divmod(node, ORIENTATIONS)
+    return State(configuration, Orientation(held))
+
+
+def _least_by_node(nodes: Ints, weights: Weights) -> Iterator[tuple[int, int]]:
+    for node in np.unique(nodes):
+        yield int(node), int(weights[nodes == node].min())
+
+
+def _later(first: NDArray[np.uint32], late_us: int) -> NDArray[np.uint32]:
+    """A model's first costs, so much later; what is impossible stays so."""
+    limit = np.uint64(0xFFFFFFFF)
+    later = np.minimum(first.astype(np.uint64) + np.uint64(late_us), limit)
+    return np.asarray(np.where(first == limit, limit, later), dtype=np.uint32)
+
+
+class BlockTurnsFrom:
+    """What lists of moves take from one state on: see :class:`solver.cost.BlockTurnCosts`."""
+
+    def __init__(self, turns: BlockTurns, state: State) -> None:
+        self._turns = turns
+        self._state = state
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self._turns.mechanism.name
+
+    def time_us(self, moves: Iterable[Move]) -> int:
+        """The least time that ``moves`` take; raises :class:`NoWay` if they cannot be done."""
+        return min(int(found.weights.min()) for found in self._performed(moves)) // CALM
+
+    def model_after(self, moves: Iterable[Move]) -> CostModel:
+        """What turns of outer layers cost after ``moves``, however these are done."""
+        found = self._performed(moves)
+        nodes = np.concatenate([one.nodes for one in found])
+        return self._turns.model(nodes, np.concatenate([one.weights for one in found]))
+
+    def plan(self, moves: Iterable[Move]) -> Plan:
+        """The fastest plan that performs ``moves``; raises :class:`NoWay`."""
+        mechanism = self._turns.mechanism
+        steps = self._steps(self._performed(moves))
+        made = moves_made(mechanism, self._state, steps)
+        return make_plan(mechanism, self._state, steps, merged_moves(made))
+
+    def _performed(self, moves: Iterable[Move]) -> list[_Reached]:
+        """The states after all moves."""
+        start = np.array([node_of(self._state)])
+        found = [_Reached(start, np.zeros(1, dtype=np.int64))]
+        for run in runs_of(moves, self._turns.mechanism.size):
+            found = [one.reframed(run.axis, -run.whole % 4) for one in self._after(found, run)]
+        return found
+
+    def _after(self, before: list[_Reached], run: Run) -> list[_Reached]:
+        """The states after all cuts of a run: for each set of cuts, by the last of them."""
+        turns = [(run.axis, cut, quarters) for cut, quarters in run.cuts]
+        done: list[list[_Reached]] = [before]
+        for cuts in range(1, 1 << len(turns)):
+            members = [number for number in range(len(turns)) if cuts >> number & 1]
+            done.append([self._turned(done[cuts - (1 << last)], turns[last]) for last in members])
+        return done[-1]
+
+    def _turned(self, before: Sequence[_Reached], turn: CutTurn) -> _Reached:
+        """The states after one more turn."""
+        edges = self._turns.edges(turn)
+        ways = [one.weights[:, None] + self._turns.between(one, turn) for one in before]
+        sources = [way.argmin(axis=0) for way in ways]
+        least = np.stack([way.min(axis=0) for way in ways])
+        origin = least.argmin(axis=0)
+        every = np.arange(len(edges.end))
+        weights = least[origin, every] + edges.weight
+        if weights.min() >= FAR:
+            raise NoWay(f"{self.name} cannot turn {_move(turn)} there")
+        source = np.stack(sources)[origin, every]
+        return _Reached(edges.end, weights, 0, turn, edges, before, origin, source)
+
+    def _steps(self, ends: list[_Reached]) -> list[Transition]:
+        """The transitions to the soonest of ``ends``, found from the last backwards."""
+        at = min(ends, key=lambda one: int(one.weights.min()))
+        state = int(at.weights.argmin())
+        legs: list[list[Transition]] = []
+        while at.edges is not None and at.origin is not None and at.source is not None:
+            edge = state
+            before, state = at.origins[at.origin[edge]], int(at.source[edge])
+            way = path(self._turns.closure, int(before.nodes[state]), int(at.edges.start[edge]))
+            legs.append([*way, self._turns.mechanism.transitions[at.edges.step[edge]]])
+            at = before
+        return [step for leg in reversed(legs) for step in leg]

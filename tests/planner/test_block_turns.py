@@ -1,0 +1,199 @@
+"""Turns of several layers: as runs, on the simulated body, and against a search of everything."""
+
+import heapq
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.planner import NoWay, build_mechanism, plan_solve
+from robot.planner.block_turns import BlockTurns, runs_of
+from robot.planner.solve import block_turns, compiled, plan_scramble, ways
+from robot.planner.survey import random_cube
+from robot.settings import load_profile
+from robot.settings.other_cubes import for_cube
+from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
+from solver.cost import AXES
+from solver.cube.notation import Move, parse_moves
+from solver.cube.sticker_cube import StickerCube
+
+HELD = [
+    f"{first} {second}".strip()
+    for first, second in product(("", "x", "x2", "x'", "z", "z'"), ("", "y", "y2", "y'"))
+]
+
+
+def every_way_held(cube):
+    return {cube.apply(turns).facelets() for turns in HELD}
+
+
+@st.composite
+def layered_moves(draw):
+    size = draw(st.integers(2, 7))
+    first = st.integers(1, size)
+    move = st.tuples(st.sampled_from("URFDLB"), st.integers(1, 3), first, first).map(
+        lambda parts: Move(parts[0], parts[1], min(parts[2:]), max(parts[2:]))
+    )
+    return size, draw(st.lists(move, max_size=12))
+
+
+@given(layered_moves())
+def test_runs_are_the_moves_up_to_how_the_cube_is_held(case):
+    size, moves = case
+    cube = StickerCube.solved(size).apply("R U' F L2 D B'")
+    after = cube
+    for run in runs_of(moves, size):
+        face, opposite = AXES[run.axis]
+        for cut, quarters in run.cuts:
+            fewer = cut if 2 * cut <= size else size - cut
+            named = (face, quarters) if 2 * cut <= size else (opposite, quarters)
+            after = after.move(Move(*named, 1, fewer))
+        if run.whole:
+            after = after.move(Move(face, run.whole, 1, 0))
+    assert after == cube.apply(moves)
+
+
+@pytest.fixture(scope="module", params=[4, 5])
+def crane(request):
+    return build_mechanism(for_cube(load_profile("crane"), request.param))
+
+
+def performed(operations, facelets):
+    """The cube, in the robot, after a plan's operations."""
+    body = CubeBody(facelets)
+    for operation in operations:
+        if operation.op == "turn":
+            body.turn(operation.site, operation.quarter_turns, operation.layers)
+        elif operation.op == "rotate":
+            body.rotate(NORMALS[SITE_OF_AXIS[operation.axis]], operation.quarter_turns)
+    return body.facelets()
+
+
+@pytest.mark.parametrize(
+    "moves",
+    ["Uw", "Dw R", "D' U Uw2 Dw", "x Rw y Fw2 2L 2R", "Rw Fw Uw Lw Bw Dw", "3Rw 3Dw' 3Bw2 U"],
+)
+def test_a_plan_does_what_the_moves_do(crane, moves):
+    cube = StickerCube.solved(crane.size).apply("R Uw' F L2 Dw B'")
+    plan = block_turns(crane).start(crane.start).plan(parse_moves(moves))
+    wanted = every_way_held(cube.apply(moves))
+    assert cube.apply(" ".join(plan.moves)).facelets() in wanted
+    assert performed(plan.operations, cube.facelets()) in wanted
+    assert plan.duration_us == block_turns(crane).start(crane.start).time_us(parse_moves(moves))
+
+
+def fastest_of_all_us(mechanism, cube, runs):
+    """The least time in which some motions do the turns of each run, in any order and way.
+
+    A search over everything that the mechanism can do with the cube's stickers; the cube may on its
+    way be nothing but what some of the turns make of it.
+    """
+    stages = {}
+    progress = (0, ())
+    pending = [(progress, cube)]
+    while pending:
+        (number, done), reached = pending.pop()
+        stages.setdefault((number, done), every_way_held(reached))
+        if number < len(runs):
+            for move in set(runs[number]) - set(done):
+                after = (number, tuple(sorted({*done, move})))
+                if len(after[1]) == len(runs[number]):
+                    after = (number + 1, ())
+                pending.append((after, reached.apply(move)))
+    start = (mechanism.start.configuration, cube.facelets(), progress)
+    best, heap = {start: 0}, [(0, start)]
+    while heap:
+        time_us, state = heapq.heappop(heap)
+        if state[2][0] == len(runs):
+            return time_us
+        for takes_us, entry in (
+            onward(mechanism, state, stages, runs) if time_us == best[state] else ()
+        ):
+            if time_us + takes_us < best.get(entry, 1 << 60):
+                best[entry] = time_us + takes_us
+                heapq.heappush(heap, (best[entry], entry))
+    raise AssertionError("the moves cannot be done")
+
+
+def onward(mechanism, state, stages, runs):
+    """Each motion from a state, by the stickers that it moves."""
+    configuration, facelets, stage = state
+    for step in mechanism.transitions:
+        if step.start == configuration:
+            after = performed(step.operations, facelets)
+            reached = (
+                [one for one in stages if follows(stage, one, runs)] if step.turns else [stage]
+            )
+            for one in reached:
+                if after in stages[one]:
+                    yield step.duration_us, (step.end, after, one)
+
+
+def follows(stage, after, runs):
+    """Whether one turn leads from a stage to another."""
+    number, done = stage
+    if after[0] == number:
+        return len(after[1]) == len(done) + 1 and set(done) < set(after[1])
+    return after == (number + 1, ()) and len(done) + 1 == len(runs[number])
+
+
+@pytest.mark.parametrize(
+    "runs", [["U"], ["Dw"], ["Rw", "U"], ["U Dw'", "R"], ["R2", "Uw", "F'"], ["B Fw2", "Dw", "L"]]
+)
+def test_nothing_is_faster(runs):
+    crane = build_mechanism(for_cube(load_profile("crane"), 4))
+    cube = StickerCube.solved(4).apply("R Uw' F L2 Dw B' Rw U2 Fw L D2")
+    named = [run.split() for run in runs]
+    found = block_turns(crane).start(crane.start).time_us(parse_moves(" ".join(runs)))
+    assert found == fastest_of_all_us(crane, cube, named)
+
+
+def test_what_the_last_turns_cost_is_counted_from_all_ends(crane):
+    """The 3x3x3 after a reduction, searched in the robot's time, takes what the whole takes."""
+    turns = block_turns(crane).start(crane.start)
+    before, after = parse_moves("Rw U Dw2"), parse_moves("F R' D")
+    model = turns.model_after(before)
+    costs = model.first.astype(np.int64)[15 * 2 + 4 * 1 - 1]  # F
+    for axis, composite in ((2, 15 + 4 * 3 - 1), (1, 1 - 1)):  # R', D
+        steps = model.turns.next[axis, composite].astype(np.int64)
+        costs = (costs[:, None] + steps).min(axis=0)
+    least = min(costs + model.turns.final[0])
+    assert turns.time_us(before) + least == turns.time_us((*before, *after))
+
+
+def test_moves_of_nothing_take_no_time(crane):
+    turns = block_turns(crane).start(crane.start)
+    assert turns.time_us(()) == 0 and turns.plan(()).transitions == ()
+    assert turns.time_us(parse_moves("x y2 R R' Uw2 Uw2")) == 0
+
+
+def test_a_turn_that_no_motion_makes_is_refused():
+    crane = build_mechanism(for_cube(load_profile("crane"), 4))
+    lame = type(crane)(
+        crane.profile,
+        crane.configurations,
+        tuple(step for step in crane.transitions if step.layers == 1),
+        crane.start,
+    )
+    wide = BlockTurns(lame, ways(lame), compiled(lame)).start(lame.start)
+    assert wide.time_us(parse_moves("R")) > 0
+    with pytest.raises(NoWay, match="crane cannot turn Uw"):
+        wide.time_us(parse_moves("Uw"))
+
+
+def test_a_scramble_makes_the_cube_it_should(crane):
+    cube = random_cube(crane.size, np.random.default_rng(3))
+    plan = plan_scramble(cube, crane)
+    made = StickerCube.solved(crane.size).apply(" ".join(plan.moves))
+    assert made.facelets() in every_way_held(cube)
+    assert performed(plan.operations, StickerCube.solved(crane.size).facelets()) in every_way_held(
+        cube
+    )
+
+
+def test_a_hardly_scrambled_cube_takes_few_turns(crane):
+    cube = StickerCube.solved(crane.size).apply("Rw U2")
+    plan = plan_solve(cube, crane, time_limit=0.1)
+    assert len(plan.moves) == 2 and cube.apply(" ".join(plan.moves)).is_solved
