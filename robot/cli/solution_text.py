@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from robot.records.timeline import layers_text
 from solver.cost import merged_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
@@ -117,9 +118,8 @@ def describe(operation: JsonMapping) -> str:
     name = operation["op"]
     if name in {"turn", "rotate"}:
         quarters = operation["quarter_turns"]
-        what = operation.get("site") or operation.get("axis")
-        wide = f" {operation['layers']} layers deep" if "layers" in operation else ""
-        return f"{name} {what}{wide} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
+        what = operation.get("axis") or layers_text(operation)
+        return f"{name} {what} by {quarters} quarter{'s' if abs(quarters) > 1 else ''}"
     known = {"op", "start_us", "duration_us"}
     details = [str(value) for key, value in operation.items() if key not in known]
     return " ".join(dict.fromkeys([name, *details]))

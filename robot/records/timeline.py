@@ -14,6 +14,7 @@ from statistics import median
 
 from robot.documents import JsonMapping
 from robot.records.storage import write_given
+from solver.cube.notation import Move
 
 
 def write_chart(path: Path, operations: Sequence[JsonMapping], duration_us: int) -> None:
@@ -85,10 +86,14 @@ def _cube_bars(operations: Iterable[JsonMapping]) -> Iterator[Bar]:
     yield from together.values()
 
 
+def layers_text(operation: JsonMapping) -> str:
+    """The layers that a turn takes, in notation: ``U``, ``Uw``, ``3Uw``; empty for no turn."""
+    site = operation.get("site")
+    return "" if site is None else str(Move(site, 1, 1, operation.get("layers", 1)))
+
+
 def _cube_label(operation: JsonMapping) -> str:
-    place = str(operation.get("site") or operation.get("axis") or "")
-    if (layers := operation.get("layers", 1)) > 1:
-        place = f"{'' if layers == 2 else layers}{place}w"
+    place = operation.get("axis") or layers_text(operation)
     return place + {1: "", 2: "2", -1: "'"}.get(operation.get("quarter_turns", 1), "")
 
 
