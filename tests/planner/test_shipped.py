@@ -11,7 +11,7 @@ from robot.twin.cube import scrambled
 from solver.cube.cube import from_facelets
 
 LONGEST_S = {
-    "crane": {2: 26.0, 3: 47.0, 4: 110.0, 5: 185.0, 6: 330.0, 7: 500.0},
+    "crane": {2: 26.0, 3: 47.0, 4: 115.0, 5: 200.0, 6: 360.0, 7: 560.0},
     "cubotino": 82.5,
     "cubotino-micro": 82.0,
     "cubotino-pocket": 60.0,
