@@ -31,10 +31,18 @@ LONGEST_S = {
 }
 """Of motion for the cube scanned here: a tenth more than what 0.01 s of search finds."""
 
-ROBOTS = [(name, size) for name in list_profiles() for size in sizes_of(load_profile(name))]
+LONG_SIZES = (4, 5, 6, 7)
+"""Of the robots that take several: their motion takes minutes to simulate."""
 
 
-@pytest.fixture(scope="module", params=ROBOTS, ids=[f"{name}-{size}" for name, size in ROBOTS])
+def robots():
+    for name in list_profiles():
+        for size in sizes_of(load_profile(name)):
+            marks = [pytest.mark.long] * (size in LONG_SIZES)
+            yield pytest.param((name, size), id=f"{name}-{size}", marks=marks)
+
+
+@pytest.fixture(scope="module", params=robots())
 def profile(request):
     name, size = request.param
     return for_cube(load_profile(name), size)
