@@ -98,6 +98,14 @@ class Catalogue:
             return described(usual, detail)
         return f"{usual.about} [{fault['cause']}]"
 
+    def fault(self, fault: JsonMapping) -> str:
+        """What happened, without why: ``the end stop was never reached (lid)``."""
+        row = FAULTS.get(fault.get("code", ""))
+        if row is None:
+            return str(fault["cause"])
+        where = f" ({fault['detail']})" if fault.get("detail") else ""
+        return f"{self._fault(row.about)}{where}"
+
     def remedy(self, fault: JsonMapping) -> str:
         """What to do about it, of a ``FaultRecord``; a particular remedy is English."""
         row = FAULTS.get(fault.get("code", ""))

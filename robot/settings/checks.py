@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted, no_such
 from robot.settings.other_cubes import OTHER_CUBES, for_cube
-from robot.settings.profile import CameraSettings, PanelSettings, RobotProfile, View
+from robot.settings.profile import (
+    CameraSettings,
+    DisplaySettings,
+    PanelSettings,
+    RobotProfile,
+    View,
+)
 from robot.settings.stepper import Stepper
 from vision.cameras.registry import plugged_in
 
@@ -49,6 +55,7 @@ def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
         yield from _check_camera(("cameras", index), camera, profile)
     yield from _check_gpios(profile)
     yield from _check_pulls(profile.panel)
+    yield from _check_display(profile.display)
     for name in profile.simulation.actuators:
         if name not in profile.actuators:
             yield ("simulation", "actuators", name), no_such("actuator", profile.actuators)
@@ -84,9 +91,9 @@ def _check_pi(
             if line := board.buses[servo_board].get(pin):
                 text = f"GPIO {pin} is {line} of the bus that the {servo_board.upper()} is on"
                 yield path, text
-        for key, gpio in _gpios(profile.panel):
+        for section, key, gpio in _gpios(profile):
             if gpio == pin:
-                yield path, f"GPIO {pin} is already panel.{key}"
+                yield path, f"GPIO {pin} is already {section}.{key}"
     for pair in SHARED_CHANNELS:
         servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
         if len(servos) > 1:
@@ -103,18 +110,29 @@ def _check_pi(
             yield ("actuators", name, "max_speed_steps_per_s"), text
 
 
-def _gpios(panel: PanelSettings) -> Iterator[tuple[str, int]]:
-    """What the panel uses, by key."""
-    for key, gpio in panel.model_dump().items():
-        if key.endswith("_gpio") and gpio is not None:
-            yield key, gpio
+def _gpios(profile: RobotProfile) -> Iterator[tuple[str, str, int]]:
+    """What panel and display use, by section and key."""
+    for section, settings in (("panel", profile.panel), ("display", profile.display)):
+        for key, gpio in settings.model_dump().items() if settings else ():
+            if key.endswith("_gpio") and gpio is not None:
+                yield section, key, gpio
 
 
 def _check_gpios(profile: RobotProfile) -> Iterator[Finding]:
-    used: dict[int, str] = {}
-    for key, gpio in _gpios(profile.panel):
-        if used.setdefault(gpio, key) != key:
-            yield ("panel", key), f"GPIO {gpio} is already {used[gpio]}"
+    used: dict[int, tuple[str, str]] = {}
+    for section, key, gpio in _gpios(profile):
+        other = used.setdefault(gpio, (section, key))
+        if other != (section, key):
+            name = other[1] if other[0] == section else ".".join(other)
+            yield (section, key), f"GPIO {gpio} is already {name}"
+
+
+def _check_display(display: DisplaySettings | None) -> Iterator[Finding]:
+    if display is not None and display.is_on_spi and display.dc_gpio is None:
+        yield (
+            ("display", "dc_gpio"),
+            f"a {display.controller} needs it: its line D/C",
+        )
 
 
 def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:

@@ -126,6 +126,30 @@ class PanelSettings(Settings):
     inspection_s: Annotated[float, Field(ge=0, le=60)] = 0
 
 
+class DisplaySettings(Settings):
+    """A small display on the robot, shown by ``cubist-display``.
+
+    ``st7735`` and ``st7789`` are on an SPI bus, where ``dc_gpio`` is needed; ``ssd1306`` is at an
+    I2C ``address``. ``width`` and ``height`` are in pixels; ``rotate`` counts quarter turns.
+    """
+
+    controller: Literal["st7735", "st7789", "ssd1306"]
+    width: Annotated[int, Field(strict=True, ge=64, le=480)]
+    height: Annotated[int, Field(strict=True, ge=32, le=480)]
+    rotate: Annotated[int, Field(strict=True, ge=0, le=3)] = 0
+    bus: Annotated[int, Field(strict=True, ge=0, le=20)] | None = None
+    chip_select: Annotated[int, Field(strict=True, ge=0, le=2)] = 0
+    address: Annotated[int, Field(strict=True, ge=0x08, le=0x77)] = 0x3C
+    dc_gpio: Gpio | None = None
+    reset_gpio: Gpio | None = None
+    backlight_gpio: Gpio | None = None
+
+    @property
+    def is_on_spi(self) -> bool:
+        """Whether it is on an SPI bus; else on I2C."""
+        return self.controller != "ssd1306"
+
+
 class PolicySettings(Settings):
     """How long to think and how often to try again."""
 
@@ -188,6 +212,7 @@ class RobotProfile(Settings):
     firmware: FirmwareSettings = FirmwareSettings()
     link: LinkSettings = LinkSettings()
     panel: PanelSettings = PanelSettings()
+    display: DisplaySettings | None = None
     policy: PolicySettings = PolicySettings()
     simulation: SimulationSettings = SimulationSettings()
 

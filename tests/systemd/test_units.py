@@ -21,10 +21,16 @@ UNITS = (
     "cubistd.service",
     "cubist-board.service",
     "cubist-web.service",
+    "cubist-display.service",
     "cubist-poweroff.path",
     "cubist-poweroff.service",
 )
-HARDENED = ("cubistd.service", "cubist-board.service", "cubist-web.service")
+HARDENED = (
+    "cubistd.service",
+    "cubist-board.service",
+    "cubist-web.service",
+    "cubist-display.service",
+)
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
 )

@@ -1,0 +1,127 @@
+"""Draws a view as a picture of a display's size, in colour or in black and white."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from robot.display.view import Mood, View
+
+COLOURS: dict[Mood, str] = {"good": "#35c46a", "busy": "#4aa3ff", "bad": "#ff5b4d"}
+FONTS = tuple(
+    Path("/usr/share/fonts", name)
+    for name in (
+        "opentype/noto/NotoSansCJK-Regular.ttc",
+        "truetype/dejavu/DejaVuSans.ttf",
+    )
+)
+"""Of fonts-noto-cjk, which alone has Japanese, and fonts-dejavu-core; else Pillow's own."""
+
+JAPANESE = "ja"
+SMALLEST = 8
+"""Height of a letter, in pixels, that can still be read."""
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+def has_font_for(language: str) -> bool:
+    """Whether this machine has letters for a language; all but Japanese share the Latin ones."""
+    return language != JAPANESE or FONTS[0].exists()
+
+
+def draw(view: View, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+    """The picture, of ``size`` pixels (width, height); mode ``1`` has white on black only."""
+    width, height = size
+    picture = Image.new(mode, size)
+    pen = ImageDraw.Draw(picture)
+    mono = mode == "1"
+    ink = 1 if mono else "white"
+    margin = max(1, width // 40)
+    row = max(SMALLEST, height // 8)
+    _heading(pen, view, (width, row + 2 * margin), margin, mono=mono)
+    top = row + 3 * margin
+    if view.large:
+        large = _fitting(view.large, width - 2 * margin, height // 3)
+        pen.text((width // 2, top), view.large, ink, large, anchor="mt")
+        top += height // 3
+    bottom = height - margin
+    if view.progress is not None:
+        bottom -= row // 2
+        box = (margin, bottom, width - margin - 1, height - margin - 1)
+        pen.rectangle(box, outline=ink)
+        done = round((box[2] - box[0]) * view.progress)
+        pen.rectangle((*box[:2], box[0] + done, box[3]), fill=ink)
+        bottom -= margin
+    _lines(pen, view.lines, (margin, top, width - margin, bottom), row, ink)
+    return picture
+
+
+def _heading(
+    pen: ImageDraw.ImageDraw, view: View, size: tuple[int, int], margin: int, *, mono: bool
+) -> None:
+    width, height = size
+    pen.rectangle((0, 0, width, height - 1), fill=1 if mono else COLOURS[view.mood])
+    font = _fitting(view.heading, width - 2 * margin, height - 2 * margin)
+    pen.text((margin, height // 2), view.heading, 0 if mono else "black", font, anchor="lm")
+
+
+def _lines(
+    pen: ImageDraw.ImageDraw,
+    lines: tuple[str, ...],
+    box: tuple[int, int, int, int],
+    row: int,
+    ink: int | str,
+) -> None:
+    """Texts below each other, as large as all of them fit; what never fits is cut off with dots."""
+    left, top, right, bottom = box
+    for height in range(row, SMALLEST - 1, -1):
+        font = _font(height)
+        broken = [part for line in lines for part in _broken(line, right - left, font)]
+        step = height + height // 4
+        room = (bottom - top) // step
+        if len(broken) <= room:
+            break
+    if len(broken) > room:
+        broken = [*broken[: room - 1], f"{broken[room - 1][:-1]}…"] if room > 0 else []
+    for number, part in enumerate(broken):
+        pen.text((left, top + number * step), part, ink, font, anchor="lt")
+
+
+def _broken(line: str, width: int, font: Font) -> Iterator[str]:
+    """A text in parts of at most this width: between words, or within one that is too long."""
+    part = ""
+    for word in line.split(" "):
+        joined = f"{part} {word}" if part else word
+        if font.getlength(joined) <= width:
+            part = joined
+            continue
+        if part:
+            yield part
+        part = ""
+        for letter in word:
+            if part and font.getlength(part + letter) > width:
+                yield part
+                part = ""
+            part += letter
+    yield part
+
+
+def _fitting(text: str, width: int, height: int) -> Font:
+    """The largest font in which a text is no higher and no wider."""
+    font = _font(height)
+    for smaller in range(height, SMALLEST - 1, -1):
+        font = _font(smaller)
+        if font.getlength(text) <= width:
+            break
+    return font
+
+
+@cache
+def _font(height: int) -> Font:
+    for path in FONTS:
+        if path.exists():
+            return ImageFont.truetype(str(path), height)
+    return ImageFont.load_default(height)

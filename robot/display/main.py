@@ -1,0 +1,110 @@
+"""``cubist-display``: shows the robot on its small display until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from robot.client import ControlClient, NoDaemon, RequestRefused
+from robot.display.view import View, unreachable, view_of
+from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
+from robot.settings import load_profile
+from robot.settings.profile import DisplaySettings
+from solver.errors import CubistError
+
+log = logging.getLogger("cubist-display")
+
+PERIOD_S = 0.25
+"""A full picture of the largest display takes 0.1 s on its way."""
+
+COUNTED = 100
+"""Of the latest runs, in the statistics."""
+
+BAD_USAGE = 2
+
+
+class NoDisplay(CubistError, ValueError):
+    """The profile has no display."""
+
+
+def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
+    """Entry point; exit codes: 0 ended in order, 2 there is no display."""
+    parser = argparse.ArgumentParser(
+        prog="cubist-display",
+        description="Shows the robot on the small display that its profile describes.",
+        epilog="Also in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, CUBIST_LANGUAGE.",
+    )
+    profile = environ.get("CUBIST_PROFILE", "cubotino")
+    parser.add_argument("--profile", default=profile, help="robot profile: name or file")
+    parser.add_argument("--socket", type=Path, help="control socket of the daemon")
+    found = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        settings = load_profile(found.profile).display
+        if settings is None:
+            raise NoDisplay(f"the profile {found.profile} has no display: see `display:` in it")
+        show_until(ended, settings, ControlClient(found.socket), chosen_catalogue(environ))
+    except CubistError as error:
+        log.error("%s", error)
+        sys.exit(BAD_USAGE)
+
+
+def show_until(
+    ended: threading.Event, settings: DisplaySettings, client: ControlClient, said: Catalogue
+) -> None:
+    """Show the robot until ``ended`` is set, then switch the display off."""
+    from robot.display.device import open_device  # Pillow and luma may be absent
+
+    device = open_device(settings)
+    from robot.display.drawing import draw, has_font_for
+
+    if not has_font_for(said.language):
+        log.warning("no letters for Japanese: sudo apt install fonts-noto-cjk; English it is")
+        said = catalogue(ENGLISH)
+    watch = Watch(client, said)
+    shown: View | None = None
+    try:
+        while not ended.is_set():
+            if (view := watch.look()) != shown:
+                device.display(draw(view, device.size, device.mode))
+                shown = view
+            ended.wait(PERIOD_S)
+    finally:
+        device.cleanup()
+
+
+class Watch:
+    """Asks the daemon what is to be shown; runs only when there is another."""
+
+    def __init__(self, client: ControlClient, said: Catalogue) -> None:
+        self._client = client
+        self._said = said
+        self._runs: list[dict[str, object]] = []
+        self._last: object = None
+
+    def look(self) -> View:
+        """What is to be shown now, also while the daemon does not answer."""
+        try:
+            now = self._client.status()
+            live = self._client.call("GET", "/live")
+            last = now["last_run"] and now["last_run"]["id"]
+            if last != self._last:
+                self._runs = self._client.runs(COUNTED)
+                self._last = last
+        except (NoDaemon, RequestRefused):
+            self._last = None
+            return unreachable(self._said)
+        return view_of(now, live, self._runs, self._said)
+
+
+if __name__ == "__main__":
+    main()

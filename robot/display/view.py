@@ -1,0 +1,109 @@
+"""What the display shows of the robot: a few short texts, chosen from the daemon's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from robot.documents import JsonMapping
+from robot.languages import Catalogue
+
+Mood = Literal["good", "busy", "bad"]
+
+SOLVED = "solved"
+
+
+class DisplayText(StrEnum):
+    """The display's own texts in English."""
+
+    NOT_RUNNING = "No connection"
+    START_IT = "cubistd does not answer"
+    LEFT = "Moves left: {count}"
+    SOLVES = "Solved: {solved} of {count}"
+    TIMES = "Best {best}, mean {mean}"
+
+
+@dataclass(frozen=True)
+class View:
+    """One picture: a heading in the colour of a mood, something large, and lines below it.
+
+    ``progress`` is 0..1, None for no bar.
+    """
+
+    heading: str
+    mood: Mood
+    large: str
+    lines: tuple[str, ...] = ()
+    progress: float | None = None
+
+
+def unreachable(said: Catalogue) -> View:
+    """What is shown while the daemon does not answer."""
+    return View(
+        _text(said, DisplayText.NOT_RUNNING),
+        "bad",
+        "",
+        (_text(said, DisplayText.START_IT),),
+    )
+
+
+def view_of(
+    now: JsonMapping, live: JsonMapping, runs: Sequence[JsonMapping], said: Catalogue
+) -> View:
+    """The picture of a ``RobotStatus``, a ``LiveView``, and the latest records."""
+    state = said.state(now["state"])
+    if fault := now["fault"]:
+        return View(state, "bad", "", (said.fault(fault), said.remedy(fault)))
+    if job := now["job"]:
+        return _working(state, job, live, said)
+    if preparation := now.get("preparation"):
+        return View(state, "busy", "", (said.step(preparation),), preparation["progress"])
+    if now["state"] != "idle":
+        return View(state, "busy", "")
+    return _idle(state, now["last_run"], runs, said)
+
+
+def moves_left(live: JsonMapping) -> int | None:
+    """How many moves of the motion under way are still to be done; None where it turns nothing."""
+    motion = live["motion"]
+    if motion is None or not (moves := motion["moves"].split()):
+        return None
+    turns = [one for one in motion["operations"] if one["op"] == "turn"]
+    at_us = live["at_us"] or 0
+    over = sum(turn["start_us"] + turn["duration_us"] <= at_us for turn in turns)
+    # Two turns may be the halves of one move.
+    return len(moves) - (over * len(moves) // len(turns) if turns else 0)
+
+
+def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> View:
+    left = moves_left(live) if job["progress"] is not None else None
+    line = said.step(job) if left is None else _text(said, DisplayText.LEFT).format(count=left)
+    return View(state, "busy", _seconds(job["elapsed_s"]), (line,), job["progress"])
+
+
+def _idle(
+    state: str, last: JsonMapping | None, runs: Sequence[JsonMapping], said: Catalogue
+) -> View:
+    if last is None:
+        return View(state, "good", "")
+    solves = [run for run in runs if run["kind"] == "solve" and run["outcome"]]
+    times = [run["duration_s"] for run in solves if run["outcome"] == SOLVED]
+    ended = last["outcome"]
+    lines = [said.outcome(ended)] if ended and ended != SOLVED else []
+    if times:
+        best, mean = _seconds(min(times)), _seconds(sum(times) / len(times))
+        lines += [
+            _text(said, DisplayText.SOLVES).format(solved=len(times), count=len(solves)),
+            _text(said, DisplayText.TIMES).format(best=best, mean=mean),
+        ]
+    return View(state, "good", _seconds(last["duration_s"]), tuple(lines))
+
+
+def _text(said: Catalogue, text: DisplayText) -> str:
+    return said.text("display", text)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s"

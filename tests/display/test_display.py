@@ -1,0 +1,370 @@
+"""The small display: what it shows, on luma's dummy device, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from luma.core.device import dummy
+from luma.core.interface import serial
+from luma.lcd import device as lcd
+from PIL import Image
+
+from robot.client import ControlClient, NoDaemon
+from robot.display import drawing
+from robot.display.device import DisplayFault, open_device
+from robot.display.drawing import COLOURS, draw
+from robot.display.main import Watch, main, show_until
+from robot.display.view import View, moves_left, unreachable, view_of
+from robot.faults import FAULTS, MotionFault
+from robot.languages import LANGUAGES, catalogue
+from robot.records.runs import FaultRecord
+from robot.settings.profile import DisplaySettings
+from robot.steps import Step, coded
+
+ENGLISH = catalogue("en")
+# luma uses what Pillow is going to remove.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+SIZES = {"st7735": (160, 128), "st7789": (240, 240), "ssd1306": (128, 64)}
+NOTHING: dict[str, Any] = {"cube": None, "motion": None, "at_us": None, "look": None}
+TURNS = [
+    {"op": op, "start_us": i * 1_000_000, "duration_us": 1_000_000}
+    for i, op in enumerate(["turn", "rotate", "turn", "turn", "turn"])
+]
+TURNING = NOTHING | {
+    "motion": {"purpose": "turn", "moves": "R U2 F' D", "operations": TURNS, "duration_us": 5e6},
+    "at_us": 3_100_000,
+}
+
+
+def status(state: str = "idle", **more: Any) -> dict[str, Any]:
+    return {"state": state, "fault": None, "job": None, "last_run": None} | more
+
+
+def run(number: int, outcome: str = "solved", seconds: float = 40.0) -> dict[str, Any]:
+    return {"id": f"{number:06}", "kind": "solve", "outcome": outcome, "duration_s": seconds}
+
+
+def job(step: Step, progress: float | None = None) -> dict[str, Any]:
+    return {"step": step, "elapsed_s": 12.34, "progress": progress, **coded(step)}
+
+
+def in_trouble(code: str) -> dict[str, Any]:
+    fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
+    return status("fault", fault=fault)
+
+
+RUNS = [run(3, seconds=31.0), run(2, "unreadable", 9.0), run(1, seconds=41.0)]
+LOOKING = status("scanning", job=job(Step.of("look", faces="U", seen=2, count=6)))
+AT_WORK = status("turning", job=job(Step.of("turn", moves=4, seconds="5.0"), 0.62))
+IDLE = status(last_run=RUNS[0])
+
+
+def test_what_is_shown() -> None:
+    assert view_of(AT_WORK, TURNING, [], ENGLISH) == View(
+        "Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62
+    )
+    assert view_of(LOOKING, NOTHING, [], ENGLISH).lines == ("looking at U (2 of 6)",)
+    assert view_of(IDLE, NOTHING, RUNS, ENGLISH) == View(
+        "Ready", "good", "31.0 s", ("Solved: 2 of 3", "Best 31.0 s, mean 36.0 s")
+    )
+    failed = view_of(status(last_run=RUNS[1]), NOTHING, [RUNS[1]], ENGLISH)
+    assert (failed.large, failed.lines) == ("9.0 s", ("unreadable",))
+    assert view_of(status(), NOTHING, [], ENGLISH) == View("Ready", "good", "")
+    row = FAULTS["home-missing"]
+    shown = view_of(in_trouble("home-missing"), NOTHING, RUNS, ENGLISH)
+    assert shown.mood == "bad" and shown.lines == (f"{row.about} (lid)", row.remedy)
+    german = view_of(AT_WORK, TURNING, [], catalogue("de"))
+    assert (german.heading, german.lines) == ("Drehen", ("Noch Züge: 2",))
+
+
+@pytest.mark.parametrize(("at_us", "left"), [(0, 4), (999_999, 4), (1_000_000, 3), (5_000_000, 0)])
+def test_moves_left(at_us: int, left: int) -> None:
+    assert moves_left(TURNING | {"at_us": at_us}) == left
+    assert moves_left(NOTHING) is None
+
+
+def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
+    """How many pixels within a box are no background."""
+    grey = picture.convert("L").crop(box)
+    return sum(grey.histogram()[1:])
+
+
+@pytest.mark.parametrize("controller", SIZES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pictures_hold_what_is_shown(controller: str, language: str) -> None:
+    if not drawing.has_font_for(language):
+        pytest.skip("no letters for Japanese: sudo apt install fonts-noto-cjk")
+    said, size = catalogue(language), SIZES[controller]
+    mode = "1" if controller == "ssd1306" else "RGB"
+    device = dummy(*size, mode=mode)
+    pictures = []
+    faults = [view_of(in_trouble(code), NOTHING, [], said) for code in FAULTS]
+    views = [view_of(now, live, RUNS, said) for now, live in ((AT_WORK, TURNING), (IDLE, NOTHING))]
+    for view in [*views, *faults, unreachable(said)]:
+        device.display(draw(view, device.size, device.mode))
+        picture = device.image
+        assert picture is not None and picture.size == size
+        width, height = size
+        # Nothing but the heading reaches the edge, where it would be cut off.
+        below = height // 8 + 4 * max(1, width // 40)
+        assert inked(picture, (0, below, 1, height)) == 0
+        assert inked(picture, (0, height - 1, width, height)) == 0
+        assert inked(picture, (0, below, width, height)) > 0, "something stands below the heading"
+        pictures.append(picture.tobytes())
+    assert len(set(pictures)) == len(pictures) - (len(faults) - len({v.lines for v in faults}))
+
+
+def test_the_heading_has_the_colour_of_the_mood() -> None:
+    for now in (AT_WORK, IDLE, in_trouble("no-cube")):
+        view = view_of(now, NOTHING, [], ENGLISH)
+        wanted = tuple(bytes.fromhex(COLOURS[view.mood][1:]))
+        assert draw(view, (240, 240)).getpixel((0, 0)) == wanted
+
+
+def test_progress_is_as_long_as_it_is() -> None:
+    def length(progress: float) -> int:
+        picture = draw(View("", "busy", "", (), progress), (160, 128)).convert("L")
+        return sum(picture.getpixel((x, 120)) == 255 for x in range(160))
+
+    assert length(0.0) < length(0.5) < length(1.0)
+    assert length(0.5) == pytest.approx(length(1.0) / 2, abs=3)
+
+
+SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, reset_gpio=22)
+
+
+class Pins:
+    """A GPIO library that notes which pins are used, and how they are left."""
+
+    OUT, HIGH, LOW = "out", True, False
+
+    def __init__(self) -> None:
+        self.levels: dict[int, bool] = {}
+
+    def setup(self, pin: int, _: str) -> None:
+        self.levels[pin] = False
+
+    def output(self, pin: int, level: bool) -> None:
+        self.levels[pin] = level
+
+    def cleanup(self, _: object = None) -> None:
+        """Pins are given back."""
+
+
+class Bus:
+    """An SPI device that counts bytes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.opened: tuple[int, int] | None = None
+
+    def open(self, port: int, device: int) -> None:
+        self.opened = (port, device)
+
+    def writebytes(self, data: list[int]) -> None:
+        self.count += len(data)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+@pytest.fixture
+def wires(monkeypatch: pytest.MonkeyPatch) -> tuple[Pins, Bus]:
+    """luma's own classes in front of pins and a bus that only take notes."""
+    pins, bus = Pins(), Bus()
+    monkeypatch.setattr(serial.spi, "__spidev__", lambda _: bus)
+    monkeypatch.setattr(serial.spi, "__rpi_gpio__", lambda _: pins)
+    monkeypatch.setattr(lcd.backlit_device, "__rpi_gpio__", lambda _: pins)
+    return pins, bus
+
+
+@pytest.mark.parametrize("controller", ["st7735", "st7789"])
+@pytest.mark.parametrize("light", [None, 4])
+def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
+    controller: str, light: int | None, wires: tuple[Pins, Bus]
+) -> None:
+    pins, bus = wires
+    width, height = SIZES[controller]
+    found = {"controller": controller, "width": width, "height": height, "chip_select": 1}
+    settings = DisplaySettings(**found, dc_gpio=27, reset_gpio=22, backlight_gpio=light)
+    device = open_device(settings)
+    assert bus.opened == (0, 1)
+    assert set(pins.levels) == {27, 22, *([] if light is None else [light])}
+    assert light is None or pins.levels[light], "the light is on"
+    before = bus.count
+    device.display(draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), device.size, device.mode))
+    assert bus.count - before >= (0 if controller == "st7735" else width * height)
+    device.cleanup()
+    assert light is None or not pins.levels[light], "the light is off"
+
+
+def test_an_oled_is_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, int]] = []
+
+    class Wire:
+        """An I2C bus on which a display listens."""
+
+        def command(self, *_: int) -> None:
+            """Taken."""
+
+        def data(self, _: list[int]) -> None:
+            """Taken."""
+
+        def cleanup(self) -> None:
+            """Let go."""
+
+    monkeypatch.setattr(serial, "i2c", lambda **found: asked.append(found) or Wire())
+    settings = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
+    device = open_device(settings)
+    device.display(draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), device.size, device.mode))
+    device.cleanup()
+    assert asked == [{"port": 1, "address": 0x3D}]
+
+
+def test_a_display_that_is_not_there_is_named() -> None:
+    with pytest.raises(DisplayFault, match=r"st7789 does not answer.*raspi-config"):
+        open_device(SPI)
+
+
+def test_without_luma_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(DisplayFault, match=r"python3-luma\.lcd"):
+        open_device(SPI)
+
+
+def test_without_pillow_it_says_so_too() -> None:
+    script = (
+        "import sys; sys.modules.update({'PIL': None, 'luma': None})\n"
+        "from robot.display.device import open_device; from robot.settings import profile\n"
+        "open_device(profile.DisplaySettings(controller='ssd1306', width=128, height=64))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert "DisplayFault: the library for displays is not installed" in done.stderr
+
+
+def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--profile", "cubotino"])
+    assert ended.value.code == 2
+    assert "has no display" in caplog.text
+
+
+class FakeDaemon(ControlClient):
+    """Answers as it is told, and notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.now: dict[str, Any] | None = IDLE
+        self.asked: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        self.asked.append(f"{method} {path}")
+        if self.now is None:
+            raise NoDaemon("gone")
+        return {"/status": self.now, "/live": NOTHING}.get(path, {"runs": RUNS})
+
+
+def test_it_follows_the_daemon_and_only_watches() -> None:
+    daemon = FakeDaemon()
+    watch = Watch(daemon, ENGLISH)
+    first = watch.look()
+    assert first.large == "31.0 s" and watch.look() == first
+    assert sum("/runs" in path for path in daemon.asked) == 1, "runs only when there is another"
+    daemon.now = None
+    assert watch.look() == unreachable(ENGLISH)
+    daemon.now = AT_WORK
+    assert watch.look().heading == "Turning"
+    assert all(path.startswith("GET ") for path in daemon.asked)
+
+
+class Screen(dummy):  # type: ignore[misc]
+    """luma's dummy, which counts what is drawn."""
+
+    drawn = 0
+    ended = threading.Event()
+    off = False
+
+    def display(self, image: Image.Image) -> None:
+        super().display(image)
+        Screen.drawn += 1
+
+    def cleanup(self) -> None:
+        Screen.off = True
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
+    Screen.drawn, Screen.off = 0, False
+    made = Screen(240, 240)
+    monkeypatch.setattr("robot.display.device.open_device", lambda _: made)
+    yield made
+
+
+class Looks(threading.Event):
+    """Ends after so many waits, without waiting."""
+
+    def __init__(self, count: int, then: Any = None) -> None:
+        super().__init__()
+        self.left = count
+        self.then = then
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.left -= 1
+        if self.then:
+            self.then(self.left)
+        if self.left == 0:
+            self.set()
+        return True
+
+
+def test_it_draws_what_has_changed_and_switches_off(screen: Screen) -> None:
+    daemon = FakeDaemon()
+
+    def change(left: int) -> None:
+        if left == 2:
+            daemon.now = AT_WORK
+
+    show_until(Looks(5, change), SPI, daemon, ENGLISH)
+    assert (Screen.drawn, Screen.off) == (2, True)
+
+
+def test_japanese_without_letters_is_english(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(drawing, "FONTS", (Path("/absent"), *drawing.FONTS[1:]))
+    show_until(Looks(1), SPI, FakeDaemon(), catalogue("ja"))
+    assert "fonts-noto-cjk" in caplog.text
+    english = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), (240, 240))
+    assert screen.image is not None and screen.image.tobytes() == english.tobytes()
+
+
+def test_pictures_for_the_documentation(tmp_path: Path) -> None:
+    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
+    views = [
+        view_of(AT_WORK, TURNING, [], ENGLISH),
+        view_of(IDLE, NOTHING, RUNS, ENGLISH),
+        view_of(in_trouble("home-missing"), NOTHING, [], ENGLISH),
+    ]
+    for controller in ("st7789", "ssd1306"):
+        (width, height), gap = SIZES[controller], 8
+        sheet = Image.new("RGB", (3 * width + 4 * gap, height + 2 * gap), "#808080")
+        for place, view in enumerate(views):
+            device = dummy(width, height, mode="1" if controller == "ssd1306" else "RGB")
+            device.display(draw(view, device.size, device.mode))
+            sheet.paste(device.image.convert("RGB"), (gap + place * (width + gap), gap))
+        sheet.save(kept / f"display-{controller}.png")
+        assert sheet.getcolors(1 << 20) is not None
