@@ -12,6 +12,7 @@ from synthetic_scans import synthetic_scan
 
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
+from solver.cube.sticker_cube import StickerCube
 from vision.decide.estimate import decide
 from vision.decide.reader import Unreadable, read_cube
 from vision.measure.colour_space import ColourReferences
@@ -36,9 +37,9 @@ def test_a_reading_carries_the_solvers_cube():
 
 
 @pytest.mark.parametrize("size", [4, 5, 6, 7])
-def test_larger_cubes_have_facelets_only(size):
+def test_larger_cubes_are_their_stickers(size):
     reading = read_cube(synthetic_scan(2, size).colours)
-    assert reading.cube is None
+    assert reading.cube == StickerCube.from_facelets(reading.facelets, size)
     assert sorted(reading.facelets) == sorted(FACES * size * size)
 
 
