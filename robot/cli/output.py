@@ -115,8 +115,8 @@ class Interrupts:
         self._last = now
         return True
 
-    def raise_interrupt(self, number: int, frame: object) -> None:
-        """A handler of SIGINT."""
+    def __call__(self, number: int, frame: object) -> None:
+        """Handle SIGINT by ``KeyboardInterrupt``, if it counts."""
         del number, frame
         if self.counts():
             raise KeyboardInterrupt
@@ -131,7 +131,7 @@ def ending_once() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, Interrupts().raise_interrupt)
+    signal.signal(signal.SIGINT, Interrupts())
     try:
         yield
     finally:
@@ -145,7 +145,9 @@ def run_async(work: Awaitable[T]) -> T:
     """
     import asyncio  # most commands do without
 
-    interrupts, interrupted = Interrupts(), threading.Event()
+    before, interrupted = signal.getsignal(signal.SIGINT), threading.Event()
+    # Counted by one: the press that ends the work is the first of those that do not disturb leaving.
+    interrupts = before if isinstance(before, Interrupts) else Interrupts()
 
     async def watched() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -157,7 +159,6 @@ def run_async(work: Awaitable[T]) -> T:
                 interrupted.set()
                 loop.call_soon_threadsafe(task.cancel)
 
-        before = signal.getsignal(signal.SIGINT)
         if before is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, interrupt)
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import pairwise
+from math import copysign
 from typing import ClassVar
-
-import numpy as np
 
 from robot.settings.actuators import Servo
 from robot.settings.profile import SimulatedActuator
@@ -51,6 +52,7 @@ class ServoMotor(SimulatedMotor):
     ) -> None:
         super().__init__(name, position)
         self.target: float | None = None
+        self._goal = position
         self._truth = truth or ServoTruth()
         self._stops = stops
         self._pushed_us = 0.0
@@ -63,7 +65,7 @@ class ServoMotor(SimulatedMotor):
     @property
     def moving(self) -> bool:
         """Whether the arm has yet to reach where the pulse wants it."""
-        return self._rest() != self.position and not self.jammed
+        return self._goal != self.position and not self.jammed
 
     def reset(self) -> None:
         """The signal wire falls without that being the end of a pulse."""
@@ -76,7 +78,8 @@ class ServoMotor(SimulatedMotor):
             return
         if self._rise_us is None:
             return
-        width, self._rise_us = time_us - self._rise_us, None
+        # To the nanosecond: a pulse that stays the same is no new aim late in a run, either.
+        width, self._rise_us = round(time_us - self._rise_us, 3), None
         if width <= 0:  # switched off in the tick it was to rise: the wire never rose
             return
         self._last_pulse_us = time_us
@@ -87,20 +90,19 @@ class ServoMotor(SimulatedMotor):
 
     def advance(self, start_us: float, end_us: float) -> None:
         """Let time pass."""
-        if end_us - self._last_pulse_us > SIGNAL_LOST_US:
-            self.target = None
-        self._push(end_us - start_us)
+        if self.target is not None and end_us - self._last_pulse_us > SIGNAL_LOST_US:
+            self.target, self._goal = None, self.position
+        if self._stops:
+            self._push(end_us - start_us)
         if not self.moving:
             return
-        reach = self._speed * (end_us - start_us)
-        self.position += max(-reach, min(reach, self._rest() - self.position))
+        reach, left = self._speed * (end_us - start_us), self._goal - self.position
+        self.position = self._goal if abs(left) <= reach else self.position + copysign(reach, left)
 
-    def _rest(self) -> float:
+    def _rest(self, target: float) -> float:
         """Where it will come to rest: within its dead band, and before whatever stops it."""
-        if self.target is None:
-            return self.position
         half = self._truth.slack_us / 2
-        rest = max(self.target - half, min(self.target + half, self.position))
+        rest = max(target - half, min(target + half, self.position))
         for stop in self._stops:
             rest = min(rest, stop.at) if stop.upwards else max(rest, stop.at)
         return rest
@@ -126,7 +128,9 @@ class ServoMotor(SimulatedMotor):
         if not low - 1 <= width <= high + 1:
             text = f"{self.name}: pulse of {width:.1f} us is outside {low:g}..{high:g} us"
             self._report("past-limits", text, self.name)
-        self.target = self._truth.shaft(max(low, min(high, width)))
+        target = self._truth.shaft(max(low, min(high, width)))
+        if target != self.target:
+            self.target, self._goal = target, self._rest(target)
 
 
 def wire_servo(
@@ -155,12 +159,13 @@ def servo_scale(settings: Servo, angles: Mapping[str, int]) -> Scale:
     known = sorted((settings.positions_us[place], angle) for place, angle in angles.items())
     if len(known) == 1:
         known = [(known[0][0] - 1, known[0][1]), *known]
-    pulses, quarters = (np.array(column, dtype=float) for column in zip(*known, strict=True))
-    slopes = np.diff(quarters) / np.diff(pulses)
+    slopes = [(after - before) / (to - at) for (at, before), (to, after) in pairwise(known)]
+    inner = [pulse for pulse, _ in known[1:-1]]
 
     def scale(position: float) -> float:
-        piece = int(np.clip(np.searchsorted(pulses, position) - 1, 0, len(slopes) - 1))
-        return float(quarters[piece] + slopes[piece] * (position - pulses[piece]))
+        piece = bisect_left(inner, position)
+        pulse, quarters = known[piece]
+        return quarters + slopes[piece] * (position - pulse)
 
     return scale
 

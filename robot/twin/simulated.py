@@ -159,8 +159,8 @@ class SimulatedRobot:
         """Let time pass up to ``time_us`` of the firmware's clock."""
         until = time_us + self._offset_us
         while (left := until - self.time_us) > 0:
-            travelling = any(motor.moving for motor in self._gliding)
-            self._stride(min(left, STRIDE_US) if travelling else left)
+            travelling = self._travelling()
+            self._stride(min(left, STRIDE_US) if travelling else left, travelling)
 
     def insert(self, body: CubeBody) -> None:
         """A person takes the cube out of the resting robot and puts another one in."""
@@ -205,12 +205,19 @@ class SimulatedRobot:
             if motor.name == actuator:
                 stop.chatter = steps
 
-    def _stride(self, stride_us: float) -> None:
+    def _travelling(self) -> bool:
+        # Asked at every edge of every pin: a generator would take as long as the motors.
+        for motor in self._gliding:  # noqa: SIM110
+            if motor.moving:
+                return True
+        return False
+
+    def _stride(self, stride_us: float, travelling: bool) -> None:
         """Some motors travel through time; steppers have made their steps at once."""
-        start, travelling = self.time_us, any(motor.moving for motor in self._gliding)
-        self.incidents.time_us = start + stride_us
+        start = self.incidents.time_us
+        self.incidents.time_us = end = start + stride_us
         for motor in self._parts.motors.values():
-            motor.advance(start, self.time_us)
+            motor.advance(start, end)
         if travelling:
             self._touch()
 

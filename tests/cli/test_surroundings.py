@@ -112,6 +112,26 @@ def test_interrupts_do_not_disturb_how_a_command_ends() -> None:
     assert ended == [True]
 
 
+def test_presses_after_what_was_awaited_do_not_disturb_leaving() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = []
+
+    async def work() -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(600)
+
+    try:
+        with pytest.raises(KeyboardInterrupt), ending_once():
+            try:
+                run_async(work())
+            finally:
+                signal.raise_signal(signal.SIGINT)
+                ended.append(True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [True]
+
+
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "ctrl-c-ignored"])
 def test_interrupts_end_what_is_awaited_once_and_in_order(ignored: bool) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)

@@ -294,7 +294,8 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
         assert await page.text_content("#fault-cause") == "Not-Halt"
         assert "Grundstellung" in str(await page.text_content("#fault-remedy"))
-        await page.select_option("#language", "ja")
+        async with page.expect_navigation():
+            await page.select_option("#language", "ja")
         await until(page, "document.documentElement.lang === 'ja' && globalThis.cubist?.status")
         assert await page.text_content("#fault-cause") == "非常停止"
         other = await here.tab(page.context, here.url.partition("#")[0])
