@@ -29,7 +29,7 @@ from debian_root import CACHE, CHECKOUT, NEWCOMER, NoDebian
 
 REPOSITORY = "/host/cubist.bundle"
 """What stands in README for the repository, in the root."""
-QUICK = "ARGS='-m quick -rs'"
+QUICK = "ARGS='-m quick -rfEs'"
 """What stands before `make test`: the tests that need what the two commands make, and few more."""
 
 
