@@ -47,7 +47,7 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     await _home(job, machine)
     job.enter(RobotState.SOLVING, Step.of("plan-scramble"))
     plan = await job.run_blocking("plan", machine.planner.plan_scramble, cube, None, job.hear)
-    note(job, [plan])
+    await note(job, machine, [plan])
     await perform(job, machine, plan)
     return Outcome.DONE
 
@@ -150,7 +150,7 @@ async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) 
     job.enter(RobotState.SOLVING, Step.of("search"))
     search = machine.planner.plan
     plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
-    note(job, [plan])
+    await note(job, machine, [plan])
     job.save_meanwhile()
     return plan
 
@@ -167,15 +167,15 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     parts = await _parts(job, machine, plan, cube)
     if parts is not None:
         progress = _progress(job, [parts.head, parts.tail], 0)
-        job.live.move("turn", [parts.head, parts.tail])
+        job.live.move("turn", [parts.head, parts.tail], greedy_us=job.record.greedy_us)
         executed_us, plan = await _turn_and_improve(job, machine, parts, progress)
         done.append(parts.head)
-        note(job, [*done, plan])
+        await note(job, machine, [*done, plan])
         if plan is not parts.tail:
             job.enter(RobotState.TURNING, _turning(job, faster=True))
     progress = _progress(job, [*done, plan], len(done))
     head_us = sum(part.duration_us for part in done)
-    job.live.move("turn", [*done, plan], head_us)
+    job.live.move("turn", [*done, plan], head_us, job.record.greedy_us)
     turn = machine.motion.perform
     executed_us += await job.run_blocking("turn", turn, plan.schedule(), progress)
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
@@ -185,8 +185,8 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     return plan.end
 
 
-def note(job: Job, parts: Sequence[Plan]) -> None:
-    """Put into the record what is performed: these plans, one after the other.
+async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
+    """Put into the record what is performed, these plans one after the other, and what it saves.
 
     A turn that a cut went through the middle of is one move, as it was in the whole plan.
     """
@@ -194,6 +194,7 @@ def note(job: Job, parts: Sequence[Plan]) -> None:
     job.record.planned_us = sum(part.duration_us for part in parts)
     job.record.orientation = parts[0].initial_orientation.name
     job.record.operations = list(operations_of(parts))
+    job.record.greedy_us = await job.run_blocking("search", machine.planner.greedy_us, parts)
 
 
 def _turning(job: Job, *, faster: bool = False) -> Step:

@@ -126,12 +126,17 @@ class LiveBoard:
         purpose: Literal["look", "turn"],
         parts: Sequence[Moving],
         at_us: int = 0,
+        greedy_us: int | None = None,
     ) -> None:
-        """A motion of these parts begins, or goes on with another end ``at_us`` after its start."""
+        """A motion of these parts begins, or goes on with another end ``at_us`` after its start.
+
+        ``greedy_us``: what its moves would take without a plan.
+        """
         motion = MotionView(
             purpose=purpose,
             orientation=parts[0].initial_orientation.name,
             duration_us=sum(part.duration_us for part in parts),
+            greedy_us=greedy_us,
             operations=list(operations_of(parts)),
             moves=" ".join(move for part in parts for move in part.moves),
         )

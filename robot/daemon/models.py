@@ -202,11 +202,14 @@ class MotionView(ApiDocument):
     """The motion under way, from ``orientation``: its operations with start times, in us.
 
     ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns.
+    ``greedy_us``: what they would take, each done the fastest way by itself; null where that is
+    not known.
     """
 
     purpose: Literal["look", "turn"]
     orientation: str
     duration_us: int
+    greedy_us: int | None = None
     operations: list[JsonObject]
     moves: str = ""
 

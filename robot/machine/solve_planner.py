@@ -15,10 +15,12 @@ import numpy as np
 from robot.faults import InvalidRequest, RunStopped
 from robot.planner import (
     Mechanism,
+    NoWay,
     Plan,
     ScanPlan,
     State,
     Watch,
+    greedy_us,
     plan_scan,
     plan_scramble,
     plan_solve,
@@ -30,6 +32,7 @@ from robot.planner import (
 from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
+from solver.cost import merged_moves
 from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES
 from solver.cube.sticker_cube import StickerCube
@@ -138,6 +141,16 @@ class SolvePlanner:
         if isinstance(cube, StickerCube):
             return plan_scramble(cube, self._mechanism, state, progress=progress)
         return self.plan(cube.inverse, state, threading.Event(), progress)
+
+    def greedy_us(self, parts: Sequence[Plan]) -> int | None:
+        """What the moves of ``parts`` take when each is done the fastest way by itself.
+
+        None where the robot cannot do them so.
+        """
+        moves = merged_moves([move for part in parts for move in part.moves])
+        with suppress(NoWay):
+            return greedy_us(self._mechanism, parts[0].start, moves)
+        return None
 
     def split(self, cube: AnyCube, plan: Plan) -> SplitPlan | None:
         """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""

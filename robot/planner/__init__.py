@@ -2,6 +2,7 @@
 
 from robot.mechanism.graph import Mechanism, State
 from robot.mechanism.registry import build_mechanism
+from robot.planner.greedy import greedy_us
 from robot.planner.improve import split_at, turned, where_to_cut_us
 from robot.planner.plan import Plan
 from robot.planner.retrace import NoWay
@@ -22,6 +23,7 @@ __all__ = [
     "Watch",
     "build_mechanism",
     "cost_model",
+    "greedy_us",
     "plan_composites",
     "plan_scan",
     "plan_scramble",

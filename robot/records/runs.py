@@ -118,7 +118,8 @@ class RunRecord(BaseModel):
 
     ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
     ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
-    happened, what went wrong on the way and what was done about it.
+    happened, what went wrong on the way and what was done about it. ``greedy_us``: what the moves
+    would take, each done the fastest way by itself.
     """
 
     id: str
@@ -131,6 +132,7 @@ class RunRecord(BaseModel):
     facelets: str | None = None
     moves: str | None = None
     planned_us: int | None = None
+    greedy_us: int | None = None
     executed_us: int | None = None
     attempts: int = 1
     timings_s: dict[str, float] = Field(default_factory=dict)

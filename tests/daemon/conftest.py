@@ -253,6 +253,9 @@ class FakePlanner:
         self.planned_from.append(state)
         return FakePlan(("R", "U"), 1000, "after the plan", (TURN,))
 
+    def greedy_us(self, parts: Sequence[Any]) -> int | None:
+        return sum(2 * part.duration_us for part in parts)
+
     def split(self, cube: Cube, plan: FakePlan) -> SplitPlan | None:
         return self.cuts.pop(0) if self.cuts else None
 

@@ -173,6 +173,7 @@ def test_runs_with_and_without_a_daemon(
     text = capfd.readouterr().out
     assert "moves R U" in text
     assert "planned 0.001 s" in text
+    assert "plan  0.00 s, the same moves one at a time 0.00 s: 50% saved" in text
     assert ask("runs", "show", "77")[0] == 2
 
 

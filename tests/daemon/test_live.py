@@ -69,6 +69,7 @@ async def watched(controller: JobController, request: StartRequest) -> list[dict
 async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobController) -> None:
     told = await watched(controller, StartRequest())
     turning = next(n for n, e in enumerate(told) if e.get("motion", {}).get("purpose") == "turn")
+    assert all(e["motion"]["greedy_us"] is None for e in told[:turning] if "motion" in e)
     unknown, *looks, read, motion = told[: turning + 1]
     clock, after = told[turning + 1 : turning + 3]
     assert unknown["cube"] == {
@@ -92,6 +93,7 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobCon
         {"op": "turn", "site": "D", "quarter_turns": 1, "start_us": 0, "duration_us": 1000}
     ]
     assert (motion["motion"]["purpose"], motion["motion"]["moves"]) == ("turn", "R U")
+    assert (motion["motion"]["duration_us"], motion["motion"]["greedy_us"]) == (1000, 2000)
     assert motion["at_us"] == 0
     assert (clock["event"], clock["at_us"]) == ("clock", 500)
     assert (after["event"], after["cube"]["facelets"]) == ("cube", PLANNED)

@@ -77,6 +77,7 @@ async def test_a_faster_rest_is_performed_recorded_and_checked(
     record = await solved(controller)
     assert record.outcome == "solved"
     assert (record.moves, record.planned_us, record.executed_us) == ("R F", 900, 900)
+    assert record.greedy_us == 1800, "of the moves that were performed"
     # The number of moves that was told on the way is the record's in the end.
     told = [event.text for event in record.events if event.text.startswith("turning")]
     assert told == [

@@ -176,6 +176,12 @@ async def solve_and_compare(scene: Scene) -> None:
 
 async def replay(page: BrowserPage) -> None:
     """The run can be opened, and its replay ends with a solved cube."""
+    await page.click("#tab-plan")
+    saved = str(await page.text_content("#plan-savings"))
+    record = await page.evaluate("fetch('/api/runs/1').then((answer) => answer.json())")
+    assert record["greedy_us"] >= record["planned_us"]
+    told = [float(time) for time in re.findall(r"(\d+\.\d+) s", saved)]
+    assert told == pytest.approx([record["planned_us"] / 1e6, record["greedy_us"] / 1e6], abs=0.01)
     await page.click("#tab-runs")
     await page.locator("#runs td button").first.click()
     await page.wait_for_selector("#run-heading")

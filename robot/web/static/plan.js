@@ -36,7 +36,7 @@ export class Plan {
     this.#moves = last;
     const record = await ask("GET", `/api/runs/${last}`).catch(() => null);
     if (!record?.operations?.length) return this.#empty();
-    if (!this.#motion) this.#render({ operations: record.operations, moves: record.moves ?? "", purpose: "turn", duration_us: record.planned_us }, false);
+    if (!this.#motion) this.#render({ operations: record.operations, moves: record.moves ?? "", purpose: "turn", duration_us: record.planned_us, greedy_us: record.greedy_us }, false);
   }
 
   #empty() {
@@ -58,7 +58,7 @@ export class Plan {
       el("div", { class: "card" },
         el("div", { class: "table", tabindex: 0, role: "group", "aria-label": t("Timeline") }, svg),
         el("p", { class: "legend" }, Object.entries(KINDS).map(([kind, text]) => el("span", {}, el("i", { class: kind }), t(text))))),
-      shares(motion));
+      ...savings(motion), shares(motion));
   }
 
   #paint() {
@@ -120,4 +120,18 @@ function shares({ operations, duration_us }) {
   return el("div", { class: "card" }, el("h2", {}, t("Where the time goes")),
     el("dl", { class: "facts" }, Object.entries(sums).flatMap(([kind, us]) => [
       el("dt", {}, t(KINDS[kind])), el("dd", {}, `${seconds(us / 1e6)} (${Math.round((100 * us) / Math.max(1, duration_us))} %)`)])));
+}
+
+/** What the plan takes against the same moves one at a time, as two bars; nothing where that is not known. */
+function savings({ duration_us, greedy_us }) {
+  if (!greedy_us) return [];
+  const longest = Math.max(duration_us, greedy_us), saved = Math.round(100 * (1 - duration_us / greedy_us));
+  const rows = [[t("As planned"), duration_us, "turn"], [t("One move at a time"), greedy_us, "other"]];
+  return [el("div", { class: "card", id: "plan-savings" },
+    el("h2", {}, saved > 0 ? t("Planning saves {saved} %", { saved }) : t("Planning saves nothing here")),
+    el("dl", { class: "bars" }, rows.flatMap(([name, us, kind]) => [
+      el("dt", {}, name),
+      el("dd", {}, el("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "chart", "aria-hidden": "true" },
+        el("rect", { width: (100 * us) / longest, height: 10, class: kind })), seconds(us / 1e6, 2))])),
+    el("p", { class: "quiet small" }, t("One move at a time: the same moves, each done the fastest way by itself, with no thought of the next.")))];
 }

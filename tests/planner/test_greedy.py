@@ -1,0 +1,108 @@
+"""What moves take one at a time: against plans of each move alone, on every kind of robot."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot.machine.solve_planner import SolvePlanner
+from robot.planner import Plan, build_mechanism, greedy_us, plan_composites, plan_solve
+from robot.planner.survey import random_cube
+from robot.settings import load_profile
+from robot.settings.other_cubes import for_cube
+from solver.cost import AXES, composite_index, merged_moves
+from solver.cube.notation import parse_moves
+
+ROBOTS = ["cubotino", "four-arm", "two-arm", "six-motor", "five-motor", "crane"]
+
+
+def one_by_one(plan: Plan) -> list[Plan]:
+    """A plan of its own for each move, from where the one before has ended."""
+    state, plans = plan.start, []
+    for move in parse_moves(" ".join(plan.moves)):
+        quarters = [move.quarters if face == move.face else 0 for face in AXES[move.axis]]
+        found = plan_composites(plan.mechanism, state, [composite_index(move.axis, *quarters)])
+        plans.append(found)
+        state = found.end
+    return plans
+
+
+def random_plan(robot: str, seed: int, size: int | None = None) -> Plan:
+    profile = for_cube(load_profile(robot), size)
+    cube = random_cube(profile.cube.size, np.random.default_rng(seed))
+    return plan_solve(cube, build_mechanism(profile), time_limit=0.3)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_it_is_the_sum_of_a_plan_for_each_move(robot: str) -> None:
+    for seed in range(3):
+        plan = random_plan(robot, seed)
+        found = greedy_us(plan.mechanism, plan.start, plan.moves)
+        steps = [step for part in one_by_one(plan) for step in part.transitions]
+        owed = plan.mechanism.configurations[one_by_one(plan)[-1].end.configuration].owed_us
+        assert found == sum(step.duration_us for step in steps) + owed
+        assert found >= plan.duration_us, "a plan is never slower than its moves one at a time"
+
+
+def test_two_layers() -> None:
+    """Turning one layer of a 2x2x2 is turning the other back and the whole cube with it, so plans
+    of each move alone cannot be put one after the other; each of them is known."""
+    for seed in range(5):
+        plan = random_plan("two-arm-2x2x2", seed)
+        found = greedy_us(plan.mechanism, plan.start, plan.moves)
+        assert plan.duration_us <= found < 2 * plan.duration_us
+        first = plan.moves[:1]
+        (alone,) = one_by_one(replace(plan, moves=first))
+        assert greedy_us(plan.mechanism, plan.start, first) == alone.duration_us
+
+
+@pytest.mark.parametrize("robot", ["cubotino", "four-arm"])
+def test_planning_saves_time(robot: str) -> None:
+    plans = [random_plan(robot, seed) for seed in range(5)]
+    saved = [1 - p.duration_us / greedy_us(p.mechanism, p.start, p.moves) for p in plans]
+    assert min(saved) > 0.02
+
+
+def test_cubes_of_many_layers() -> None:
+    plan = random_plan("crane", 1, 4)
+    assert greedy_us(plan.mechanism, plan.start, plan.moves) > plan.duration_us
+
+
+def test_it_counts_from_where_the_cube_was_looked_at() -> None:
+    """Turns cannot begin while the cube is shown to the camera: getting back is counted, too."""
+    profile = load_profile("cubotino")
+    mechanism = build_mechanism(profile)
+    planner = SolvePlanner(profile, mechanism)
+    end = planner.scan(None, None).end
+    cube = random_cube(3, np.random.default_rng(2))
+    plan = planner.plan(cube, end, threading.Event(), lambda _: None)
+    found = planner.greedy_us([plan])
+    assert found is not None and found >= plan.duration_us
+
+
+def test_nothing_to_do_takes_no_time() -> None:
+    mechanism = build_mechanism(load_profile("four-arm"))
+    assert greedy_us(mechanism, mechanism.start, ()) == 0
+
+
+def test_a_plan_in_two_parts_is_one_list_of_moves() -> None:
+    profile = load_profile("six-motor")
+    mechanism = build_mechanism(profile)
+    planner = SolvePlanner(profile, mechanism)
+    head = plan_composites(mechanism, mechanism.start, [composite_index(0, 1, 0)])
+    tail = plan_composites(mechanism, head.end, [composite_index(0, 1, 0)])
+    assert merged_moves([*head.moves, *tail.moves]) == ("U2",)
+    half = plan_composites(mechanism, mechanism.start, [composite_index(0, 2, 0)])
+    assert planner.greedy_us([head, tail]) == planner.greedy_us([half]) == half.duration_us
+
+
+def test_what_the_robot_cannot_turn_has_no_time() -> None:
+    """A two-layer cube's turns are told by three faces; no table has the others."""
+    profile = load_profile("two-arm-2x2x2")
+    mechanism = build_mechanism(profile)
+    start = mechanism.start
+    down = Plan(mechanism, (), start, start, moves=("D",))
+    assert SolvePlanner(profile, mechanism).greedy_us([down]) is None
