@@ -146,7 +146,7 @@ def run_async(work: Awaitable[T]) -> T:
     import asyncio  # most commands do without
 
     before, interrupted = signal.getsignal(signal.SIGINT), threading.Event()
-    # Counted by one: the press that ends the work is the first of those that do not disturb leaving.
+    # Counted by one: the press that ends the work is the first that does not disturb leaving.
     interrupts = before if isinstance(before, Interrupts) else Interrupts()
 
     async def watched() -> T:
