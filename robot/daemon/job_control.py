@@ -60,7 +60,7 @@ class JobController:
         self.machine = machine
         self.store = store
         self.events = EventBoard()
-        self.live = LiveBoard(self._publish)
+        self.live = LiveBoard(self._publish, mechanism=machine.mechanism)
         self._pictures = Pictures()
         self.state = RobotState.IDLE
         self.ended = asyncio.Event()

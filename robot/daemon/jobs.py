@@ -144,6 +144,7 @@ async def _home(job: Job, machine: Machine) -> None:
     job.enter(RobotState.HOMING, Step.of("home"))
     job.live.forget_cube(machine.size)
     await job.run_blocking("home", machine.motion.home)
+    job.live.home(machine.planner.start_positions)
 
 
 async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
@@ -181,7 +182,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     job.record.planned_us = sum(part.duration_us for part in [*done, plan])
     job.record.executed_us = executed_us
     moves = " ".join(move for part in [*done, plan] for move in part.moves)
-    job.live.arrive(plan.final_orientation, None if cube is None else cube.apply(moves).facelets())
+    job.live.arrive(plan, None if cube is None else cube.apply(moves).facelets())
     return plan.end
 
 

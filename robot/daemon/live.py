@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.daemon.models import CubeView, LiveView, LookView, MotionView
+from robot.daemon.models import ActuatorView, CubeView, LiveView, LookView, MotionView
 from robot.documents import JsonObject
 from robot.machine.scanner import FaceImage
-from robot.mechanism.graph import Operation
+from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
@@ -24,6 +24,9 @@ from vision.measure.sticker_colours import linear_to_srgb
 
 CLOCK_PERIOD_S = 0.2
 """At most so often the motion's clock is told; the board reports it at each heartbeat."""
+
+Positions = Mapping[str, str | int]
+"""Where actuators are: the name of a position, or quarter turns."""
 
 UNKNOWN = "?"
 """Stands for a sticker whose colour is not known yet, where else a face's letter stands."""
@@ -45,8 +48,24 @@ class Moving(Protocol):
         """What the mechanism does."""
 
     @property
+    def motions(self) -> Iterable[tuple[int, ActuatorMotion]]:
+        """What each actuator does, with when that starts."""
+
+    @property
     def initial_orientation(self) -> Orientation:
         """How the cube is held before it."""
+
+    @property
+    def initial_positions(self) -> Positions:
+        """Where the actuators are before it."""
+
+    @property
+    def final_orientation(self) -> Orientation:
+        """How the cube is held after it."""
+
+    @property
+    def final_positions(self) -> Positions:
+        """Where the actuators are after it."""
 
 
 def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
@@ -55,6 +74,21 @@ def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
     for part in parts:
         for operation in part.operations:
             yield {**operation.as_dict(), "start_us": operation.start_us + before_us}
+        before_us += part.duration_us
+
+
+def _motions_of(parts: Iterable[Moving]) -> Iterator[ActuatorView]:
+    """What each actuator does, one part after the other."""
+    before_us = 0
+    for part in parts:
+        for start_us, motion in part.motions:
+            yield ActuatorView(
+                actuator=motion.actuator,
+                start_us=start_us + before_us,
+                duration_us=motion.duration_us,
+                to=motion.end,
+                quarter_turns=motion.quarters,
+            )
         before_us += part.duration_us
 
 
@@ -69,21 +103,32 @@ class LiveBoard:
     """Follows what a job does, and publishes it; used from the event loop's thread only.
 
     ``publish`` gets the kind of event (``cube``, ``look``, ``motion``, ``clock``) and its document.
-    ``clock`` gives seconds.
+    ``clock`` gives seconds. ``mechanism``: that section of the robot's profile.
     """
 
-    def __init__(self, publish: Publish, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        publish: Publish,
+        clock: Callable[[], float] = time.monotonic,
+        mechanism: JsonObject | None = None,
+    ) -> None:
         self._publish = publish
         self._clock = clock
         self._told_at = -math.inf
         self._measured: NDArray[np.float32] = np.zeros((0, 3), np.float32)
-        self.view = LiveView()
+        self.view = LiveView(mechanism=mechanism)
 
     def forget_cube(self, size: int) -> None:
-        """Nothing is known of the cube of ``size`` layers: it is held as after homing."""
+        """Nothing is known of the cube of ``size`` layers, nor of where the actuators are."""
         count = 6 * size**2
         self._measured = np.full((count, 3), np.nan, np.float32)
-        self._set_cube(CubeView(size=size, facelets=UNKNOWN * count, seen=[None] * count))
+        cube = CubeView(size=size, facelets=UNKNOWN * count, seen=[None] * count)
+        self._set_cube(cube, None)
+
+    def home(self, positions: Positions) -> None:
+        """The actuators are here; the cube is held as it always is then."""
+        if self.view.cube is not None:
+            self._set_cube(self.view.cube, positions)
 
     def look(self, view: FaceView, image: FaceImage, picture: int) -> None:
         """A face was looked at; perhaps the robot moves on already."""
@@ -118,7 +163,8 @@ class LiveBoard:
         self._set_cube(
             self.view.cube.model_copy(
                 update={"facelets": facelets, "seen": [], "palette": palette or self._palette}
-            )
+            ),
+            self.view.positions,
         )
 
     def move(
@@ -138,11 +184,13 @@ class LiveBoard:
             duration_us=sum(part.duration_us for part in parts),
             greedy_us=greedy_us,
             operations=list(operations_of(parts)),
+            actuators=list(_motions_of(parts)),
             moves=" ".join(move for part in parts for move in part.moves),
         )
-        self.view = self.view.model_copy(update={"motion": motion, "at_us": at_us})
+        told = {"motion": motion, "at_us": at_us, "positions": dict(parts[0].initial_positions)}
+        self.view = self.view.model_copy(update=told)
         self._told_at = -math.inf
-        self._publish("motion", "", cube=self.view.cube, motion=motion, at_us=at_us)
+        self._publish("motion", "", cube=self.view.cube, **told)
 
     def advance(self, fraction: float) -> None:
         """The motion is so far."""
@@ -153,19 +201,21 @@ class LiveBoard:
                 self._told_at = self._clock()
                 self._publish("clock", "", at_us=at_us)
 
-    def arrive(self, orientation: Orientation, facelets: str | None) -> None:
+    def arrive(self, moved: Moving, facelets: str | None) -> None:
         """The motion is over and has left the cube so; None: its state was not known before."""
         if (cube := self.view.cube) is not None:
-            known = {"facelets": facelets or cube.facelets, "orientation": orientation.name}
-            self._set_cube(cube.model_copy(update=known))
+            orientation = moved.final_orientation.name
+            known = {"facelets": facelets or cube.facelets, "orientation": orientation}
+            self._set_cube(cube.model_copy(update=known), dict(moved.final_positions))
 
     @property
     def _palette(self) -> dict[str, str]:
         return self.view.cube.palette if self.view.cube else {}
 
-    def _set_cube(self, cube: CubeView) -> None:
-        self.view = LiveView(cube=cube, look=self.view.look)
-        self._publish("cube", "", cube=cube)
+    def _set_cube(self, cube: CubeView, positions: Positions | None) -> None:
+        told = {"cube": cube, "positions": positions}
+        self.view = self.view.model_copy(update={**told, "motion": None, "at_us": None})
+        self._publish("cube", "", **told)
 
 
 def _hex(linear: NDArray[np.float32]) -> str | None:

@@ -198,12 +198,25 @@ class CubeView(ApiDocument):
     orientation: str = "UF"
 
 
+class ActuatorView(ApiDocument):
+    """What an actuator does in a motion.
+
+    It goes ``to`` a position, or by ``quarter_turns``, signed, as its part's angles count.
+    """
+
+    actuator: str
+    start_us: int
+    duration_us: int
+    to: str | None = None
+    quarter_turns: int = 0
+
+
 class MotionView(ApiDocument):
     """The motion under way, from ``orientation``: its operations with start times, in us.
 
     ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns.
-    ``greedy_us``: what they would take, each done the fastest way by itself; null where that is
-    not known.
+    ``actuators``: the same as what each actuator does. ``greedy_us``: what the moves would take,
+    each done the fastest way by itself; null where that is not known.
     """
 
     purpose: Literal["look", "turn"]
@@ -211,6 +224,7 @@ class MotionView(ApiDocument):
     duration_us: int
     greedy_us: int | None = None
     operations: list[JsonObject]
+    actuators: list[ActuatorView] = Field(default_factory=list)
     moves: str = ""
 
 
@@ -226,12 +240,22 @@ class LookView(ApiDocument):
 
 
 class LiveView(ApiDocument):
-    """All of it as it is now; null is what there is not. ``at_us``: the motion's own clock."""
+    """All of it as it is now; null is what there is not. ``at_us``: the motion's own clock.
 
+    ``positions``: where the actuators were before the motion, a position's name or quarter turns;
+    null where that is not known. ``mechanism``: that section of the robot's profile.
+    """
+
+    mechanism: JsonObject | None = None
+    positions: dict[str, str | int] | None = None
     cube: CubeView | None = None
     motion: MotionView | None = None
     at_us: int | None = None
     look: LookView | None = None
+
+
+LIVE_FIELDS = frozenset(LiveView.model_fields) - {"mechanism"}
+"""What live events tell: all that changes."""
 
 
 class Event(ApiDocument):
@@ -245,6 +269,7 @@ class Event(ApiDocument):
 
     For those who watch the robot itself (:data:`LIVE_EVENTS`): ``cube``: another cube, or more is
     known of it; ``look``: a face was looked at; ``motion``: a motion begins or gets another end;
+    both ``cube`` and ``motion`` come with the actuators' ``positions`` where these are known;
     ``clock``: how far it is, in its own time.
     """
 
@@ -260,11 +285,12 @@ class Event(ApiDocument):
     cube: CubeView | None = None
     look: LookView | None = None
     motion: MotionView | None = None
+    positions: dict[str, str | int] | None = None
     at_us: int | None = None
 
     def line(self) -> str:
         """The event as JSON; what only live events or steps have is left out of others."""
-        optional = (*LiveView.model_fields, "step_code", "step_parameters")
+        optional = LIVE_FIELDS | {"step_code", "step_parameters"}
         absent = {name for name in optional if getattr(self, name) is None}
         return self.model_dump_json(exclude=absent)
 

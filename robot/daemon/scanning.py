@@ -170,7 +170,7 @@ async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> N
         schedule = step.plan.schedule()
         job.live.move("look", [step.plan])
         await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
-        job.live.arrive(step.plan.final_orientation, None)
+        job.live.arrive(step.plan, None)
 
 
 async def _show(

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from robot.documents import JsonObject
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController
@@ -44,7 +45,8 @@ class Machine:
     """One robot.
 
     ``reconnect_s``: how long to wait for a board that went away in the middle of a job. ``size``:
-    layers of its cube. ``stopwatch``: what its parts waited for.
+    layers of its cube. ``stopwatch``: what its parts waited for. ``mechanism``: that section of its
+    profile.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Machine:
     reconnect_s: float = 10.0
     size: int = 3
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    mechanism: JsonObject | None = None
 
     def scan(self, state: State | None = None) -> tuple[list[FaceImage], State]:
         """A picture of every face, and the state in which that leaves the robot.
@@ -95,6 +98,7 @@ def make_machine(
         stopwatch=stopwatch,
         policy=profile.policy,
         size=profile.cube.size,
+        mechanism=profile.mechanism.model_dump(mode="json"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import NamedTuple
@@ -71,6 +71,12 @@ class SolvePlanner:
         self._policy = profile.policy
         self._mechanism = mechanism
         self._stopwatch = stopwatch or Stopwatch()
+
+    @property
+    def start_positions(self) -> Mapping[str, str | int]:
+        """Where the actuators are after homing: a position's name or quarter turns."""
+        start = self._mechanism.start.configuration
+        return self._mechanism.configurations[start].positions
 
     def scan(self, state: State | None, faces: Sequence[str] | None) -> ScanPlan:
         """The tour that shows the cameras these faces (None: all)."""

@@ -47,6 +47,23 @@ class Plan:
         """How the robot holds the cube after it."""
         return self.end.orientation
 
+    @property
+    def initial_positions(self) -> Mapping[str, str | int]:
+        """Where the actuators are before it: a position's name or quarter turns."""
+        return self.mechanism.configurations[self.start.configuration].positions
+
+    @property
+    def final_positions(self) -> Mapping[str, str | int]:
+        """Where they are after it."""
+        return self.mechanism.configurations[self.end.configuration].positions
+
+    @property
+    def motions(self) -> Iterator[tuple[int, ActuatorMotion]]:
+        """What each actuator does, with when that starts."""
+        for start_us, step in self.timed():
+            for motion in step.motions:
+                yield start_us + motion.offset_us, motion
+
     @cached_property
     def duration_us(self) -> int:
         """When the last motion is over."""

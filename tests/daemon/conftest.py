@@ -25,7 +25,7 @@ from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import Hear, SplitPlan
-from robot.mechanism.graph import Operation
+from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
 from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
@@ -144,6 +144,9 @@ class FakePlan:
 
     initial_orientation: Orientation = AS_DRAWN
     final_orientation: Orientation = AS_DRAWN
+    initial_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 0})
+    final_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 1})
+    motions: tuple[tuple[int, ActuatorMotion], ...] = ()
 
     def schedule(self) -> Schedule:
         return Schedule((), (), self.duration_us)
@@ -252,6 +255,10 @@ class FakePlanner:
         self.plans += 1
         self.planned_from.append(state)
         return FakePlan(("R", "U"), 1000, "after the plan", (TURN,))
+
+    @property
+    def start_positions(self) -> Mapping[str, str | int]:
+        return {"table": 0}
 
     def greedy_us(self, parts: Sequence[Any]) -> int | None:
         return sum(2 * part.duration_us for part in parts)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import numpy as np
 import pytest
 
 from robot.daemon.job_control import JobController
@@ -19,9 +20,11 @@ from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
 from robot.daemon.pictures import PERIOD_S, Pictures
 from robot.daemon.server import make_app, serving
 from robot.machine.scanner import FaceImage
-from robot.mechanism.graph import Operation
-from robot.planner import FaceView
+from robot.mechanism.graph import ActuatorMotion, Operation
+from robot.planner import FaceView, build_mechanism, plan_solve
 from robot.planner.improve import AnyCube
+from robot.planner.survey import random_cube
+from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.solution import Progress
@@ -54,6 +57,10 @@ class Part:
     moves: tuple[str, ...] = ()
     operations: tuple[Operation, ...] = ()
     initial_orientation: Orientation = AS_DRAWN
+    final_orientation: Orientation = AS_DRAWN
+    initial_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 0})
+    final_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 1})
+    motions: tuple[tuple[int, ActuatorMotion], ...] = ()
 
 
 async def watched(controller: JobController, request: StartRequest) -> list[dict[str, Any]]:
@@ -70,7 +77,7 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobCon
     told = await watched(controller, StartRequest())
     turning = next(n for n, e in enumerate(told) if e.get("motion", {}).get("purpose") == "turn")
     assert all(e["motion"]["greedy_us"] is None for e in told[:turning] if "motion" in e)
-    unknown, *looks, read, motion = told[: turning + 1]
+    unknown, homed, *looks, read, motion = told[: turning + 1]
     clock, after = told[turning + 1 : turning + 3]
     assert unknown["cube"] == {
         "size": 3,
@@ -79,6 +86,8 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobCon
         "palette": {},
         "orientation": "UF",
     }
+    assert "positions" not in unknown
+    assert homed == unknown | {"positions": {"table": 0}, "time": homed["time"]}
     # The fake robot's tour has motions between its looks.
     looked = [event for event in looks if event["event"] == "look"]
     assert [event["look"]["face"] for event in looked] == list("URFDLB")
@@ -95,8 +104,43 @@ async def test_a_solve_is_shown_face_by_face_and_move_by_move(controller: JobCon
     assert (motion["motion"]["purpose"], motion["motion"]["moves"]) == ("turn", "R U")
     assert (motion["motion"]["duration_us"], motion["motion"]["greedy_us"]) == (1000, 2000)
     assert motion["at_us"] == 0
+    assert (motion["positions"], after["positions"]) == ({"table": 0}, {"table": 1})
     assert (clock["event"], clock["at_us"]) == ("clock", 500)
     assert (after["event"], after["cube"]["facelets"]) == ("cube", PLANNED)
+
+
+def test_every_actuator_is_told_one_part_after_the_other() -> None:
+    lid = (0, ActuatorMotion("lid", 400, start="open", end="close"))
+    table = (400, ActuatorMotion("table", 600, quarters=-1, held=True))
+    told: list[dict[str, Any]] = []
+    board = LiveBoard(lambda _, __, **more: told.append(more), mechanism={"kind": "flipper"})
+    board.forget_cube(3)
+    assert (board.view.positions, board.view.mechanism) == (None, {"kind": "flipper"})
+    board.home({"lid": "open"})
+    assert board.view.positions == {"lid": "open"}
+    board.move("turn", [Part(motions=(lid, table)), Part(motions=(lid,))])
+    assert [tuple(one.model_dump().values()) for one in told[-1]["motion"].actuators] == [
+        ("lid", 0, 400, "close", 0),
+        ("table", 400, 600, None, -1),
+        ("lid", 1000, 400, "close", 0),
+    ]
+    assert told[-1]["positions"] == {"table": 0}
+
+
+@pytest.mark.parametrize("robot", ["cubotino", "four-arm", "two-arm", "crane", "six-motor"])
+def test_the_actuators_end_where_the_plan_says(robot: str) -> None:
+    """Every motion followed from the positions before leads to those after, on every kind."""
+    mechanism = build_mechanism(load_profile(robot))
+    cube = random_cube(3, np.random.default_rng(4))
+    plan = plan_solve(cube, mechanism, time_limit=0.3)
+    positions = dict(plan.initial_positions)
+    for _, motion in plan.motions:
+        if motion.end is not None:
+            assert positions[motion.actuator] == motion.start
+            positions[motion.actuator] = motion.end
+    names = {name: place for name, place in positions.items() if isinstance(place, str)}
+    assert names == {n: p for n, p in plan.final_positions.items() if isinstance(p, str)}
+    assert max(start + motion.duration_us for start, motion in plan.motions) <= plan.duration_us
 
 
 def test_the_clock_is_told_five_times_a_second() -> None:
@@ -124,7 +168,7 @@ def test_a_picture_that_is_done_while_the_robot_moves_on_does_not_end_the_motion
     assert board.view.motion.operations == [{"op": "flip", "start_us": 0, "duration_us": 1000}]
     board.advance(0.5)
     assert (told, board.view.at_us) == (["cube", "motion", "look", "clock"], 500)
-    board.arrive(Orientation(5), None)
+    board.arrive(Part(final_orientation=Orientation(5)), None)
     assert board.view.motion is None and board.view.look is not None
     assert board.view.cube is not None and board.view.cube.orientation == Orientation(5).name
 
@@ -142,7 +186,7 @@ async def test_ordinary_events_stay_as_they_were(controller: JobController) -> N
 async def test_who_comes_later_gets_the_whole(
     client: aiohttp.ClientSession, controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    nothing = {"cube": None, "motion": None, "at_us": None, "look": None}
+    nothing = dict.fromkeys(("cube", "motion", "at_us", "look", "positions", "mechanism"))
     async with client.get("/live") as response:
         assert await response.json() == nothing
     fake.motion.hold = threading.Event()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
 from robot.faults import MotionFault
 from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
-from robot.mechanism.graph import Operation
+from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import MotionProfile, Schedule
 from robot.planner import build_mechanism, plan_composites
 from robot.records.latency import Stopwatch
@@ -39,6 +40,9 @@ class Part:
     operations: tuple[Operation, ...] = (TURN,)
     initial_orientation: Orientation = AS_DRAWN
     final_orientation: Orientation = AS_DRAWN
+    initial_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 0})
+    final_positions: Mapping[str, str | int] = field(default_factory=lambda: {"table": 1})
+    motions: tuple[tuple[int, ActuatorMotion], ...] = ()
 
     def schedule(self) -> Schedule:
         return Schedule((), (), self.duration_us)

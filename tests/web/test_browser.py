@@ -19,7 +19,8 @@ from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
 from robot.languages import LANGUAGES
-from robot.settings import load_profile, profile_file
+from robot.planner import build_mechanism
+from robot.settings import list_profiles, load_profile, profile_file
 from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
@@ -129,6 +130,12 @@ SHOWN = """() => {
   return { letters, moving: moving.length };
 }"""
 
+
+DRAWN = """async ([mechanism, positions, motions, atUs]) => {
+  const { actuatorsAt, drawMechanism } = await import("/static/mechanism.js");
+  const known = positions && actuatorsAt(positions, motions, atUs);
+  return drawMechanism(mechanism, known).map((drawn) => drawn.outerHTML).join("");
+}"""
 
 IN_MID_TURN = """() => {
   const { operations, duration_us } = cubist.motion;
@@ -311,6 +318,61 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         texts = [url.rpartition("/")[2] for url in here.requests if url.endswith(".json")]
         assert texts == ["de.json", "ja.json", "ja.json", "en.json"]
         assert here.complaints == []
+
+
+async def test_the_mechanism_of_every_robot_is_drawn_and_follows_it() -> None:
+    async with scene() as here:
+        page = await here.open()
+        for robot in list_profiles(reference=True):
+            mechanism = build_mechanism(load_profile(robot))
+            settings = mechanism.profile.mechanism.model_dump(mode="json")
+            resting = dict(mechanism.configurations[mechanism.start.configuration].positions)
+            shown = await page.evaluate(DRAWN, [settings, resting, [], 0])
+            assert shown.startswith("<svg") and 'role="img"' in shown, robot
+            steps = {}
+            for step in mechanism.transitions:
+                if step.start == mechanism.start.configuration:
+                    steps |= {
+                        one.actuator: one
+                        for one in step.motions
+                        if one.start in (None, resting[one.actuator])
+                    }
+            assert steps, robot
+            for name, step in steps.items():
+                motion = {
+                    "actuator": name,
+                    "start_us": 0,
+                    "duration_us": 100,
+                    "to": step.end,
+                    "quarter_turns": step.quarters,
+                }
+                told = f"{robot}, {name}: {step}"
+                midway = await page.evaluate(DRAWN, [settings, resting, [motion], 50])
+                assert 'class="moving"' in midway and f"{name} → " in midway, told
+                after = await page.evaluate(DRAWN, [settings, resting, [motion], 100])
+                assert "moving" not in after, told
+                # What is drawn moved, not only what is said of it.
+                figures = [re.sub(r"<svg[^>]*>", "", one) for one in (shown, midway, after)]
+                assert len({one.replace(' class="moving"', "") for one in figures}) == 3, told
+        assert "not known" in await page.evaluate(DRAWN, [settings, None, [], 0])
+        dials = await page.evaluate(DRAWN, [{"kind": "gimbal"}, {"ring": 1, "jaw": "open"}, [], 0])
+        assert dials.startswith("<ul") and "90°" in dials and "open" in dials
+        assert await page.evaluate(DRAWN, [None, None, [], 0]) == "", "of an older daemon"
+        assert here.complaints == []
+
+
+async def test_the_mechanism_is_known_once_it_is_homed() -> None:
+    async with scene() as here:
+        page = await here.open()
+        drawn = page.locator("#mechanism svg")
+        assert "not known" in str(await drawn.get_attribute("aria-label"))
+        await hold(page, "#home")
+        await until(page, "cubist.status.last_run && !cubist.status.job")
+        await until(page, "!document.querySelector('#mechanism .unknown')")
+        assert await drawn.get_attribute("aria-label") == "Mechanism: holder home, lid open"
+        late = await here.tab(page.context, here.url.partition("#")[0])
+        told = await late.locator("#mechanism svg").get_attribute("aria-label")
+        assert told == "Mechanism: holder home, lid open"
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))

@@ -2,6 +2,7 @@
 
 import { CubeDrawing, CubeModel } from "./cube.js";
 import { causeOf, outcomeName, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
+import { drawMechanism } from "./mechanism.js";
 import { $, ask, el, themed } from "./util.js";
 
 const HOLD_MS = 800;
@@ -118,13 +119,12 @@ export class Live {
   }
 
   #paintMechanism() {
-    const { motion, atUs } = this.#watcher;
-    const parts = motion ? partsAt(motion.operations, atUs) : [];
-    const told = JSON.stringify(parts);
+    const { mechanism, actuators, motion } = this.#watcher;
+    const told = JSON.stringify([mechanism?.kind, actuators]);
     if ($("mechanism").dataset.told === told) return;
     $("mechanism").dataset.told = told;
-    $("mechanism").replaceChildren(...parts.map(({ name, place, moving }) =>
-      el("li", { class: moving ? "moving" : null }, gauge(place), el("b", {}, name), ` ${moving ? "→ " : ""}${place}`)));
+    $("mechanism").dataset.resting = !motion;
+    $("mechanism").replaceChildren(...drawMechanism(mechanism, actuators));
   }
 
   async #show({ number, jpeg }) {
@@ -150,29 +150,6 @@ export function movesDone(motion, atUs) {
   const moves = motion.moves.split(" ").filter(Boolean).length;
   const over = turns.filter((o) => o.start_us + o.duration_us <= atUs).length;
   return turns.length ? Math.floor((over / turns.length) * moves + 1e-9) : 0;
-}
-
-/** Where the parts of the mechanism are: the last thing that was done with each. */
-function partsAt(operations, atUs) {
-  const found = new Map();
-  for (const o of operations) {
-    if (o.start_us > atUs) continue;
-    const name = o.arm ?? (o.gripper && `gripper ${o.gripper}`) ?? null;
-    const place = o.to ?? { grip: "closed", release: "open" }[o.op];
-    const moving = o.start_us + o.duration_us > atUs;
-    if (name && place !== undefined) found.set(o.op === "home" ? `${name}, turned` : name, { place: String(place), moving });
-    if (o.table) found.set(o.table, { place: "turning", moving });
-  }
-  return [...found].map(([name, { place, moving }]) => ({ name, place: place === "turning" && !moving ? "square" : place, moving }))
-    .sort((p, q) => (p.name < q.name ? -1 : 1));
-}
-
-const TILT = { open: -60, flip: -30, close: 0, closed: 0, square: 0, turning: 45, cw: 90, ccw: -90 };
-
-function gauge(place) {
-  const angle = TILT[place] ?? 0;
-  return el("svg", { viewBox: "-10 -10 20 20", width: 20, height: 20, "aria-hidden": "true" },
-    el("circle", { r: 9, class: "dial" }), el("line", { x1: 0, y1: 0, x2: 8, y2: 0, class: "hand", transform: `rotate(${angle})` }));
 }
 
 function grid(g, corners, n, width, height) {

@@ -3,7 +3,7 @@
 export const $ = (id) => document.getElementById(id);
 
 const SVG = "http://www.w3.org/2000/svg";
-const DRAWN = new Set(["svg", "rect", "line", "path", "text", "g", "circle", "title"]);
+const DRAWN = new Set(["svg", "rect", "line", "path", "text", "g", "circle", "ellipse", "polygon", "title"]);
 
 /** An element with attributes (functions listen to events) and children; false ones are left out. */
 export function el(tag, attributes = {}, ...children) {

@@ -1,6 +1,7 @@
 // What is known of the robot: its status, the cube, the motion under way and its clock.
 
 import { CubeModel, coloursOf, poseAt } from "./cube.js";
+import { actuatorsAt } from "./mechanism.js";
 import { reducedMotion } from "./util.js";
 
 const MOVING = new Set(["scanning", "turning", "checking", "maintenance"]);
@@ -12,6 +13,8 @@ export class Watcher extends EventTarget {
   cube = null;
   motion = null;
   look = null;
+  mechanism = null;
+  positions = null;
   #start = null;
   #atUs = 0;
   #heardAt = 0;
@@ -61,6 +64,12 @@ export class Watcher extends EventTarget {
     return "URFDLB"[Math.floor(model.at[0] / face)] + "URFDLB"[Math.floor(model.at[2 * face] / face)];
   }
 
+  /** Where each actuator is: {from, to, share, isMoving} by name; null where that is not known. */
+  get actuators() {
+    if (!this.positions || (!this.status?.homed && !this.isMoving)) return null;
+    return actuatorsAt(this.positions, this.motion?.actuators ?? [], this.atUs, !reducedMotion());
+  }
+
   #setStatus(status) {
     this.#changed(() => {
       this.gone = null;
@@ -73,6 +82,8 @@ export class Watcher extends EventTarget {
     this.#changed(() => {
       this.cube = live.cube;
       this.look = live.look;
+      this.mechanism = live.mechanism ?? null;
+      this.positions = live.positions ?? null;
       this.#begin(live.motion, live.at_us);
     });
   }
@@ -82,6 +93,7 @@ export class Watcher extends EventTarget {
       if (this.status && event.event !== "clock") this.status = { ...this.status, state: event.state };
       if (event.cube) this.cube = event.cube;
       if (event.look) this.look = event.look;
+      if (event.event === "cube" || event.event === "motion") this.positions = event.positions ?? null;
       if (event.event === "clock") this.#tick(event.at_us);
       else if (event.event === "motion") this.#begin(event.motion, event.at_us);
       else if (event.event === "cube") this.#begin(null);
