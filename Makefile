@@ -23,7 +23,8 @@ test: ready ## every test but the long campaigns
 coverage: ready ## the lines that the tests leave out
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)
 
-test-long: ready ## the long campaigns too
+test-long: ## the long campaigns too
+	@.ci/prepare long
 	@$(BIN)/python -m pytest --timeout 7200 --hypothesis-profile explore $(ARGS)
 
 lint: ready ## style of Python, C and C++, types, import layers, code that nobody uses
@@ -64,7 +65,7 @@ install: ## the service on this machine: sudo make install (again to upgrade)
 uninstall: ## sudo make uninstall; calibration and records stay
 	@systemd/uninstall $(ARGS)
 
-deb: ## a Debian package of the service, in build/
+deb: ## a Debian package of the service, in build/; on a PC for a Raspberry Pi: make deb ARCH=arm64
 	@systemd/deb
 
 ready:

@@ -1,4 +1,4 @@
-"""Debian root directories made with mmdebstrap, which reach what this machine reaches.
+"""Debian root directories made with mmdebstrap, which reach what this machine reaches, to go into.
 
 Sources and options of apt, the indexes of pip and the certificates are this machine's own: read
 here, written into the root. A root is kept as an archive in ``build/debian``.
@@ -7,14 +7,17 @@ here, written into the root. A root is kept as an archive in ``build/debian``.
 from __future__ import annotations
 
 import ast
+import contextlib
+import fcntl
 import hashlib
 import platform
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,9 +50,12 @@ class NoDebian(Exception):
     """No root can be made here; the text says why."""
 
 
-def unpacked(release: str, folder: Path) -> Path:
-    """A fresh root of a release in ``folder``; raises :class:`NoDebian`."""
-    archive = _archive(release)
+def unpacked(release: str, folder: Path, architecture: str | None = None) -> Path:
+    """A fresh root of a release in ``folder``, of this machine's architecture unless one is given.
+
+    Raises :class:`NoDebian`.
+    """
+    archive = _archive(release, architecture)
     root = folder / "root"
     root.mkdir(parents=True)
     subprocess.run(["tar", "--extract", "--file", archive, "--directory", root], check=True)
@@ -120,34 +126,95 @@ def apt_sources(codename: str) -> Mapping[str, str]:
     return {name: text + "\n" for name, text in found.items() if text}
 
 
-def _archive(release: str) -> Path:
+def run_in(root: Path, release: str, share: Path, scenario: Path, *arguments: str) -> None:
+    """Run a scenario as root in a root, where ``share`` is /host; ``console`` keeps its prints."""
+    shutil.copy(scenario, share / "scenario")
+    downloads = CACHE / "downloads" / release
+    binds = [
+        f"--bind={share}:/host",
+        f"--bind={_made(downloads / 'apt')}:/var/cache/apt/archives",
+        f"--bind={_made(downloads / 'pip')}:/home/{NEWCOMER}/.cache/pip",
+        *(f"--bind-ro={path}" for path in local_places()),
+    ]
+    nspawn = ["systemd-nspawn", "--quiet", f"--directory={root}", "--as-pid2"]
+    nspawn += ["--register=no", "--keep-unit", "--resolv-conf=off", "--timezone=off"]
+    nspawn += ["--console=pipe", "--hostname=localhost"]
+    with (share / "console").open("wb") as console:
+        subprocess.run(
+            ["setpriv", "--pdeathsig", "KILL", *nspawn, *binds, "/host/scenario", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            check=False,
+        )
+
+
+@contextlib.contextmanager
+def place_for(kind: str) -> Iterator[Path]:
+    """A folder for a root, removed afterwards; for one root of a kind at a time."""
+    roots = _made(CACHE / "roots")
+    with (roots / f"{kind}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        folder = roots / kind
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+        try:
+            yield _made(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def bundle_checkout(bundle: Path) -> None:
+    """The files of this checkout as they are now, committed or not, as something to clone."""
+    listed = ["git", "-C", str(CHECKOUT), "ls-files", "-co", "--exclude-standard", "-z"]
+    names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as copy:
+        for name in filter(None, names):
+            if (CHECKOUT / name).exists():
+                _made((Path(copy) / name).parent)
+                shutil.copy2(CHECKOUT / name, Path(copy) / name, follow_symlinks=False)
+        git = ["git", "-C", copy, "-c", "user.name=Cubist", "-c", "user.email=cubist@localhost"]
+        subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
+        subprocess.run([*git, "add", "--all", "--force"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "--message=As it stands"], check=True)
+        subprocess.run([*git, "bundle", "create", "--quiet", bundle, "HEAD", "main"], check=True)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _archive(release: str, architecture: str | None) -> Path:
     """The root as an archive, made unless there is one from the same sources."""
     codename = CODENAMES[release]
+    kind = codename if architecture is None else f"{codename}-{architecture}"
     inputs = {**apt_sources(codename), "apt.conf": apt_options()}
     certificates = sorted(CERTIFICATES.rglob("*.crt"))
     parts = [INCLUDED, *inputs.values(), *(path.read_text() for path in certificates)]
     parts += [*_HOOKS]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    archive = CACHE / f"{codename}-{digest}.tar"
+    archive = CACHE / f"{kind}-{digest}.tar"
     if archive.exists() and time.time() - archive.stat().st_mtime < OLDEST_S:
         return archive
     CACHE.mkdir(parents=True, exist_ok=True)
-    for old in CACHE.glob(f"{codename}-*"):
-        shutil.rmtree(old) if old.is_dir() else old.unlink()
-    settings = CACHE / f"{codename}-settings"
+    for old in CACHE.glob(f"{kind}-{'[0-9a-f]' * 16}.tar"):
+        old.unlink()
+    settings = CACHE / f"{kind}-settings"
+    shutil.rmtree(settings, ignore_errors=True)
     settings.mkdir()
     for name, text in inputs.items():
         (settings / name).write_text(text)
-    _make(codename, settings, archive)
+    _make(codename, architecture, settings, archive)
     return archive
 
 
-def _make(codename: str, settings: Path, archive: Path) -> None:
+def _make(codename: str, architecture: str | None, settings: Path, archive: Path) -> None:
     unfinished = archive.with_suffix(".new.tar")
     hooks = [*_HOOKS]
     if CERTIFICATES.is_dir():
         hooks += [f"sync-in {CERTIFICATES} {CERTIFICATES}", 'chroot "$1" update-ca-certificates']
     command = ["mmdebstrap", "--variant=apt", f"--include={INCLUDED}"]
+    command += [f"--architectures={architecture}"] if architecture else []
     command += [f"--aptopt={settings / 'apt.conf'}"]
     command += [f"--customize-hook={hook}" for hook in hooks]
     command += [codename, str(unfinished)]

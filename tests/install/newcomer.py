@@ -9,23 +9,19 @@ has ended.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import select
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import debian_root
-from debian_root import CACHE, CHECKOUT, NEWCOMER, NoDebian
+from debian_root import CHECKOUT, NEWCOMER, NoDebian, bundle_checkout
 
 REPOSITORY = "/host/cubist.bundle"
 """What stands in README for the repository, in the root."""
@@ -51,41 +47,10 @@ def main(folder: Path, cases: list[str]) -> None:
 def run_case(share: Path, release: str, first: str) -> None:
     """Go through README in a root of its own."""
     (share / "lines").write_text("\n".join(script(first)))
-    shutil.copy(Path(__file__).with_name("newcomer_scenario"), share / "scenario")
-    with _place_for(release) as folder:
+    scenario = Path(__file__).with_name("newcomer_scenario")
+    with debian_root.place_for(release) as folder:
         root = debian_root.unpacked(release, folder)
-        downloads = CACHE / "downloads" / release
-        binds = [
-            f"--bind={share}:/host",
-            f"--bind={_made(downloads / 'apt')}:/var/cache/apt/archives",
-            f"--bind={_made(downloads / 'pip')}:/home/{NEWCOMER}/.cache/pip",
-            *(f"--bind-ro={path}" for path in debian_root.local_places()),
-        ]
-        nspawn = ["systemd-nspawn", "--quiet", f"--directory={root}", "--as-pid2"]
-        nspawn += ["--register=no", "--keep-unit", "--resolv-conf=off", "--timezone=off"]
-        nspawn += ["--console=pipe", "--hostname=localhost"]
-        with (share / "console").open("wb") as console:
-            subprocess.run(
-                ["setpriv", "--pdeathsig", "KILL", *nspawn, *binds, "/host/scenario", NEWCOMER],
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=console,
-                check=False,
-            )
-
-
-@contextlib.contextmanager
-def _place_for(release: str) -> Iterator[Path]:
-    """A folder for a root, removed afterwards; for one root of a release at a time."""
-    roots = _made(CACHE / "roots")
-    with (roots / f"{release}.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        folder = roots / release
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-        try:
-            yield _made(folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        debian_root.run_in(root, release, share, scenario, NEWCOMER)
 
 
 def readme_lines() -> list[str]:
@@ -106,27 +71,6 @@ def script(first: str) -> list[str]:
     for name in (first, "test" if first == "demo" else "demo"):
         lines += [typed[name], f"fact {name} $?"]
     return lines
-
-
-def bundle_checkout(bundle: Path) -> None:
-    """The files of this checkout as they are now, committed or not, as something to clone."""
-    listed = ["git", "-C", str(CHECKOUT), "ls-files", "-co", "--exclude-standard", "-z"]
-    names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
-    with tempfile.TemporaryDirectory(dir=bundle.parent) as copy:
-        for name in filter(None, names):
-            if (CHECKOUT / name).exists():
-                _made((Path(copy) / name).parent)
-                shutil.copy2(CHECKOUT / name, Path(copy) / name, follow_symlinks=False)
-        git = ["git", "-C", copy, "-c", "user.name=Cubist", "-c", "user.email=cubist@localhost"]
-        subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], check=True)
-        subprocess.run([*git, "add", "--all", "--force"], check=True)
-        subprocess.run([*git, "commit", "--quiet", "--message=As it stands"], check=True)
-        subprocess.run([*git, "bundle", "create", "--quiet", bundle, "HEAD", "main"], check=True)
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def end_with(process: int) -> None:

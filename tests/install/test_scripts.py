@@ -15,6 +15,9 @@ for folder; do :; done
 case $folder in {memory}) echo tmpfs ;; *) echo ext2/ext3 ;; esac
 """
 
+SMALL_MB = 427
+VENV_FAILS = f'#!/bin/sh\ncase "$*" in "-m venv"*) exit 7 ;; esac\n{sys.executable} "$@"\n'
+
 
 def program(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text)
@@ -62,11 +65,7 @@ def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
 def test_ram_time_and_download_are_named_before_anything_is_fetched(
     tools: Path, tmp_path: Path, script: str
 ) -> None:
-    program(
-        tools,
-        "python",
-        f'#!/bin/sh\ncase "$*" in "-m venv"*) exit 7 ;; esac\n{sys.executable} "$@"\n',
-    )
+    program(tools, "python", VENV_FAILS)
     environment = os.environ | {"DESTDIR": str(tmp_path / "root"), "PYTHON": str(tools / "python")}
     done = subprocess.run(
         [SYSTEMD / script], env=environment, capture_output=True, text=True, check=False
@@ -76,6 +75,53 @@ def test_ram_time_and_download_are_named_before_anything_is_fetched(
     for what in ("140 MB are downloaded", "300 MB of RAM", "two minutes"):
         assert what in said
     assert not list((tmp_path / "root").rglob("bin"))
+
+
+def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) -> tuple[int, str]:
+    """What building says where there is little memory, at a terminal if there is an answer."""
+    program(tools, "python", VENV_FAILS)
+    program(tools, "awk", f"#!/bin/sh\necho {SMALL_MB}\n")
+    ours, theirs = os.openpty()
+    if answer is not None:
+        os.write(ours, f"{answer}\n".encode())
+    try:
+        done = subprocess.run(
+            [SYSTEMD / "build-wheel", tools / "python", folder],
+            stdin=subprocess.DEVNULL if answer is None else theirs,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return done.returncode, done.stderr
+
+
+def test_a_small_machine_is_offered_a_package_from_a_pc(tools: Path, tmp_path: Path) -> None:
+    code, said = told_where_memory_is_small(tools, tmp_path, "n")
+    assert code == 1 and said.endswith("nothing was installed\n")
+    for what in (f"{SMALL_MB} MB of RAM", "an hour", "make deb ARCH=arm64", "apt install"):
+        assert what in said
+    for answer in ("y", None):
+        code, said = told_where_memory_is_small(tools, tmp_path, answer)
+        assert code == 7, "it goes on to the virtual environment"
+        assert "make deb ARCH=arm64" in said
+
+
+def test_packages_for_another_machine_are_for_a_pi(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [SYSTEMD / "deb"],
+        env=os.environ | {"ARCH": "riscv64", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "[deb] ARCH is riscv64: packages for another machine are for arm64"
+    )
+    assert not list(tmp_path.iterdir()), "nothing is left"
 
 
 def test_what_the_build_needs_is_named_in_a_line_to_paste(tools: Path, tmp_path: Path) -> None:
