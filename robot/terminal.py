@@ -1,10 +1,17 @@
-"""What every screen in a terminal draws alike: the unfolded cube, and moves as they are done."""
+"""What every screen in a terminal draws alike: cubes, pictures, and moves as they are done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from rich.color import Color
+from rich.style import Style
 from rich.text import Text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 FACE_COLOURS = {
     "U": "#f4f4ee",
@@ -36,6 +43,35 @@ def net_of(colours: Sequence[str | None]) -> Text:
             text.append("\n")
     text.rstrip()
     return text
+
+
+def picture_cells(
+    image: NDArray[np.uint8], columns: int, rows: int
+) -> list[list[tuple[str, Style]]]:
+    """A picture, uint8[H, W, 3] RGB, as large as fits, in its proportions: lines of characters.
+
+    Each character shows two pixels, one above the other; terminals without 24-bit colours get the
+    nearest that they have.
+    """
+    import cv2
+    import numpy as np
+
+    height, width = image.shape[:2]
+    scale = min(columns / width, 2 * rows / height)
+    fitting = (max(1, round(width * scale)), max(2, round(height * scale) // 2 * 2))
+    small = cv2.resize(image, fitting, interpolation=cv2.INTER_AREA)
+    pairs = np.concatenate([small[0::2], small[1::2]], axis=2).tolist()
+    return [[("▀", _two_colours(*pair)) for pair in line] for line in pairs]
+
+
+def picture_text(image: NDArray[np.uint8], columns: int, rows: int) -> Text:
+    """The same as one text."""
+    lines = picture_cells(image, columns, rows)
+    return Text("\n").join(Text.assemble(*line) for line in lines)
+
+
+def _two_colours(*rgb: int) -> Style:
+    return Style.from_color(Color.from_rgb(*rgb[:3]), Color.from_rgb(*rgb[3:]))
 
 
 def moves_text(moves: Sequence[str], done: int) -> Text:

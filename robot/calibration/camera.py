@@ -14,6 +14,7 @@ from robot.calibration.home import HOMING
 from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest, JsonObject
+from robot.machine.scanner import from_jpeg
 from robot.settings.profile import CameraSettings, View
 from vision.frame import Frame
 from vision.locate.advice import advise
@@ -136,10 +137,7 @@ def frames_of(session: Session) -> list[list[FaceFrame]]:
 def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
     """What a camera sees now: the JPEG, and uint8[H, W, 3], RGB."""
     jpeg = base64.b64decode(session.perform(PICTURE, camera=camera).jpeg)
-    bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR)
-    if bgr is None:
-        raise ValueError("the daemon sent no JPEG")
-    return jpeg, np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+    return jpeg, from_jpeg(jpeg)
 
 
 class CameraView(Measurement):

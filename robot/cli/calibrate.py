@@ -30,6 +30,7 @@ from robot.cli.output import (
 )
 from robot.outcomes import ExitCode
 from robot.settings import load_profile
+from robot.terminal import picture_text
 
 if TYPE_CHECKING:
     from robot.calibration.camera import Image
@@ -70,29 +71,19 @@ def camera(  # one argument per option
         if save_to:
             write_given(save_to, view.jpeg)
         if not (as_json or place):
-            click.echo(half_blocks(view.drawn(), width))
+            _print_picture(view.drawn(), width)
         conduct(view, as_json)
         kept = save and session.keep(view.values)
     with printing_beside(save_to):
         return finish(view, kept, as_json)
 
 
-def half_blocks(image: Image, width: int) -> str:
-    """The picture in 24-bit colour; each character shows an upper and a lower pixel."""
-    import cv2
+def _print_picture(image: Image, width: int) -> None:
+    """So many columns wide, however wide the terminal is."""
+    from rich.console import Console
 
-    height = max(2, round(image.shape[0] * width / image.shape[1]) // 2 * 2)
-    small = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
-    lines = []
-    for upper, lower in zip(small[0::2], small[1::2], strict=True):
-        cells = (_cell(*above, *below) for above, below in zip(upper, lower, strict=True))
-        lines.append("".join(cells) + "\x1b[0m")
-    return "\n".join(lines)
-
-
-def _cell(*rgb: int) -> str:
-    r, g, b, r2, g2, b2 = rgb
-    return f"\x1b[38;2;{r};{g};{b}m\x1b[48;2;{r2};{g2};{b2}m▀"
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(picture_text(image, width, image.shape[0]))
 
 
 class StepCommands(Listing):

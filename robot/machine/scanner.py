@@ -352,6 +352,14 @@ def as_jpeg(frame: Frame, quality: int = JPEG_QUALITY) -> bytes:
     return data.tobytes()
 
 
+def from_jpeg(jpeg: bytes) -> NDArray[np.uint8]:
+    """A picture that was sent, uint8[H, W, 3], RGB; raises ValueError for what is no JPEG."""
+    bgr = cv2.imdecode(np.frombuffer(jpeg, dtype=np.uint8), cv2.IMREAD_COLOR) if jpeg else None
+    if bgr is None:
+        raise ValueError("the daemon sent no JPEG")
+    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
 class _explained:  # noqa: N801  # used like a function: `with _explained():`
     """A camera's failure becomes a named fault of the robot."""
 

@@ -19,21 +19,37 @@ from robot.outcomes import OUTCOMES, is_success
 from robot.records.runs import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
-from robot.terminal import FACE_COLOURS, moves_text, net_of
+from robot.terminal import FACE_COLOURS, moves_text, net_of, picture_text
 
 WIDTH = 88
+_FRAME = 6
+"""Columns that the frame around all of it takes."""
+_GAP = 4
 _BAR_WIDTH = 34
+_LOOKING = frozenset({RobotState.SCANNING, RobotState.CHECKING})
+_PICTURE_ROWS = 10
+_LEAST_PICTURE = 16
+"""Columns of a camera's picture in which a face can be made out."""
 
 
-def picture(progress: DemoProgress) -> RenderableType:
-    """All of it, in a frame."""
-    columns = Table.grid(padding=(0, 4))
-    columns.add_column()
-    columns.add_column()
+def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
+    """All of it, in a frame of so many columns at most.
+
+    While the robot looks, the camera's picture stands beside the cube, if there is room for it.
+    """
+    width = min(width, WIDTH)
+    columns = Table.grid(padding=(0, _GAP))
     colours = [FACE_COLOURS[letter] for letter in progress.facelets]
     net = net_of(colours) if progress.facelets else Text("no cube yet", style="dim")
-    columns.add_row(net, Group(_stages(progress), Text(), _now(progress)))
+    lines = net.split()
+    room = width - _FRAME - max(line.cell_len for line in lines) - _GAP
     parts: list[RenderableType] = [columns]
+    if progress.state in _LOOKING and progress.picture is not None and room >= _LEAST_PICTURE:
+        seen = picture_text(progress.picture, room, max(len(lines), _PICTURE_ROWS))
+        columns.add_row(net, seen)
+        parts += [Text(), _stages_in_a_line(progress), _now(progress)]
+    else:
+        columns.add_row(net, Group(_stages(progress), Text(), _now(progress)))
     if progress.moves:
         parts += [Text(), _plan(progress)]
     parts += [Text(), _foot(progress)]
@@ -43,7 +59,7 @@ def picture(progress: DemoProgress) -> RenderableType:
         title_align="left",
         border_style="blue",
         padding=(1, 2),
-        width=WIDTH,
+        width=width,
     )
 
 
@@ -67,6 +83,11 @@ def _stages(progress: DemoProgress) -> Table:
         time = f"{spent:7.2f} s" if spent else ""
         table.add_row(Text(f"{mark} {stage.title}", style=style), Text(time, style="dim"))
     return table
+
+
+def _stages_in_a_line(progress: DemoProgress) -> Text:
+    told = ((*_mark(stage, progress), stage.title) for stage in progress.stages)
+    return Text("  ").join(Text(f"{mark} {title}", style=style) for mark, style, title in told)
 
 
 def _mark(stage: Stage, progress: DemoProgress) -> tuple[str, str]:
@@ -132,13 +153,16 @@ def _foot(progress: DemoProgress) -> Text:
 class LiveDisplay:
     """A picture that is redrawn in place."""
 
+    shows_pictures = True
+
     def __init__(self, stream: TextIO) -> None:
-        self._live = Live(console=Console(file=stream), auto_refresh=False, transient=True)
+        self._console = Console(file=stream)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._live.start()
 
     def show(self, progress: DemoProgress) -> None:
         """See :meth:`Display.show`."""
-        self._live.update(picture(progress), refresh=True)
+        self._live.update(picture(progress, self._console.width), refresh=True)
 
     def close(self) -> None:
         """See :meth:`Display.close`."""
@@ -147,6 +171,8 @@ class LiveDisplay:
 
 class PlainDisplay:
     """A line for each new step."""
+
+    shows_pictures = False
 
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, highlight=False, soft_wrap=True)

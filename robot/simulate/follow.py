@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -61,6 +62,11 @@ class DaemonView:
     async def run(self, number: str) -> RunRecord:
         """The record of a run."""
         return RunRecord.model_validate(await self._get(f"/runs/{number}"))
+
+    async def picture(self) -> bytes | None:
+        """The last picture of the job, as JPEG; None where there is none yet."""
+        async with self._client.get("/picture") as response:
+            return await response.read() if response.status == HTTPStatus.OK else None
 
     @contextlib.asynccontextmanager
     async def events(self) -> AsyncIterator[AsyncIterator[Event]]:

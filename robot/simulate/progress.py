@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robot.daemon.models import RobotState
 from robot.documents import JsonMapping
 
@@ -47,7 +50,7 @@ class DemoProgress:
 
     ``clock_s`` is the simulated robot's clock; stages are timed by it, but for preparing
     and thinking, which take real time whatever the robot's speed. ``operations`` are those of the
-    plan.
+    plan. ``picture``: what the camera saw last, uint8[H, W, 3] RGB.
     """
 
     title: str
@@ -57,6 +60,7 @@ class DemoProgress:
     fraction: float | None = None
     remaining_s: float | None = None
     facelets: str = ""
+    picture: NDArray[np.uint8] | None = None
     moves: str = ""
     operations: Sequence[JsonMapping] = ()
     planned_us: int | None = None
@@ -103,7 +107,12 @@ class DemoProgress:
 
 
 class Display(Protocol):
-    """Shows the progress to somebody; called often."""
+    """Shows the progress to somebody; called often.
+
+    ``shows_pictures``: whether it wants those of the camera.
+    """
+
+    shows_pictures: bool
 
     def show(self, progress: DemoProgress) -> None:
         """The progress has changed, or some time has passed."""
@@ -114,6 +123,8 @@ class Display(Protocol):
 
 class SilentDisplay:
     """Shows nothing: for programs that want the last line only."""
+
+    shows_pictures = False
 
     def show(self, progress: DemoProgress) -> None:
         """See :meth:`Display.show`."""

@@ -15,6 +15,7 @@ import yaml
 
 from robot.daemon.models import LIVE_EVENTS, Event, RobotState
 from robot.documents import JsonObject
+from robot.machine.scanner import from_jpeg
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
@@ -269,6 +270,8 @@ class Demo:
             injection.enter(event.state)
             self._progress.clock_s = self.robot.time_us / 1e6
             self._progress.enter(event.state)
+            if event.event == "look" and self._display.shows_pictures:
+                await self._fetch_picture(daemon)
             if event.event == "progress" or event.event in LIVE_EVENTS:
                 continue  # as often as it is drawn, it is asked for
             self._progress.step = event.text or self._progress.step
@@ -278,6 +281,12 @@ class Demo:
                 self._progress.operations = record.operations
                 self._progress.planned_us = record.planned_us
             self._show()
+
+    async def _fetch_picture(self, daemon: DaemonView) -> None:
+        """What the robot sees, for who watches; where there is none, the demo goes on."""
+        with contextlib.suppress(OSError, aiohttp.ClientError, ValueError):
+            if (jpeg := await daemon.picture()) is not None:
+                self._progress.picture = from_jpeg(jpeg)
 
     async def _finished_run(self, daemon: DaemonView) -> RunRecord:
         """Wait until the job that the button started is over; its record."""

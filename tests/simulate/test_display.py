@@ -7,7 +7,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
+from rich.console import Console
 from rich.text import Text
 
 from robot.cli.demo import exit_code
@@ -21,8 +23,9 @@ from robot.simulate.display import (
     operation_text,
     print_outcome,
 )
-from robot.simulate.progress import DemoProgress
+from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import DemoOutcome
+from robot.terminal import picture_text
 from robot.twin.violations import Violation
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")
@@ -256,3 +259,87 @@ def test_live_picture_shows_cube_plan_and_stages(
     assert text.count("██") % 54 == 0 < text.count("██")
     for word in ("CUBOTino", "2 violations", *words):
         assert word in text
+
+
+CAMERA = np.zeros((48, 64, 3), np.uint8)
+CAMERA[:24] = (200, 30, 40)
+CAMERA[24:] = (20, 60, 210)
+
+
+def shown_on(columns: int, monkeypatch: pytest.MonkeyPatch, **more: Any) -> str:
+    """What a terminal so wide and 24 lines high gets, colours included."""
+    for name, value in (("COLUMNS", columns), ("LINES", 24), ("COLORTERM", "truecolor")):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    progress = DemoProgress("CUBOTino", facelets=more.pop("facelets", SOLVED))
+    progress.enter(more.pop("state", RobotState.SCANNING))
+    progress.step = "looking at F (3 of 6)"
+    for name, value in more.items():
+        setattr(progress, name, value)
+    stream = Terminal()
+    display = display_for(stream)
+    display.show(progress)
+    drawn = stream.getvalue()
+    display.close()
+    return drawn
+
+
+def test_the_camera_is_shown_beside_the_cube_while_it_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = shown_on(80, monkeypatch, picture=CAMERA, moves="R U R' U' " * 6)
+    assert "38;2;200;30;40" in drawn and "38;2;20;60;210" in drawn, "upper and lower half"
+    lines = Text.from_ansi(drawn).plain.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    beside = [line for line in lines if "▀" in line]
+    assert len(beside) >= 8 and all("█" in line for line in beside[:9])
+    assert min(line.count("▀") for line in beside) >= 16
+    text = "\n".join(lines)
+    assert "● look" in text and "looking at F (3 of 6)" in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"picture": None},
+        {"picture": CAMERA, "state": RobotState.TURNING},
+        {"picture": CAMERA, "facelets": "".join(letter * 49 for letter in "URFDLB")},
+    ],
+)
+def test_no_picture_where_there_is_none_or_no_room(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = shown_on(80, monkeypatch, **more)
+    assert "▀" not in drawn and "look" in drawn
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
+def test_every_cube_leaves_the_frame_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    facelets = "".join(letter * size**2 for letter in "URFDLB")
+    for picture in (None, CAMERA):
+        drawn = shown_on(80, monkeypatch, facelets=facelets, picture=picture)
+        lines = Text.from_ansi(drawn).plain.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert lines[0].startswith("╭") and lines[0].endswith("╮")
+
+
+def test_terminals_with_fewer_colours_get_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLORTERM", "")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = Terminal()
+    Console(file=stream).print(picture_text(CAMERA + 7, 20, 20))  # rich remembers colours
+    assert "38;5;" in stream.getvalue() and "38;2;" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(20, 20), (40, 5), (1, 1), (400, 100)])
+def test_a_picture_keeps_its_proportions(columns: int, rows: int) -> None:
+    lines = picture_text(CAMERA, columns, rows).split()
+    width, height = len(lines[0]), 2 * len(lines)
+    assert 1 <= width <= columns and len(lines) <= rows
+    assert abs(width / height - 64 / 48) <= 2 * (64 / 48) / height
+
+
+def test_only_a_terminal_asks_for_pictures() -> None:
+    assert display_for(Terminal()).shows_pictures
+    assert not display_for(io.StringIO()).shows_pictures
+    assert not SilentDisplay().shows_pictures

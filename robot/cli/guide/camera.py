@@ -6,11 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar
 
-import cv2
-import numpy as np
-from rich.color import Color
 from rich.segment import Segment
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widget import Widget
@@ -18,6 +14,7 @@ from textual.widgets import Static
 
 from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
 from robot.cli.guide.screens import StepScreen
+from robot.terminal import picture_cells
 from solver.errors import CubistError
 from vision.locate.view_check import OddView
 
@@ -176,14 +173,5 @@ class Picture(Widget):
     def _strips(self, columns: int, rows: int) -> list[Strip]:
         if self._image is None or not columns or not rows:
             return []
-        height, width = self._image.shape[:2]
-        scale = min(columns / width, 2 * rows / height)
-        fitting = (max(1, round(width * scale)), max(2, round(height * scale) // 2 * 2))
-        small = cv2.resize(self._image, fitting, interpolation=cv2.INTER_AREA)
-        pairs = np.concatenate([small[0::2], small[1::2]], axis=2).tolist()
-        return [Strip([_cell(*pair) for pair in line]) for line in pairs]
-
-
-def _cell(*rgb: int) -> Segment:
-    upper, lower = Color.from_rgb(*rgb[:3]), Color.from_rgb(*rgb[3:])
-    return Segment("▀", Style.from_color(upper, lower))
+        lines = picture_cells(self._image, columns, rows)
+        return [Strip([Segment(*cell) for cell in line]) for line in lines]
