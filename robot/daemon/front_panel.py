@@ -45,6 +45,7 @@ class FrontPanel:
         )
         self._inspection = Inspection(inspection_s, self._panel.sound, self._start_solve)
         self._listener: asyncio.Task[None] | None = None
+        controller.inspection_left_s = lambda: self._inspection.left_s
 
     def open(self) -> None:
         """Take the pins and start watching; raises :class:`PanelFault`."""

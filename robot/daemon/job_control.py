@@ -66,6 +66,7 @@ class JobController:
         self.ended = asyncio.Event()
         self.power_off = False
         self.estop_open = False
+        self.inspection_left_s: Callable[[], float | None] = lambda: None
         self._version = version
         self._simulated = simulated
         self._now = now
@@ -127,6 +128,7 @@ class JobController:
             simulated=self._simulated,
             homed=self._homed,
             job=self._job_status(),
+            inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation,
             fault=self._fault or self._panel_fault,
             last_run=self._last,

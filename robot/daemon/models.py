@@ -95,7 +95,10 @@ class Preparation(CodedStep):
 
 
 class RobotStatus(ApiDocument):
-    """What the robot is doing and how it is; ``records`` is the folder of its run records."""
+    """What the robot is doing and how it is; ``records`` is the folder of its run records.
+
+    ``inspection_left_s``: seconds until it starts, while somebody inspects the cube.
+    """
 
     state: RobotState
     since: datetime
@@ -104,6 +107,7 @@ class RobotStatus(ApiDocument):
     homed: bool
     job: JobStatus | None = None
     preparation: Preparation | None = None
+    inspection_left_s: float | None = None
     fault: FaultRecord | None = None
     last_run: RunRecord | None = None
     link: LinkRecord = LinkRecord()

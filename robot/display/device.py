@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from robot.settings.profile import DisplaySettings
 from solver.errors import CubistError
@@ -51,7 +53,7 @@ def open_device(settings: DisplaySettings) -> Device:
 
 
 def _opened(settings: DisplaySettings, serial: ModuleType, devices: ModuleType) -> Device:
-    kind = getattr(devices, settings.controller)
+    kind = _class_of(devices, settings)
     size = {"width": settings.width, "height": settings.height, "rotate": settings.rotate}
     if settings.controller == "ssd1306":
         number = 1 if settings.bus is None else settings.bus
@@ -65,3 +67,21 @@ def _opened(settings: DisplaySettings, serial: ModuleType, devices: ModuleType) 
     dark = {"gpio": serial.noop()} if light is None else {"gpio_LIGHT": light}
     backlight = dark | {"active_low": False}
     return cast(Device, kind(bus, **size, **backlight))
+
+
+def _class_of(devices: ModuleType, settings: DisplaySettings) -> Callable[..., object]:
+    """luma's class, also for a panel that begins elsewhere in its controller's memory.
+
+    That of the ST7735 has parameters for it; that of the ST7789 always begins in the corner.
+    """
+    kind: Any = getattr(devices, settings.controller)
+    x, y = settings.offset
+    if (x, y) == (0, 0):
+        return cast(Callable[..., object], kind)
+    if settings.controller == "st7735":
+        return partial(kind, h_offset=x, v_offset=y)
+
+    def set_window(self: object, x1: int, y1: int, x2: int, y2: int) -> None:
+        kind.set_window(self, x1 + x, y1 + y, x2 + x, y2 + y)
+
+    return type(f"{kind.__name__}_at_offset", (kind,), {"set_window": set_window})

@@ -56,7 +56,27 @@ def draw(view: View, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
         pen.rectangle((*box[:2], box[0] + done, box[3]), fill=ink)
         bottom -= margin
     _lines(pen, view.lines, (margin, top, width - margin, bottom), row, ink)
+    _entries(pen, view, (margin, top, width - margin - 1, bottom), ink)
     return picture
+
+
+def _entries(
+    pen: ImageDraw.ImageDraw, view: View, box: tuple[int, int, int, int], ink: int | str
+) -> None:
+    """A list below the heading; the chosen entry is drawn dark on a light bar."""
+    if not view.entries:
+        return
+    left, top, right, bottom = box
+    step = (bottom - top) // len(view.entries)
+    height = max(SMALLEST, step * 3 // 4)
+    longest = max(view.entries, key=_font(height).getlength)
+    font = _fitting(longest, right - left - 2 * left, height)
+    for number, entry in enumerate(view.entries):
+        y, is_chosen = top + number * step, number == view.chosen
+        if is_chosen:
+            pen.rectangle((left, y, right, y + step - 1), fill=ink)
+        colour = ("black" if ink == "white" else 0) if is_chosen else ink
+        pen.text((2 * left, y + step // 2), entry, colour, font, anchor="lm")
 
 
 def _heading(

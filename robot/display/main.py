@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
@@ -12,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robot.client import ControlClient, NoDaemon, RequestRefused
-from robot.display.view import View, unreachable, view_of
+from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
+from robot.display.view import View, menu_view, unreachable, view_of
 from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
@@ -65,21 +68,61 @@ def show_until(
     from robot.display.device import open_device  # Pillow and luma may be absent
 
     device = open_device(settings)
+    from robot.display.buttons import pressed
     from robot.display.drawing import draw, has_font_for
 
     if not has_font_for(said.language):
         log.warning("no letters for Japanese: sudo apt install fonts-noto-cjk; English it is")
         said = catalogue(ENGLISH)
-    watch = Watch(client, said)
+    front = Front(client, said)
+    buttons = pressed(settings.buttons) if settings.buttons else contextlib.nullcontext()
     shown: View | None = None
     try:
-        while not ended.is_set():
-            if (view := watch.look()) != shown:
-                device.display(draw(view, device.size, device.mode))
-                shown = view
-            ended.wait(PERIOD_S)
+        with buttons as presses:
+            while not ended.is_set():
+                if (view := front.look()) != shown:
+                    device.display(draw(view, device.size, device.mode))
+                    shown = view
+                if presses is None:
+                    ended.wait(PERIOD_S)
+                    continue
+                with contextlib.suppress(queue.Empty):
+                    front.press(presses.get(timeout=PERIOD_S))
     finally:
         device.cleanup()
+
+
+class Front:
+    """What the display shows, the robot or the menu, and what its buttons do."""
+
+    def __init__(self, client: ControlClient, said: Catalogue) -> None:
+        self._client = client
+        self._said = said
+        self._watch = Watch(client, said)
+        self._menu = Menu()
+        self._refusals: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def look(self) -> View:
+        """What is to be shown now."""
+        with contextlib.suppress(queue.Empty):
+            self._menu.tell(self._refusals.get_nowait())
+        page = self._menu.page
+        return self._watch.look() if page is None else menu_view(page, self._said)
+
+    def press(self, button: MenuButton) -> None:
+        """Do what a press asks for, while the display goes on."""
+        self._watch.look()  # it decides whether a press stops what is under way
+        action = self._menu.press(button, working=self._watch.is_working)
+        if action is not None:
+            log.info("menu: %s", action)
+            threading.Thread(target=self._carry_out, args=[action], daemon=True).start()
+
+    def _carry_out(self, action: MenuAction) -> None:
+        try:
+            carry_out(action, self._client)
+        except CubistError as error:
+            log.warning("%s: %s", action, error)
+            self._refusals.put(str(error))
 
 
 class Watch:
@@ -90,6 +133,7 @@ class Watch:
         self._said = said
         self._runs: list[dict[str, object]] = []
         self._last: object = None
+        self.is_working = False
 
     def look(self) -> View:
         """What is to be shown now, also while the daemon does not answer."""
@@ -101,8 +145,9 @@ class Watch:
                 self._runs = self._client.runs(COUNTED)
                 self._last = last
         except (NoDaemon, RequestRefused):
-            self._last = None
+            self._last, self.is_working = None, False
             return unreachable(self._said)
+        self.is_working = now["job"] is not None
         return view_of(now, live, self._runs, self._said)
 
 

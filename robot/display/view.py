@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from robot.display.menu import ENTRIES, MenuPage
 from robot.documents import JsonMapping
 from robot.languages import Catalogue
 
@@ -23,13 +25,17 @@ class DisplayText(StrEnum):
     LEFT = "Moves left: {count}"
     SOLVES = "Solved: {solved} of {count}"
     TIMES = "Best {best}, mean {mean}"
+    INSPECTION = "Inspection"
+    MENU = "Menu"
+    NOT_DONE = "Not done"
+    CONFIRM = "Press again to shut down"
 
 
 @dataclass(frozen=True)
 class View:
     """One picture: a heading in the colour of a mood, something large, and lines below it.
 
-    ``progress`` is 0..1, None for no bar.
+    ``progress`` is 0..1, None for no bar. ``entries`` are listed below, ``chosen`` stands out.
     """
 
     heading: str
@@ -37,6 +43,20 @@ class View:
     large: str
     lines: tuple[str, ...] = ()
     progress: float | None = None
+    entries: tuple[str, ...] = ()
+    chosen: int = 0
+
+
+def menu_view(page: MenuPage, said: Catalogue) -> View:
+    """The picture of the menu, or of what it has to say."""
+    if page.notice:
+        return View(_text(said, DisplayText.NOT_DONE), "bad", "", (page.notice,))
+    if page.confirms:
+        heading = said.text("display", ENTRIES[page.chosen])
+        return View(heading, "bad", "", (_text(said, DisplayText.CONFIRM),))
+    entries = tuple(said.text("display", entry) for entry in ENTRIES)
+    heading = _text(said, DisplayText.MENU)
+    return View(heading, "good", "", entries=entries, chosen=page.chosen)
 
 
 def unreachable(said: Catalogue) -> View:
@@ -58,6 +78,8 @@ def view_of(
         return View(state, "bad", "", (said.fault(fault), said.remedy(fault)))
     if job := now["job"]:
         return _working(state, job, live, said)
+    if (left_s := now.get("inspection_left_s")) is not None:
+        return View(_text(said, DisplayText.INSPECTION), "busy", f"{math.ceil(left_s)}")
     if preparation := now.get("preparation"):
         return View(state, "busy", "", (said.step(preparation),), preparation["progress"])
     if now["state"] != "idle":

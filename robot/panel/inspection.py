@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 WARNINGS = ((7.0, "warning"), (3.0, "last warning"))
@@ -18,7 +19,10 @@ class Inspection:
         sound: Callable[[str], None],
         start: Callable[[], Awaitable[None]],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._ends_at = 0.0
         self._sleep = sleep
         self._seconds = seconds
         self._sound = sound
@@ -30,9 +34,15 @@ class Inspection:
         """Whether the countdown is under way."""
         return self._task is not None
 
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the start; None while there is no countdown."""
+        return max(0.0, self._ends_at - self._clock()) if self.running else None
+
     def begin(self) -> None:
         """Start the countdown, if none is under way."""
         if self._task is None:
+            self._ends_at = self._clock() + self._seconds
             self._task = asyncio.create_task(self._count(), name="inspection")
 
     def cancel(self) -> bool:

@@ -91,9 +91,9 @@ def _check_pi(
             if line := board.buses[servo_board].get(pin):
                 text = f"GPIO {pin} is {line} of the bus that the {servo_board.upper()} is on"
                 yield path, text
-        for section, key, gpio in _gpios(profile):
+        for key, gpio in _gpios(profile):
             if gpio == pin:
-                yield path, f"GPIO {pin} is already {section}.{key}"
+                yield path, f"GPIO {pin} is already {'.'.join(key)}"
     for pair in SHARED_CHANNELS:
         servos = [pin for pin in pair if pin in used and used[pin][1] == "pulse"]
         if len(servos) > 1:
@@ -110,21 +110,26 @@ def _check_pi(
             yield ("actuators", name, "max_speed_steps_per_s"), text
 
 
-def _gpios(profile: RobotProfile) -> Iterator[tuple[str, str, int]]:
-    """What panel and display use, by section and key."""
-    for section, settings in (("panel", profile.panel), ("display", profile.display)):
+def _gpios(profile: RobotProfile) -> Iterator[tuple[tuple[str, ...], int]]:
+    """What panel and display use, by the path of its key."""
+    buttons = profile.display.buttons if profile.display else None
+    for section, settings in (
+        (("panel",), profile.panel),
+        (("display",), profile.display),
+        (("display", "buttons"), buttons),
+    ):
         for key, gpio in settings.model_dump().items() if settings else ():
             if key.endswith("_gpio") and gpio is not None:
-                yield section, key, gpio
+                yield (*section, key), gpio
 
 
 def _check_gpios(profile: RobotProfile) -> Iterator[Finding]:
-    used: dict[int, tuple[str, str]] = {}
-    for section, key, gpio in _gpios(profile):
-        other = used.setdefault(gpio, (section, key))
-        if other != (section, key):
-            name = other[1] if other[0] == section else ".".join(other)
-            yield (section, key), f"GPIO {gpio} is already {name}"
+    used: dict[int, tuple[str, ...]] = {}
+    for path, gpio in _gpios(profile):
+        other = used.setdefault(gpio, path)
+        if other != path:
+            name = other[-1] if other[:-1] == path[:-1] else ".".join(other)
+            yield path, f"GPIO {gpio} is already {name}"
 
 
 def _check_display(display: DisplaySettings | None) -> Iterator[Finding]:
@@ -133,19 +138,29 @@ def _check_display(display: DisplaySettings | None) -> Iterator[Finding]:
             ("display", "dc_gpio"),
             f"a {display.controller} needs it: its line D/C",
         )
+    buttons = display.buttons if display is not None else None
+    if buttons is not None and _presses(buttons.pull, buttons.active):
+        yield ("display", "buttons", "pull"), _PRESSED.format(buttons.active)
+
+
+_TOWARDS = {"up": "high", "down": "low"}
+_PRESSED = "pulls to {}, where it counts as pressed: pull the other way, or none"
+
+
+def _presses(pull: str | None, active: str) -> bool:
+    """Whether a resistor alone makes an input look pressed."""
+    return pull is not None and _TOWARDS.get(pull) == active
 
 
 def _check_pulls(panel: PanelSettings) -> Iterator[Finding]:
     """What is not connected, or has lost its wire, does nothing; but the emergency stop stops."""
-    towards = {"up": "high", "down": "low"}
     for name, active, pull in (
         ("start_button", panel.start_button_active, panel.start_button_pull),
         ("pads", panel.pads_active, panel.pads_pull),
     ):
-        if pull is not None and towards.get(pull) == active:
-            text = f"pulls to {active}, where it counts as pressed: pull the other way, or none"
-            yield ("panel", f"{name}_pull"), text
-    if towards.get(panel.estop_pull or "none", panel.estop_active) != panel.estop_active:
+        if _presses(pull, active):
+            yield ("panel", f"{name}_pull"), _PRESSED.format(active)
+    if _TOWARDS.get(panel.estop_pull or "none", panel.estop_active) != panel.estop_active:
         text = f"a broken wire would not stop the robot: pull towards {panel.estop_active}"
         yield ("panel", "estop_pull"), text
 

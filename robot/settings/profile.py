@@ -126,11 +126,33 @@ class PanelSettings(Settings):
     inspection_s: Annotated[float, Field(ge=0, le=60)] = 0
 
 
+Offset = Annotated[int, Field(strict=True, ge=0, le=320)]
+
+PANEL_OFFSETS = {("st7789", 240, 135): (40, 53)}
+"""Panels smaller than their controller's memory that do not begin in its corner."""
+
+
+class DisplayButtonSettings(Settings):
+    """GPIO (BCM) numbers of the buttons beside the display, which open its menu.
+
+    ``active`` is the level of a pin while its button is pressed; ``pull`` the resistor: when not
+    given, towards where they rest.
+    """
+
+    next_gpio: Gpio
+    select_gpio: Gpio
+    previous_gpio: Gpio | None = None
+    active: Level = "low"
+    pull: Pull | None = None
+
+
 class DisplaySettings(Settings):
     """A small display on the robot, shown by ``cubist-display``.
 
     ``st7735`` and ``st7789`` are on an SPI bus, where ``dc_gpio`` is needed; ``ssd1306`` is at an
     I2C ``address``. ``width`` and ``height`` are in pixels; ``rotate`` counts quarter turns.
+    ``x_offset``, ``y_offset``: where the panel begins in the memory of its controller, in pixels;
+    when not given, as :data:`PANEL_OFFSETS` has it.
     """
 
     controller: Literal["st7735", "st7789", "ssd1306"]
@@ -143,6 +165,17 @@ class DisplaySettings(Settings):
     dc_gpio: Gpio | None = None
     reset_gpio: Gpio | None = None
     backlight_gpio: Gpio | None = None
+    x_offset: Offset | None = None
+    y_offset: Offset | None = None
+    buttons: DisplayButtonSettings | None = None
+
+    @property
+    def offset(self) -> tuple[int, int]:
+        """Where the panel begins in its controller's memory: column and row."""
+        x, y = PANEL_OFFSETS.get((self.controller, self.width, self.height), (0, 0))
+        return x if self.x_offset is None else self.x_offset, (
+            y if self.y_offset is None else self.y_offset
+        )
 
     @property
     def is_on_spi(self) -> bool:

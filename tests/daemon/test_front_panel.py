@@ -223,6 +223,17 @@ async def test_an_inspection_can_be_called_off(
     assert await controller.runs(1) == []
 
 
+async def test_the_countdown_is_told_while_it_lasts(
+    pads: FrontPanel, controller: JobController
+) -> None:
+    assert controller.status().inspection_left_s is None
+    await pads.hands(Hands.LIFTED)
+    left_s = controller.status().inspection_left_s
+    assert left_s is not None and 0 < left_s <= 1e6
+    await pads.pressed(Press.SHORT)
+    assert controller.status().inspection_left_s is None
+
+
 async def test_hands_are_ignored_while_something_else_is_done(
     pads: FrontPanel, controller: JobController
 ) -> None:

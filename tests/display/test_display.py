@@ -22,7 +22,8 @@ from robot.display import drawing
 from robot.display.device import DisplayFault, open_device
 from robot.display.drawing import COLOURS, draw
 from robot.display.main import Watch, main, show_until
-from robot.display.view import View, moves_left, unreachable, view_of
+from robot.display.menu import ENTRIES, MenuPage
+from robot.display.view import View, menu_view, moves_left, unreachable, view_of
 from robot.faults import FAULTS, MotionFault
 from robot.languages import LANGUAGES, catalogue
 from robot.records.runs import FaultRecord
@@ -34,6 +35,7 @@ ENGLISH = catalogue("en")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 SIZES = {"st7735": (160, 128), "st7789": (240, 240), "ssd1306": (128, 64)}
+PANELS = [*SIZES.items(), ("st7789", (240, 135))]
 NOTHING: dict[str, Any] = {"cube": None, "motion": None, "at_us": None, "look": None}
 TURNS = [
     {"op": op, "start_us": i * 1_000_000, "duration_us": 1_000_000}
@@ -92,24 +94,33 @@ def test_moves_left(at_us: int, left: int) -> None:
     assert moves_left(NOTHING) is None
 
 
+def test_the_countdown_of_an_inspection() -> None:
+    counting = view_of(status(inspection_left_s=7.2), NOTHING, RUNS, ENGLISH)
+    assert (counting.heading, counting.large) == ("Inspection", "8")
+    assert view_of(status(inspection_left_s=None), NOTHING, RUNS, ENGLISH).heading == "Ready"
+
+
 def inked(picture: Image.Image, box: tuple[int, int, int, int]) -> int:
     """How many pixels within a box are no background."""
     grey = picture.convert("L").crop(box)
     return sum(grey.histogram()[1:])
 
 
-@pytest.mark.parametrize("controller", SIZES)
+@pytest.mark.parametrize(("controller", "size"), PANELS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_pictures_hold_what_is_shown(controller: str, language: str) -> None:
+def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], language: str) -> None:
     if not drawing.has_font_for(language):
         pytest.skip("no letters for Japanese: sudo apt install fonts-noto-cjk")
-    said, size = catalogue(language), SIZES[controller]
+    said = catalogue(language)
     mode = "1" if controller == "ssd1306" else "RGB"
     device = dummy(*size, mode=mode)
     pictures = []
     faults = [view_of(in_trouble(code), NOTHING, [], said) for code in FAULTS]
     views = [view_of(now, live, RUNS, said) for now, live in ((AT_WORK, TURNING), (IDLE, NOTHING))]
-    for view in [*views, *faults, unreachable(said)]:
+    pages = [*(MenuPage(chosen) for chosen in range(len(ENTRIES))), MenuPage(4, confirms=True)]
+    pages.append(MenuPage(notice="the robot is at work: stop it first"))
+    menus = [menu_view(page, said) for page in pages]
+    for view in [*views, *menus, *faults, unreachable(said)]:
         device.display(draw(view, device.size, device.mode))
         picture = device.image
         assert picture is not None and picture.size == size
@@ -165,6 +176,7 @@ class Bus:
 
     def __init__(self) -> None:
         self.count = 0
+        self.sent: list[list[int]] = []
         self.opened: tuple[int, int] | None = None
 
     def open(self, port: int, device: int) -> None:
@@ -172,6 +184,7 @@ class Bus:
 
     def writebytes(self, data: list[int]) -> None:
         self.count += len(data)
+        self.sent.append(list(data))
 
     def close(self) -> None:
         """Nothing to close."""
@@ -228,6 +241,40 @@ def test_an_oled_is_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     device.display(draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), device.size, device.mode))
     device.cleanup()
     assert asked == [{"port": 1, "address": 0x3D}]
+
+
+@pytest.mark.parametrize(
+    ("found", "begin"),
+    [
+        ({"width": 240, "height": 135}, (40, 53)),
+        ({"width": 240, "height": 135, "y_offset": 52}, (40, 52)),
+        ({"width": 240, "height": 240}, (0, 0)),
+        ({"width": 240, "height": 240, "x_offset": 80}, (80, 0)),
+    ],
+)
+def test_a_panel_begins_where_it_is_in_the_memory_of_its_controller(
+    found: dict[str, int], begin: tuple[int, int], wires: tuple[Pins, Bus]
+) -> None:
+    _, bus = wires
+    device = open_device(DisplaySettings(controller="st7789", dc_gpio=27, **found))
+    bus.sent.clear()
+    device.display(Image.new("RGB", device.size))
+    width, height = device.size
+    for axis, (first, length) in enumerate(zip(begin, (width, height), strict=True)):
+        last = first + length - 1
+        command = bus.sent.index([0x2A + axis])
+        assert bus.sent[command + 1] == [first >> 8, first & 255, last >> 8, last & 255]
+
+
+def test_an_st7735_has_its_offset_from_luma(wires: tuple[Pins, Bus]) -> None:
+    _, bus = wires
+    found = {"width": 160, "height": 80, "x_offset": 1, "y_offset": 26}
+    device = open_device(DisplaySettings(controller="st7735", dc_gpio=27, **found))
+    bus.sent.clear()
+    device.display(Image.new("RGB", device.size, "white"))
+    # It is sent in parts; the first begins in the corner.
+    assert bus.sent[bus.sent.index([0x2A]) + 1][:2] == [0, 1]
+    assert bus.sent[bus.sent.index([0x2B]) + 1][:2] == [0, 26]
 
 
 def test_a_display_that_is_not_there_is_named() -> None:
@@ -358,13 +405,15 @@ def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         view_of(AT_WORK, TURNING, [], ENGLISH),
         view_of(IDLE, NOTHING, RUNS, ENGLISH),
         view_of(in_trouble("home-missing"), NOTHING, [], ENGLISH),
+        menu_view(MenuPage(1), ENGLISH),
     ]
-    for controller in ("st7789", "ssd1306"):
-        (width, height), gap = SIZES[controller], 8
-        sheet = Image.new("RGB", (3 * width + 4 * gap, height + 2 * gap), "#808080")
+    gap, count = 8, len(views)
+    for controller, (width, height) in PANELS[1:]:
+        sheet = Image.new("RGB", (count * (width + gap) + gap, height + 2 * gap), "#808080")
         for place, view in enumerate(views):
             device = dummy(width, height, mode="1" if controller == "ssd1306" else "RGB")
             device.display(draw(view, device.size, device.mode))
             sheet.paste(device.image.convert("RGB"), (gap + place * (width + gap), gap))
-        sheet.save(kept / f"display-{controller}.png")
+        name = controller if SIZES[controller] == (width, height) else f"{width}x{height}"
+        sheet.save(kept / f"display-{name}.png")
         assert sheet.getcolors(1 << 20) is not None

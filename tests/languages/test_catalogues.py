@@ -11,6 +11,7 @@ import pytest
 
 from robot import languages
 from robot.daemon.models import RobotState
+from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.faults import FAULTS, MotionFault, described
 from robot.languages import ENGLISH, LANGUAGES, STATES, catalogue, chosen_catalogue, outcome_label
@@ -71,7 +72,7 @@ def wanted() -> dict[str, set[str]]:
         "steps": set(STEPS.values()),
         "faults": {t for row in FAULTS.values() for t in (row.about, row.cause, row.remedy)},
         "page": texts_of_the_page(),
-        "display": {str(text) for text in DisplayText},
+        "display": {str(text) for text in (*DisplayText, *ENTRIES)},
     }
 
 
