@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #define BUFFERED 1024
+/* What may be under way. A robot that is slower than this process makes it wait for its socket; it
+ * has to be back at the serial line long before the host takes it for dead. */
+#define UNDER_WAY_BYTES 16384
 #define ANSWER_MS 10000
 
 struct __attribute__((packed)) record {
@@ -49,7 +52,9 @@ bool pins_connect(const char *path)
     }
     strcpy(address.sun_path, path);
     robot = socket(AF_UNIX, SOCK_STREAM, 0);
-    return robot >= 0 && connect(robot, (struct sockaddr *)&address, sizeof address) == 0;
+    int bytes = UNDER_WAY_BYTES;
+    return robot >= 0 && setsockopt(robot, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0 &&
+           connect(robot, (struct sockaddr *)&address, sizeof address) == 0;
 }
 
 /* The robot has gone: the firmware goes on, as on a board whose wires were pulled. */

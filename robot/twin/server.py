@@ -81,7 +81,8 @@ class SimulatedPanel:
             self.drive(pin, level if number % 2 == 0 else not level)
 
 
-RECEIVE_BYTES = 1 << 18
+RECEIVE_BYTES = 1 << 14
+"""Played at a stretch: the firmware may wait so long, and has to answer the host in time."""
 
 
 class PinPort:

@@ -1,6 +1,7 @@
 """Cubes of 4 and more layers by reduction, one thread, on fixed cubes.
 
-CUBIST_BENCH_LONG=1 takes 100 cubes of a size instead of 10, CUBIST_BENCH_SIZES=4,5 only those.
+CUBIST_BENCH_LONG=1 takes 100 cubes of a size instead of 10, CUBIST_BENCH_SIZES=4,5 only those;
+CUBIST_BENCH_COUNT=1000 so many, CUBIST_BENCH_LIMIT_S=0.05 no longer than that (or a first answer).
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ def solved(cube: StickerCube, request: Request) -> tuple[Solution, Solution]:
 def main(emit: Emit) -> None:
     """Mean length in block turns and processor time by size."""
     sizes = os.environ.get("CUBIST_BENCH_SIZES", "4,5,6,7,11,17")
-    count = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
+    few = 100 if os.environ.get("CUBIST_BENCH_LONG") else 10
+    count = int(os.environ.get("CUBIST_BENCH_COUNT", few))
     for size in map(int, sizes.split(",")):
-        request = Request(algorithm="reduction", metric="obtm", time_limit=LIMITS_S.get(size, 20.0))
+        limit = float(os.environ.get("CUBIST_BENCH_LIMIT_S", LIMITS_S.get(size, 20.0)))
+        request = Request(algorithm="reduction", metric="obtm", time_limit=limit)
         solved(StickerCube.solved(size).apply("R U F"), request)  # makes the tables
         rng = np.random.default_rng(SEED)
         answers = [solved(random_cube(size, rng), request) for _ in range(count)]

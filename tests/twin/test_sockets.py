@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
+import fcntl
 import socket
 import struct
+import subprocess
+import termios
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +20,7 @@ import pytest
 
 from robot.panel.gpio import PanelFault
 from robot.settings import RobotProfile
+from robot.simulate.processes import executable
 from robot.twin.client import TwinCamera, TwinGpio
 from robot.twin.cube import scrambled
 from robot.twin.render import Image, Painter
@@ -25,6 +31,7 @@ from vision.cameras.base import CameraFault
 
 LID_PIN, BUTTON = 10, 17
 
+MOST_UNDER_WAY_BYTES = 64 * 1024
 LIMIT_S = 20.0
 """For what would wait for ever if it went wrong."""
 
@@ -182,3 +189,30 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():
             await asyncio.sleep(0.005)
+
+
+def stuck_at(connection: socket.socket) -> int:
+    """Bytes that wait to be read when no more arrive, because nobody reads."""
+    count, same, before = array.array("i", [0]), 0, 0
+    while same < 50:
+        fcntl.ioctl(connection, termios.FIONREAD, count)
+        same, before = (same + 1 if count[0] == before and before else 0), count[0]
+        time.sleep(0.01)
+    return before
+
+
+def test_little_is_under_way_to_a_robot_that_is_slower(tmp_path: Path) -> None:
+    """While it waits for its robot the firmware does not answer the host."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(tmp_path / "pins"))
+    listener.listen(1)
+    listener.settimeout(LIMIT_S)
+    options = ["--pty-link", str(tmp_path / "port"), "--pins", str(tmp_path / "pins")]
+    command = [executable("cubist-firmware-host"), *options, "--speed", "1000"]
+    with listener, subprocess.Popen(command) as firmware:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                assert 0 < stuck_at(connection) <= MOST_UNDER_WAY_BYTES
+        finally:
+            firmware.terminate()
