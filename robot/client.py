@@ -28,15 +28,24 @@ class NoDaemon(CubistError, ConnectionError):
 class RequestRefused(CubistError, RuntimeError):
     """The daemon did not do what it was asked; ``status`` is HTTP's, ``error`` a stable name.
 
-    ``code`` names the robot's fault that was in the way, if there was one.
+    ``code`` names the robot's fault that was in the way, if there was one. ``note``: code and
+    parameters of the reason for other languages, as in the daemon's ``ErrorReply``.
     """
 
-    def __init__(self, status: int, error: str, reason: str, code: str = "") -> None:
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        reason: str,
+        code: str = "",
+        note: JsonMapping | None = None,
+    ) -> None:
         super().__init__(reason)
         self.status = status
         self.error = error
         self.reason = reason
         self.code = code
+        self.note = note or {}
 
 
 class BadRequest(RequestRefused, ValueError):
@@ -213,7 +222,7 @@ def _refusal(status: int, answer: JsonMapping) -> RequestRefused:
     """The error that a reply (``ErrorReply``) tells of."""
     kind = _REFUSALS.get(status, RequestRefused)
     name, reason = answer.get("error", "unknown"), answer.get("reason", "")
-    return kind(status, name, reason, answer.get("fault") or "")
+    return kind(status, name, reason, answer.get("fault") or "", answer)
 
 
 def _why_absent(path: Path, error: OSError) -> str:

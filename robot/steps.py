@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+
+from robot.notes import Coded
 
 STEPS: Mapping[str, str] = {
     "start": "starting",
@@ -22,23 +23,11 @@ STEPS: Mapping[str, str] = {
 """English by code. A parameter ``fault`` is the code of a fault."""
 
 
-class Step(str):
-    """The English text of a step, which also has its ``code`` and ``parameters``."""
+class Step(Coded):
+    """The English text of a step."""
 
-    __slots__ = ("code", "parameters")
-    code: str
-    parameters: dict[str, str]
-
-    @classmethod
-    def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
-        """The step with this code of :data:`STEPS`.
-
-        ``english`` says more than the table, or says it better.
-        """
-        values = {name: str(value) for name, value in parameters.items()}
-        made = cls(STEPS[code].format_map(values) if english is None else english)
-        made.code, made.parameters = code, values
-        return made
+    __slots__ = ()
+    ENGLISH = STEPS
 
 
 def coded(text: str) -> dict[str, object]:

@@ -127,7 +127,7 @@ def tell(record: JsonMapping) -> None:
         if fault and (remedy := said.remedy(fault)):
             click.echo(f"What to do: {remedy}")
     for text in (*record["recoveries"], *record["warnings"]):
-        click.echo(f"On the way: {text}")
+        click.echo(f"On the way: {said.note(text, record.get('notes', []))}")
     if record.get("moves"):
         click.echo(record["moves"])
 

@@ -89,7 +89,7 @@ def tell_status(now: JsonMapping) -> None:
             f"  What to do: {said.remedy(now['fault']) or 'see the journal (`cubist logs`)'}"
         )
     for warning in now["warnings"]:
-        click.echo(f"  {warning}")
+        click.echo(f"  {said.note(warning, now.get('notes', []))}")
     if now["last_run"]:
         last = now["last_run"]
         outcome = outcome_name(last["outcome"])

@@ -148,9 +148,10 @@ def _how_far(work: JsonMapping) -> list[RenderableType]:
 def _troubles(now: JsonMapping) -> list[RenderableType]:
     """The fault with its remedy, and warnings."""
     lines: list[RenderableType] = []
+    said = chosen_catalogue()
     if fault := now["fault"]:
-        said = chosen_catalogue()
         remedy = said.remedy(fault) or "see the journal (`cubist logs`)"
         lines += [Text(said.cause(fault), style="bold red"), Text(f"What to do: {remedy}")]
-    lines += [Text(warning, style="yellow") for warning in now["warnings"]]
+    notes = now.get("notes", [])
+    lines += [Text(said.note(told, notes), style="yellow") for told in now["warnings"]]
     return [Text(), *lines] if lines else []

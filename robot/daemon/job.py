@@ -18,9 +18,16 @@ from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
 from robot.memory import leave_libraries
-from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunEvent, RunRecord, RunWriter
+from robot.records.runs import (
+    EXPLANATION_NAME,
+    LinkRecord,
+    RunEvent,
+    RunRecord,
+    RunWriter,
+    notes_of,
+)
 from robot.records.storage import StorageError
-from robot.steps import Step
+from robot.steps import Step, coded
 from solver.solution import Progress
 from vision.frame import Frame
 
@@ -97,7 +104,9 @@ class Job:
     def _note(self, state: RobotState, step: str) -> None:
         self.step, self.progress, self._told = step, None, 0.0
         self.remaining_s = None
-        self.record.events.append(RunEvent(at_s=round(self.elapsed_s, 3), text=step))
+        self.record.events.append(
+            RunEvent.model_validate({"at_s": round(self.elapsed_s, 3), "text": step, **coded(step)})
+        )
         self._report(state, step)
 
     def hear(self, progress: Progress) -> None:
@@ -137,6 +146,7 @@ class Job:
         """Put into the record how well the line worked since the start, and say what was wrong."""
         self.record.link = now - self._before
         self.record.warnings = list(complaints(self.record.link))
+        self.record.notes += notes_of(self.record.warnings)
         for text in self.record.warnings:
             log.warning("run %s: %s", self.record.id, text)
 

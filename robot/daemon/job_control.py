@@ -30,8 +30,17 @@ from robot.link.statistics import complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
 from robot.memory import give_back
+from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
-from robot.records.runs import FaultRecord, RunRecord, RunStore, RunWriter, unrecorded, utc_now
+from robot.records.runs import (
+    FaultRecord,
+    RunRecord,
+    RunStore,
+    RunWriter,
+    notes_of,
+    unrecorded,
+    utc_now,
+)
 from robot.records.storage import StorageError
 from robot.steps import Step, coded
 from solver.errors import CubistError
@@ -121,6 +130,8 @@ class JobController:
 
     def status(self) -> RobotStatus:
         """What the robot is doing."""
+        link = self.machine.motion.link_statistics()
+        warnings = list(complaints(link))
         return RobotStatus(
             state=self.state,
             since=self._since,
@@ -132,8 +143,9 @@ class JobController:
             preparation=self.preparation,
             fault=self._fault or self._panel_fault,
             last_run=self._last,
-            link=self.machine.motion.link_statistics(),
-            warnings=list(complaints(self.machine.motion.link_statistics())),
+            link=link,
+            warnings=list(warnings),
+            notes=notes_of(warnings),
             records=str(self.store.directory),
             version=self._version,
             process=os.getpid(),
@@ -146,10 +158,10 @@ class JobController:
         cube that cannot be.
         """
         if self.state in WORKING or self._job is not None or self._starting:
-            raise Refused(f"the robot is {self.state}; stop it first (`cubist stop`)")
+            raise Refused(Note.of("busy", state=self.state))
         self.check_estop()
         if self.in_maintenance:
-            raise Refused("the robot is being calibrated; end that first")
+            raise Refused(Note.of("calibrated"))
         self._starting = True
         try:
             perform = await asyncio.to_thread(_performer, request, self.machine.planner)
@@ -212,12 +224,12 @@ class JobController:
         """
         name = self.machine.scanner.camera_named(camera)
         if self.in_maintenance:
-            raise Refused("the robot is being calibrated; who does that has the camera")
+            raise Refused(Note.of("camera-taken"))
         if self._job is None and not self._starting:
             return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
         shown = self._pictures.latest(None if camera is None else name)
         if shown is None:
-            raise Refused("the robot works and has taken no picture yet")
+            raise Refused(Note.of("no-picture-yet"))
         return shown
 
     async def shut_down(self, *, power_off: bool) -> bool:
@@ -245,7 +257,7 @@ class JobController:
     def check_estop(self) -> None:
         """Raise :class:`Refused` while the emergency stop's circuit is open: nothing may move."""
         if self.estop_open:
-            raise Refused("the emergency stop is pressed, or its wire is broken; release it first")
+            raise Refused(Note.of("estop-open"))
 
     def report_panel(self, fault: CubistError | None) -> None:
         """A part of the panel is out of order (None: no more). It needs help, but whoever does not
@@ -266,7 +278,7 @@ class JobController:
         Until they leave nobody else has the robot: an emergency stop makes the state a fault.
         """
         if self.in_maintenance:
-            raise Refused("another person is calibrating")
+            raise Refused(Note.of("another-calibrates"))
         self._enter(RobotState.MAINTENANCE, "maintenance")
         self.in_maintenance = True
 

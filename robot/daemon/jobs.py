@@ -19,6 +19,7 @@ from robot.daemon.scanning import note_recovery, scan
 from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
+from robot.notes import Note
 from robot.outcomes import Outcome
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
@@ -28,7 +29,6 @@ from solver.search import AnyCube
 
 SLIPPED = "cube-slipped"
 NO_CUBE = "no-cube"
-UNSOLVED = "the cube was not solved after the turns: solved again from there"
 
 RECONNECT_ATTEMPTS = 20
 
@@ -67,7 +67,8 @@ async def solve(job: Job, machine: Machine) -> Outcome:
             text = f"recovering: {fault.cause}"
             job.enter(RobotState.HOMING, Step.of("recover", text, fault=fault.code))
             await _reconnect(job, machine)
-            note_recovery(job, f"homed and started over after a fault: {fault.cause}")
+            told = f"homed and started over after a fault: {fault.cause}"
+            note_recovery(job, Note.of("started-over", told, fault=fault.code))
     raise AssertionError("the loop returns or raises")
 
 
@@ -118,7 +119,7 @@ async def _turn_until_solved(
         return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
     for attempt in range(machine.policy.solve_retries + 1):
         if attempt:
-            note_recovery(job, UNSOLVED)
+            note_recovery(job, Note.of("solved-again"))
         plan = await _plan(job, machine, cube, state)
         state = await perform(job, machine, plan, cube)
         if not machine.policy.check_after:

@@ -13,6 +13,7 @@ from robot.documents import JsonMapping, JsonObject
 from robot.faults import Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
+from robot.notes import Note
 from robot.settings import RobotProfile
 from solver.errors import CubistError
 
@@ -122,7 +123,7 @@ class Maintenance:
         async with self._busy:
             self._require()
             if not self._store.has_previous:
-                raise Refused("nothing was kept before: there is no version to go back to")
+                raise Refused(Note.of("nothing-before"))
             apply(self._profile, await asyncio.to_thread(self._store.previous, self._profile))
             await asyncio.to_thread(self._store.restore)
             return self._set(await self.values())
@@ -135,4 +136,4 @@ class Maintenance:
     def _require(self) -> None:
         self._controller.check_estop()
         if self._controller.state is not RobotState.MAINTENANCE:
-            raise Refused("the robot is not in maintenance mode (`cubist calibrate` enters it)")
+            raise Refused(Note.of("not-in-maintenance"))

@@ -14,8 +14,9 @@ from pydantic import Field, model_validator
 from robot.calibration.store import FORMAT
 from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.faults import Refused
+from robot.notes import Note
 from robot.outcomes import Outcome
-from robot.records.runs import FaultRecord, JobKind, LinkRecord, RunRecord
+from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 
 
 class RobotState(StrEnum):
@@ -65,7 +66,7 @@ ALLOWED: dict[RobotState, frozenset[RobotState]] = {
 def check_transition(old: RobotState, new: RobotState) -> None:
     """Raise :class:`Refused` unless ``new`` may follow ``old``; the same state always may."""
     if new is not old and new not in ALLOWED[old]:
-        raise Refused(f"{new} cannot follow {old}")
+        raise Refused(Note.of("cannot-follow", state=new, before=old))
 
 
 class CodedStep(ApiDocument):
@@ -97,7 +98,8 @@ class Preparation(CodedStep):
 class RobotStatus(ApiDocument):
     """What the robot is doing and how it is; ``records`` is the folder of its run records.
 
-    ``inspection_left_s``: seconds until it starts, while somebody inspects the cube.
+    ``notes``: of the ``warnings``, for other languages. ``inspection_left_s``: seconds until it
+    starts, while somebody inspects the cube.
     """
 
     state: RobotState
@@ -112,6 +114,7 @@ class RobotStatus(ApiDocument):
     last_run: RunRecord | None = None
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
+    notes: list[NoteRecord] = Field(default_factory=list)
     records: str
     version: str
     process: int
@@ -302,9 +305,12 @@ class Event(ApiDocument):
 class ErrorReply(ApiDocument):
     """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
 
-    ``fault`` is the stable name of the robot's fault, where one was in the way.
+    ``fault`` is the stable name of the robot's fault, where one was in the way. ``reason_code``
+    (:data:`robot.notes.NOTES`) and ``reason_parameters`` are for other languages.
     """
 
     error: str
     reason: str
     fault: str | None = None
+    reason_code: str | None = None
+    reason_parameters: dict[str, str] | None = None

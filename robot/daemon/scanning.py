@@ -14,7 +14,9 @@ from robot.documents import JsonObject
 from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
+from robot.notes import Note
 from robot.planner import FaceView, ScanStep, State
+from robot.records.runs import notes_of
 from robot.steps import Step
 from solver.errors import CubistError
 from solver.search import AnyCube
@@ -49,7 +51,7 @@ async def scan(
         except NotReadable as error:
             if last:
                 raise
-            note_recovery(job, f"looked again: {error}")
+            note_recovery(job, Note.of("looked-again", f"looked again: {error}", fault=error.code))
             wanted, images = None, []
             continue
         if reading.confident:
@@ -57,8 +59,8 @@ async def scan(
         if last:
             raise NotReadable(UNSURE, reading.look_again or "")
         wanted = reading.look_again
-        at = f" at {wanted}" if wanted else ""
-        note_recovery(job, f"looked again{at}: {UNSURE}")
+        code = "looked-again-at" if wanted else "looked-again-unsure"
+        note_recovery(job, Note.of(code, faces=wanted))
     if phase is RobotState.SCANNING:
         job.record.facelets = reading.facelets
         job.record.reading = _facts(reading)
@@ -201,7 +203,8 @@ async def _is_known(job: Job, machine: Machine, images: Sequence[FaceImage]) -> 
         return False
 
 
-def note_recovery(job: Job, text: str) -> None:
+def note_recovery(job: Job, text: Note) -> None:
     """Put into the record what was done about a trouble; the same twice in a row is said once."""
     if job.record.recoveries[-1:] != [text]:
         job.record.recoveries.append(text)
+        job.record.notes += notes_of([text])

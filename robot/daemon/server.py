@@ -28,6 +28,7 @@ from robot.daemon.models import ErrorReply
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.faults import FAULTS, InvalidRequest, Refused, fault_code
+from robot.notes import Note
 from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened
 
@@ -282,7 +283,9 @@ def _answering_errors(handler: Handler) -> Handler:
             ).lower()
             return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
         except CubistError as error:
-            return _refusal(*_status_of(error), complaint(error), fault=_fault_of(error))
+            return _refusal(
+                *_status_of(error), complaint(error), fault=_fault_of(error), note=_note_of(error)
+            )
         except UnicodeEncodeError:
             # What aiohttp says of an unknown Expect repeats it, whatever bytes it has.
             return _refusal(400, "bad-request", "a header holds bytes that are no text")
@@ -312,10 +315,24 @@ def _fault_of(error: CubistError) -> str | None:
     return code if code in FAULTS else None
 
 
+def _note_of(error: CubistError) -> Note | None:
+    """Its text, where that has a code."""
+    told = error.args[0] if error.args else None
+    return told if isinstance(told, Note) else None
+
+
 def _refusal(
-    status: int, error: str, reason: str, allow: str | None = None, fault: str | None = None
+    status: int,
+    error: str,
+    reason: str,
+    allow: str | None = None,
+    *,
+    fault: str | None = None,
+    note: Note | None = None,
 ) -> web.Response:
-    reply = ErrorReply(error=error, reason=reason, fault=fault).model_dump(exclude_none=True)
+    told = {} if note is None else {"reason_code": note.code, "reason_parameters": note.parameters}
+    answer = ErrorReply.model_validate({"error": error, "reason": reason, "fault": fault, **told})
+    reply = answer.model_dump(exclude_none=True)
     headers = {"Allow": allow} if allow else None
     return web.Response(
         status=status, text=json.dumps(reply), content_type="application/json", headers=headers

@@ -122,7 +122,8 @@ class Front:
             carry_out(action, self._client)
         except CubistError as error:
             log.warning("%s: %s", action, error)
-            self._refusals.put(str(error))
+            note = error.note if isinstance(error, RequestRefused) else {}
+            self._refusals.put(self._said.refusal(str(error), note))
 
 
 class Watch:

@@ -1,8 +1,9 @@
 """What people read of the robot, in their language: states, outcomes, faults, steps, and the page.
 
 English is the source, and stands where the code stands: faults in :data:`robot.faults.FAULTS`,
-outcomes in :data:`robot.outcomes.OUTCOMES`, steps in :data:`robot.steps.STEPS`, states here, the
-page's texts in its own files. Each other language is a TOML file in this folder, with one section
+outcomes in :data:`robot.outcomes.OUTCOMES`, steps in :data:`robot.steps.STEPS`, refusals,
+recoveries, warnings, stages and parts in :mod:`robot.notes`, states here, the page's texts in its
+own files. Each other language is a TOML file in this folder, with one section
 for each of these; its keys are the English texts, so that who changes one meets its translations.
 """
 
@@ -10,12 +11,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from robot.faults import FAULTS, described
+from robot.notes import NOTES, PARTS, STAGES
 from robot.outcomes import OUTCOMES
 from robot.steps import STEPS
 
@@ -46,6 +48,10 @@ STATES: Final[Mapping[str, str]] = {
 
 SETTING: Final = "CUBIST_LANGUAGE"
 """The variable of the environment with the language of terminals and displays."""
+
+
+STATE_PARAMETERS: Final = frozenset({"state", "before"})
+"""Of notes: they name states."""
 
 
 def outcome_label(outcome: str) -> str:
@@ -95,7 +101,7 @@ class Catalogue:
         if fault["cause"] == row.about:
             return usual.about
         if fault["cause"] == described(row, detail):
-            return described(usual, detail)
+            return described(usual, self.part(detail))
         return f"{usual.about} [{fault['cause']}]"
 
     def fault(self, fault: JsonMapping) -> str:
@@ -103,7 +109,7 @@ class Catalogue:
         row = FAULTS.get(fault.get("code", ""))
         if row is None:
             return str(fault["cause"])
-        where = f" ({fault['detail']})" if fault.get("detail") else ""
+        where = f" ({self.part(fault['detail'])})" if fault.get("detail") else ""
         return f"{self._fault(row.about)}{where}"
 
     def remedy(self, fault: JsonMapping) -> str:
@@ -121,6 +127,37 @@ class Catalogue:
         if (row := FAULTS.get(str(values.get("fault")))) is not None:
             values["fault"] = self._fault(row.about)
         return self.text("steps", template).format_map(values)
+
+    def note(self, told: str, notes: Sequence[JsonMapping]) -> str:
+        """A recovery or warning, of a document with its ``notes``."""
+        found = next((note for note in notes if note["text"] == told), None)
+        return told if found is None else self._noted(told, found["code"], found["parameters"])
+
+    def refusal(self, reason: str, answer: JsonMapping) -> str:
+        """Why the daemon refused, of an ``ErrorReply``; bad requests stay English."""
+        if (row := FAULTS.get(answer.get("fault") or "")) is not None:
+            return reason if self.language == ENGLISH else self._fault(row.about)
+        code, parameters = answer.get("reason_code"), answer.get("reason_parameters")
+        return self._noted(reason, code or "", parameters or {})
+
+    def _noted(self, english: str, code: str, parameters: JsonMapping) -> str:
+        template = NOTES.get(code)
+        if template is None or self.language == ENGLISH:
+            return english
+        values = dict(parameters)
+        if (row := FAULTS.get(str(values.get("fault")))) is not None:
+            values["fault"] = self._fault(row.about)
+        for name in STATE_PARAMETERS & values.keys():
+            values[name] = self.state(values[name])
+        return self.text("notes", template).format_map(values)
+
+    def stage(self, stage: str) -> str:
+        """What a run's seconds were spent on."""
+        return stage if self.language == ENGLISH else self.text("stages", STAGES.get(stage, stage))
+
+    def part(self, name: str) -> str:
+        """A part of the robot; one that its owner has named stays as it is."""
+        return name if self.language == ENGLISH else self.text("parts", PARTS.get(name, name))
 
     def document(self) -> JsonObject:
         """All of it by code, as the page loads it; ``page`` is by its English text.
@@ -143,6 +180,9 @@ class Catalogue:
                 if self.language != ENGLISH
             },
             "steps": {code: self.text("steps", text) for code, text in STEPS.items()},
+            "notes": {code: self.text("notes", text) for code, text in NOTES.items()},
+            "stages": {code: self.stage(code) for code in STAGES},
+            "parts": {name: self.part(name) for name in PARTS if self.language != ENGLISH},
             "page": dict(self._texts.get("page", {})),
         }
 

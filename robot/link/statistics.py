@@ -8,6 +8,7 @@ from contextlib import suppress
 from robot.faults import RobotFault
 from robot.link.link import Link
 from robot.link.session import SessionStatistics
+from robot.notes import Note
 from robot.records.runs import LinkRecord
 
 BAD_SHARE = 0.002
@@ -57,29 +58,17 @@ class LinkStatistics:
         )
 
 
-def complaints(link: LinkRecord) -> Iterator[str]:
+def complaints(link: LinkRecord) -> Iterator[Note]:
     """What is wrong with the line, for a person; nothing if it is as it should be."""
     total = max(1, link.sent + link.received)
     if link.damaged >= FEWEST and link.damaged >= BAD_SHARE * total:
-        yield (
-            f"the serial line damaged {link.damaged} of {total} messages "
-            f"({link.damaged / total:.1%}): use a shorter or shielded cable, away from the motors"
-        )
+        share = f"{link.damaged / total:.1%}"
+        yield Note.of("line-damaged", damaged=link.damaged, total=total, share=share)
     if link.lost_bytes >= FEWEST:
-        yield f"the board lost {link.lost_bytes} bytes: it is overloaded, or its baud rate is off"
-    if link.held:
-        yield (
-            f"motion paused {_times(link.held)} because this computer fell silent: something else "
-            "keeps it busy, or its power is low"
-        )
-    if link.underruns:
-        yield f"the board ran out of turns {_times(link.underruns)} and waited for more"
-    if link.late:
-        yield f"turns began late {_times(link.late)}: the board cannot keep up"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+        yield Note.of("bytes-lost", count=link.lost_bytes)
+    for code, count in (("paused", link.held), ("underrun", link.underruns), ("late", link.late)):
+        if count:
+            yield Note.of(code if count > 1 else f"{code}-once", count=count)
 
 
 def _statistics(link: Link) -> SessionStatistics | None:

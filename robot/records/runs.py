@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.documents import JsonObject
 from robot.faults import FAULTS, fault_code
+from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.storage import (
     StorageError,
@@ -72,12 +74,33 @@ class FaultRecord(BaseModel):
 
 
 class RunEvent(BaseModel):
-    """Something that happened ``at_s`` seconds after the start."""
+    """Something that happened ``at_s`` seconds after the start; a step has code and parameters."""
 
     model_config = ConfigDict(frozen=True)
 
     at_s: float
     text: str
+    step_code: str = ""
+    step_parameters: dict[str, str] = Field(default_factory=dict)
+
+
+class NoteRecord(BaseModel):
+    """A ``text`` of a record or a status, with its code (:data:`robot.notes.NOTES`)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    code: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+
+
+def notes_of(texts: Iterable[str]) -> list[NoteRecord]:
+    """The codes of those texts that have one."""
+    return [
+        NoteRecord(text=str(text), code=text.code, parameters=text.parameters)
+        for text in texts
+        if isinstance(text, Note)
+    ]
 
 
 class LinkRecord(BaseModel):
@@ -118,7 +141,8 @@ class RunRecord(BaseModel):
 
     ``moves`` and what is planned are of the last plan, which begins with the cube's faces of
     ``orientation`` at the robot's sites U and F; ``recoveries`` say, in the order it
-    happened, what went wrong on the way and what was done about it. ``greedy_us``: what the moves
+    happened, what went wrong on the way and what was done about it. ``notes``: codes of those among
+    recoveries and warnings that have one. ``greedy_us``: what the moves
     would take, each done the fastest way by itself.
     """
 
@@ -145,6 +169,7 @@ class RunRecord(BaseModel):
     recoveries: list[str] = Field(default_factory=list)
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
+    notes: list[NoteRecord] = Field(default_factory=list)
     events: list[RunEvent] = Field(default_factory=list)
 
     @property

@@ -45,8 +45,8 @@ def drawn(now: dict[str, Any]) -> str:
     ("language", "state", "step", "cause"),
     [
         ("en", "scanning", "looking at U (1 of 6)", "the end stop was never reached (lid)"),
-        ("de", "Ansehen", "sieht U an (1 von 6)", "der Endschalter wurde nie erreicht (lid)"),
-        ("ja", "読み取り中", "U 面を見ています (1/6)", "リミットスイッチに届きませんでした (lid)"),
+        ("de", "Ansehen", "sieht U an (1 von 6)", "der Endschalter wurde nie erreicht (Deckel)"),
+        ("ja", "読み取り中", "U 面を見ています (1/6)", "リミットスイッチに届きませんでした (ふた)"),
     ],
 )
 def test_status_and_its_screen(

@@ -111,6 +111,11 @@ async def test_a_jam_is_homed_looked_at_and_solved_again(
     assert fake.motion.done.count("home") == 2
     assert any("recovering" in event.text for event in record.events)
     assert record.recoveries == ["homed and started over after a fault: the table is jammed"]
+    (note,) = record.notes
+    assert (note.text, note.code) == (record.recoveries[0], "started-over")
+    assert set(note.parameters) == {"fault"}
+    coded = {event.step_code for event in record.events}
+    assert {"home", "search", "turn-once", "recover"} & coded, "steps keep their codes"
 
 
 async def test_a_fault_after_the_last_turn_does_not_make_the_cube_already_solved(
@@ -279,10 +284,12 @@ async def test_a_bad_cable_is_told(
     record = await controller.run_record(run_id)
     assert record.link == LinkRecord(sent=300, received=300, damaged=12, resent=9, held=1)
     cable, silence = record.warnings
+    assert [note.code for note in record.notes] == ["line-damaged", "paused-once"]
     assert "damaged 12 of 600 messages (2.0%)" in cable
     assert "paused once because this computer fell silent" in silence
     assert cable in caplog.text
     assert controller.status().warnings[0].startswith("the serial line damaged 13 of 2600")
+    assert controller.status().notes[0].text == controller.status().warnings[0]
 
 
 async def test_a_solved_cube_is_left_alone(controller: JobController, fake: Any) -> None:

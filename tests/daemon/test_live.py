@@ -282,3 +282,16 @@ async def test_files_of_a_run(client: aiohttp.ClientSession, controller: JobCont
             assert response.status == 404, name
     async with client.get("/runs/7/files/run.json") as response:
         assert response.status == 404
+
+
+async def test_a_refusal_has_a_code_on_the_socket(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
+    controller.estop_open = True
+    async with client.post("/start", json={}) as response:
+        answer = await response.json()
+    assert (response.status, answer["error"]) == (409, "refused")
+    assert (answer["reason_code"], answer["reason_parameters"]) == ("estop-open", {})
+    assert "release it first" in answer["reason"]
+    async with client.post("/start", json={"kind": "dance"}) as response:
+        assert "reason_code" not in await response.json(), "of nonsense there is only a reason"

@@ -15,8 +15,11 @@ from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
 from robot.faults import FAULTS, MotionFault, described
 from robot.languages import ENGLISH, LANGUAGES, STATES, catalogue, chosen_catalogue, outcome_label
+from robot.link.statistics import complaints
+from robot.notes import NOTES, PARTS, STAGES, Note
 from robot.outcomes import OUTCOMES
-from robot.records.runs import FaultRecord, JobKind
+from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
+from robot.settings import list_profiles, load_profile
 from robot.steps import STEPS, Step, coded
 from robot.web.reasons import Reason
 
@@ -71,6 +74,9 @@ def wanted() -> dict[str, set[str]]:
         "endings": {row.about for row in OUTCOMES.values()},
         "steps": set(STEPS.values()),
         "faults": {t for row in FAULTS.values() for t in (row.about, row.cause, row.remedy)},
+        "notes": set(NOTES.values()),
+        "stages": set(STAGES.values()),
+        "parts": set(PARTS.values()),
         "page": texts_of_the_page(),
         "display": {str(text) for text in (*DisplayText, *ENTRIES)},
     }
@@ -116,7 +122,7 @@ def test_every_fault_is_told(language: str) -> None:
     said = catalogue(language)
     for code, row in FAULTS.items():
         fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
-        assert "(lid)" in said.cause(fault)
+        assert f"({said.part('lid')})" in said.cause(fault)
         if language == ENGLISH:
             assert (said.cause(fault), said.remedy(fault)) == (described(row, "lid"), row.remedy)
         else:
@@ -174,3 +180,75 @@ def test_why_a_run_ended_is_told() -> None:
 def test_the_environment_chooses(setting: str, language: str) -> None:
     assert chosen_catalogue({"CUBIST_LANGUAGE": setting}).language == language
     assert chosen_catalogue({}).language == ENGLISH
+
+
+def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
+    """What is raised or noted as plain text would stay English for ever."""
+    for package in ("robot.daemon", "robot.machine", "robot.calibration"):
+        for file in files(package).iterdir():
+            if file.name.endswith(".py"):
+                source = file.read_text(encoding="utf-8")
+                plain = re.findall(r"raise Refused\((?!Note\.of)|note_recovery\(job, [f\"]", source)
+                assert plain == [], file
+
+
+def test_every_code_is_used() -> None:
+    """And every code that is used is in the table."""
+    used: set[str] = set()
+    for package in ("robot.daemon", "robot.link"):
+        for file in files(package).iterdir():
+            if file.name.endswith(".py"):
+                source = file.read_text(encoding="utf-8")
+                used |= set(re.findall(r"\"([a-z]+(?:-[a-z]+)*)\"", source)) & set(NOTES)
+                assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
+    assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
+
+
+def test_every_warning_has_a_code() -> None:
+    once = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=1, underruns=1, late=1)
+    often = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=2, underruns=2, late=2)
+    for link in (once, often):
+        told = list(complaints(link))
+        assert len(told) == 5 and all(isinstance(text, Note) for text in told)
+        notes = [note.model_dump() for note in notes_of(told)]
+        for language in OTHERS:
+            for text in told:
+                assert catalogue(language).note(text, notes) not in (text, *NOTES.values())
+        assert [catalogue("en").note(text, notes) for text in told] == told
+    assert catalogue("de").note("something new", []) == "something new"
+
+
+def test_every_part_of_the_robots_that_come_along_has_a_name() -> None:
+    names = {name for robot in list_profiles() for name in load_profile(robot).actuators}
+    assert set(PARTS) == names
+
+
+def test_every_stage_has_a_name() -> None:
+    timed: set[str] = set()
+    for file in files("robot.daemon").iterdir():
+        if file.name.endswith(".py"):
+            source = file.read_text(encoding="utf-8")
+            timed |= set(re.findall(r"run_blocking\(\s*\"(\w+)\"", source))
+    assert timed <= set(STAGES)
+
+
+def test_why_the_daemon_refuses_is_told() -> None:
+    german = catalogue("de")
+    note = Note.of("busy", state="turning")
+    answer = {"reason_code": note.code, "reason_parameters": note.parameters}
+    assert german.refusal(note, answer) == (
+        "der Roboter ist im Zustand „Drehen“; zuerst anhalten (`cubist stop`)"
+    )
+    assert catalogue("en").refusal(note, answer) == note
+    assert german.refusal("something new", {"reason_code": "of-tomorrow"}) == "something new"
+    assert german.refusal("something new", {}) == "something new"
+    about = FAULTS["not-confirmed"].about
+    assert german.refusal("...", {"fault": "not-confirmed"}) not in ("...", about)
+
+
+def test_where_a_fault_is_is_told() -> None:
+    fault = FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump()
+    assert "(Deckel)" in catalogue("de").cause(fault)
+    assert "(Deckel)" in catalogue("de").fault(fault)
+    own = FaultRecord.of(MotionFault("home-missing", detail="my-arm")).model_dump()
+    assert "(my-arm)" in catalogue("de").cause(own), "what its owner has named stays"

@@ -18,8 +18,10 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
+from robot.faults import MotionFault
 from robot.languages import LANGUAGES
 from robot.planner import build_mechanism
+from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile, profile_file
 from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
@@ -307,6 +309,16 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
         assert await page.text_content("#fault-cause") == "Not-Halt"
         assert "Grundstellung" in str(await page.text_content("#fault-remedy"))
+        answer = {"reason_code": "busy", "reason_parameters": {"state": "turning"}}
+        told = await page.evaluate(
+            """async (answer) => (await import("/static/language.js")).reasonOf({ answer })""",
+            answer,
+        )
+        assert told == "der Roboter ist im Zustand „Drehen“; zuerst anhalten (`cubist stop`)"
+        assert "(Deckel)" in await page.evaluate(
+            """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
+            FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump(),
+        )
         async with page.expect_navigation():
             await page.select_option("#language", "ja")
         await until(page, "document.documentElement.lang === 'ja' && globalThis.cubist?.status")

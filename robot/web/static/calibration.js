@@ -1,6 +1,6 @@
 // The panel "Calibration": what is calibrated. It is changed with the guide, `cubist calibrate`.
 
-import { t } from "./language.js";
+import { reasonOf, t } from "./language.js";
 import { $, ask, el } from "./util.js";
 
 export class Calibration {
@@ -19,7 +19,7 @@ export class Calibration {
       const { values } = await ask("GET", "/api/calibration");
       $("calibration").replaceChildren(this.#guide(), this.#table(Object.entries(values)));
     } catch (error) {
-      $("calibration").replaceChildren(el("p", { class: "card" }, t(error.message)));
+      $("calibration").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
     }
   }
 

@@ -5,7 +5,7 @@ import { $, el } from "./util.js";
 const KEPT = "cubist-language";
 const SPOKEN = ["en", "de", "es", "it", "ja"];
 
-let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, page: {} };
+let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, page: {} };
 
 /** An English text of the page in its language, its {placeholders} filled. */
 export const t = (english, values = {}) => fill(texts.page[english] ?? english, values);
@@ -20,10 +20,9 @@ export const endingOf = (reason) => texts.endings[reason] ?? reason;
 export function causeOf({ code, cause, detail }) {
   const ours = texts.faults[code], theirs = texts.english[code];
   if (!ours || !theirs) return cause;
-  const where = detail ? ` (${detail})` : "";
-  const usual = ([about, why]) => `${about}${where}: ${why}`;
+  const usual = ([about, why], part) => `${about}${part ? ` (${part})` : ""}: ${why}`;
   if (cause === theirs[0]) return ours[0];
-  return cause === usual(theirs) ? usual(ours) : `${ours[0]} [${cause}]`;
+  return cause === usual(theirs, detail) ? usual(ours, partName(detail)) : `${ours[0]} [${cause}]`;
 }
 
 export function remedyOf({ code, remedy }) {
@@ -37,6 +36,30 @@ export function stepOf({ step, step_code: code, step_parameters: values }) {
   const time = values.seconds && figures(1).format(values.seconds);
   return fill(texts.steps[code], { ...values, fault, seconds: time });
 }
+
+/** A recovery or warning, of a document with its notes. */
+export function noteOf(told, notes = []) {
+  const found = notes.find((note) => note.text === told);
+  return found ? noted(told, found.code, found.parameters) : told;
+}
+
+/** Why something was refused, of the error that told it; what has no code stays English. */
+export function reasonOf(error) {
+  const { fault, reason_code: code, reason_parameters: values } = error.answer ?? {};
+  if (fault && texts.english[fault]) return texts.faults[fault][0];
+  return code ? noted(error.message, code, values) : t(error.message);
+}
+
+function noted(english, code, values) {
+  if (texts.language === "en" || !texts.notes[code]) return english;
+  const fault = texts.faults[values.fault]?.[0] ?? values.fault;
+  return fill(texts.notes[code], { ...values, fault, state: stateName(values.state), before: stateName(values.before) });
+}
+
+export const stageName = (code) => texts.stages[code] ?? code;
+
+/** A part of the robot; one that its owner has named stays as it is. */
+export const partName = (name) => texts.parts[name] ?? name;
 
 export const seconds = (s, digits = 1) => `${figures(digits).format(s)} s`;
 

@@ -1,7 +1,7 @@
 // The panel "Live": camera picture, cube, what the robot does, fault with remedy, hold to start.
 
 import { CubeDrawing, CubeModel } from "./cube.js";
-import { causeOf, outcomeName, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
+import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
 import { $, ask, el, themed } from "./util.js";
 
@@ -52,7 +52,7 @@ export class Live {
       await ask("POST", `/api${path}`, kind ? { kind } : undefined);
       $("answer").textContent = t("{what}: started", { what: button.textContent });
     } catch (error) {
-      $("answer").textContent = t("Not started: {why}", { why: t(error.message) });
+      $("answer").textContent = t("Not started: {why}", { why: reasonOf(error) });
     }
   }
 

@@ -2,7 +2,7 @@
 
 import { Connection } from "./connection.js";
 import { Live } from "./live.js";
-import { speak, stateName, t } from "./language.js";
+import { reasonOf, speak, stateName, t } from "./language.js";
 import { Plan } from "./plan.js";
 import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
@@ -83,7 +83,7 @@ $("login").querySelector("form").addEventListener("submit", async (event) => {
     $("token").value = "";
     enter();
   } catch (error) {
-    $("login-answer").textContent = t(error.message);
+    $("login-answer").textContent = reasonOf(error);
   }
 });
 

@@ -1,7 +1,7 @@
 // The robot's mechanism as a small drawing, one for each kind; dials for kinds not drawn here.
 // A drawing is made of the profile's own section `mechanism`, which names each part's actuator.
 
-import { t } from "./language.js";
+import { partName, t } from "./language.js";
 import { el } from "./util.js";
 
 const DEGREES = 90;
@@ -59,7 +59,7 @@ class Parts {
     return el("g", { class: this.isMoving(name) ? "moving" : null, transform }, shapes);
   }
 
-  caption(name, x, y, text = name) {
+  caption(name, x, y, text = partName(name)) {
     return el("text", { x, y, class: this.isMoving(name) ? "moving" : null }, text);
   }
 }
@@ -184,14 +184,14 @@ const KINDS = { flipper, grippers, direct, "layered-flipper": layered };
 
 function told(actuators) {
   return Object.entries(actuators).sort(([p], [q]) => (p < q ? -1 : 1))
-    .map(([name, { to, isMoving }]) => `${name} ${isMoving ? "→ " : ""}${placeName(to)}`).join(", ");
+    .map(([name, { to, isMoving }]) => `${partName(name)} ${isMoving ? "→ " : ""}${placeName(to)}`).join(", ");
 }
 
 const placeName = (place) => (typeof place === "number" ? `${DEGREES * (((place % 4) + 4) % 4)}°` : place);
 
 function dials(actuators) {
   return el("ul", { "aria-label": t("Mechanism") }, Object.entries(actuators).sort(([p], [q]) => (p < q ? -1 : 1)).map(([name, { to, isMoving }]) =>
-    el("li", { class: isMoving ? "moving" : null }, gauge(to), el("b", {}, name), ` ${isMoving ? "→ " : ""}${placeName(to)}`)));
+    el("li", { class: isMoving ? "moving" : null }, gauge(to), el("b", {}, partName(name)), ` ${isMoving ? "→ " : ""}${placeName(to)}`)));
 }
 
 function gauge(place) {

@@ -1,7 +1,7 @@
 // The panel "Plan": the motion under way or done last, as a timeline with a moving cursor.
 
 import { movesDone } from "./live.js";
-import { seconds, t } from "./language.js";
+import { partName, seconds, t } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
 const ROW = 26, LEFT = 84, WIDTH = 900;
@@ -74,7 +74,7 @@ export class Plan {
 }
 
 const kindOf = (o) => (o.op === "turn" || o.op === "rotate" ? o.op : "other");
-const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? o.arm ?? o.table ?? (o.site ? t("site {site}", o) : o.op);
+const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? partName(o.arm ?? o.table) ?? (o.site ? t("site {site}", o) : o.op);
 
 /** One row for each part of the mechanism, one bar for each operation. */
 function timeline({ operations, duration_us }) {

@@ -2,7 +2,7 @@
 
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
 import { cubeTheme } from "./live.js";
-import { causeOf, endingOf, outcomeName, remedyOf, seconds, t, when } from "./language.js";
+import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, stageName, stepOf, t, when } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
 const LISTED = 100;
@@ -38,7 +38,7 @@ export class Runs {
     try {
       ({ runs } = await ask("GET", `/api/runs?count=${LISTED}`));
     } catch (error) {
-      return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: t(error.message) })));
+      return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
     }
     if ($("run-heading")) return; // somebody reads one
     this.#show(runs);
@@ -65,7 +65,7 @@ export class Runs {
     try {
       record = await ask("GET", `/api/runs/${id}`);
     } catch (error) {
-      return $("runs").prepend(el("p", { class: "card", role: "alert" }, t(error.message)));
+      return $("runs").prepend(el("p", { class: "card", role: "alert" }, reasonOf(error)));
     }
     const back = () => { this.#listed = null; $("runs").replaceChildren(); this.#list(); };
     const cards = [summary(record, back)];
@@ -86,23 +86,24 @@ function facts(pairs) {
 }
 
 function summary(record, back) {
+  const told = (texts) => texts.map((text) => noteOf(text, record.notes)).join("; ");
   const link = record.link, us = (time) => (time ? seconds(time / 1e6, 2) : null);
   return el("div", { class: "card wide" },
     el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `${t("Run")} ${Number(record.id)}: `, outcome(record)),
       el("button", { class: "plain", click: back }, t("All runs"))),
-    record.reason ? el("p", {}, reasonOf(record)) : null,
+    record.reason ? el("p", {}, endOf(record)) : null,
     facts([
       [t("Started"), when(record.started_at)], [t("Took"), seconds(record.duration_s)],
       [t("Moves"), movesOf(record).join(" ")], [t("Planned"), us(record.planned_us)], [t("Executed"), us(record.executed_us)],
-      [t("Stages"), Object.entries(record.timings_s).map(([name, s]) => `${name} ${seconds(s)}`).join(", ")],
-      [t("On the way"), record.recoveries.join("; ")], [t("Warnings"), record.warnings.join("; ")],
+      [t("Stages"), Object.entries(record.timings_s).map(([name, s]) => `${stageName(name)} ${seconds(s)}`).join(", ")],
+      [t("On the way"), told(record.recoveries)], [t("Warnings"), told(record.warnings)],
       [t("Serial line"), link?.resent ? t("{count} messages sent again", { count: link.resent }) : null],
     ]),
     el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, t("Download the record"))));
 }
 
 /** Why it ended so; of a fault, as it is told among the faults. */
-function reasonOf({ reason, faults: found }) {
+function endOf({ reason, faults: found }) {
   const last = found.at(-1);
   return last?.cause === reason ? causeOf(last) : endingOf(reason);
 }
@@ -141,7 +142,7 @@ function altOf(name) {
 
 function events(record) {
   return el("details", { class: "card wide" }, el("summary", {}, t("What happened when")),
-    el("table", {}, el("tbody", {}, record.events.map((e) => el("tr", {}, el("td", { class: "number" }, seconds(e.at_s)), el("td", {}, e.text))))));
+    el("table", {}, el("tbody", {}, record.events.map((e) => el("tr", {}, el("td", { class: "number" }, seconds(e.at_s)), el("td", {}, stepOf({ step: e.text, ...e })))))));
 }
 
 /** The last plan of a run, performed again on the drawn cube. */

@@ -1,6 +1,6 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
-import { outcomeName, seconds, t, when, whole } from "./language.js";
+import { outcomeName, reasonOf, seconds, t, when, whole } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
 const ASKED = 300;
@@ -29,7 +29,7 @@ export class Statistics {
       const { runs } = await ask("GET", `/api/runs?count=${ASKED}`);
       $("statistics").replaceChildren(...this.#cards(runs));
     } catch (error) {
-      $("statistics").replaceChildren(el("p", { class: "card" }, t(error.message)));
+      $("statistics").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
     }
   }
 

@@ -19,7 +19,13 @@ export function el(tag, attributes = {}, ...children) {
 /** Marks an English text of the page that is translated only when it is shown. */
 export const msg = (english) => english;
 
-export class Refused extends Error {}
+/** `answer`: the document of a refusal, which may have a code for other languages. */
+export class Refused extends Error {
+  constructor(reason, answer = null) {
+    super(reason);
+    this.answer = answer;
+  }
+}
 export class NoSession extends Refused {}
 
 /** A request to our own server; the answer's document. Throws Refused with the reason. */
@@ -37,7 +43,7 @@ export async function ask(method, path, body) {
   }
   const found = await response.json().catch(() => ({}));
   if (response.ok) return found;
-  throw new (response.status === 401 ? NoSession : Refused)(found.reason || msg("refused"));
+  throw new (response.status === 401 ? NoSession : Refused)(found.reason || msg("refused"), found);
 }
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,107 @@
+"""Short texts with a code and parameters, for people of any language.
+
+Why the daemon refuses, what it did about troubles, and what is wrong with the line. English is what
+records and the journal have; :mod:`robot.languages` says the same by code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+
+class Coded(str):
+    """An English text that also has its ``code`` and ``parameters``."""
+
+    __slots__ = ("code", "parameters")
+    code: str
+    parameters: dict[str, str]
+
+    ENGLISH: ClassVar[Mapping[str, str]]
+    """By code, with the parameters in braces."""
+
+    @classmethod
+    def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
+        """The text with this code.
+
+        ``english`` says more than the table, or says it better.
+        """
+        values = {name: str(value) for name, value in parameters.items()}
+        made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
+        made.code, made.parameters = code, values
+        return made
+
+
+NOTES: Mapping[str, str] = {
+    # Why a request is refused.
+    "busy": "the robot is {state}; stop it first (`cubist stop`)",
+    "calibrated": "the robot is being calibrated; end that first",
+    "camera-taken": "the robot is being calibrated; who does that has the camera",
+    "no-picture-yet": "the robot works and has taken no picture yet",
+    "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
+    "another-calibrates": "another person is calibrating",
+    "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
+    "nothing-before": "nothing was kept before: there is no version to go back to",
+    "cannot-follow": "{state} cannot follow {before}",
+    # What was done about a trouble.
+    "looked-again": "looked again: {fault}",
+    "looked-again-unsure": "looked again: the colours leave more than one possible cube",
+    "looked-again-at": "looked again at {faces}: the colours leave more than one possible cube",
+    "started-over": "homed and started over after a fault: {fault}",
+    "solved-again": "the cube was not solved after the turns: solved again from there",
+    # What is wrong with the line.
+    "line-damaged": (
+        "the serial line damaged {damaged} of {total} messages ({share}): use a shorter or "
+        "shielded cable, away from the motors"
+    ),
+    "bytes-lost": "the board lost {count} bytes: it is overloaded, or its baud rate is off",
+    "paused-once": (
+        "motion paused once because this computer fell silent: something else keeps it busy, or "
+        "its power is low"
+    ),
+    "paused": (
+        "motion paused {count} times because this computer fell silent: something else keeps it "
+        "busy, or its power is low"
+    ),
+    "underrun-once": "the board ran out of turns once and waited for more",
+    "underrun": "the board ran out of turns {count} times and waited for more",
+    "late-once": "turns began late once: the board cannot keep up",
+    "late": "turns began late {count} times: the board cannot keep up",
+}
+"""English by code. A parameter ``fault`` is the code of a fault, ``state`` and ``before`` are
+states of the daemon."""
+
+
+class Note(Coded):
+    """Why something was refused, or what else people should know."""
+
+    __slots__ = ()
+    ENGLISH = NOTES
+
+
+STAGES: Mapping[str, str] = {
+    "home": "homing",
+    "scan": "scanning",
+    "view": "checking the view",
+    "read": "reading",
+    "search": "searching",
+    "plan": "planning",
+    "split": "splitting the plan",
+    "turn": "turning",
+    "check": "checking",
+    "reconnect": "reconnecting",
+    "save": "saving",
+}
+"""What a run's seconds are counted by, in English."""
+
+PARTS: Mapping[str, str] = {
+    name: name.replace("-", " ")
+    for name in (
+        *("arm", "lid", "holder", "table", "turntable", "elevator", "flipper", "squisher"),
+        *("up", "down", "left", "right", "front", "back", "sides", "depth"),
+        *("down-jaw", "left-jaw", "right-jaw", "front-jaw", "back-jaw"),
+        *("red", "white", "blue", "yellow"),
+        *("red-clamp", "white-clamp", "blue-clamp", "yellow-clamp"),
+    )
+}
+"""The actuators of the robots that come with Cubist, in English."""
