@@ -26,6 +26,8 @@ UNIT_SQUARE = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
 MOST_LOOKS = 12
 """Pictures until two in a row show the same; something that still moves then never stops."""
 SAME_DEGREES = 0.15
+SAME_PLACE = 0.004
+"""Half widths by which corners may differ: a quarter of a degree of tilt."""
 LIFTED = 0.06
 """A face whose corners are so far off a turned square (in half widths) is not flat on the table."""
 OTHER_FACE = 0.12
@@ -74,11 +76,42 @@ class FaceWatch:
             before = after
         return None
 
-    def _glance(self, near: float) -> FaceSeen | None:
+    def level_corners(self) -> Floats | None:
+        """Where the face on top has its corners in the plane of the level face once the picture is
+        at rest, float64[4, 2] in half widths; None while something covers it. It may be tilted, but
+        is turned less than an eighth from the first face seen.
+        """
+        before = self._level_glance()
+        for _ in range(MOST_LOOKS):
+            after = self._level_glance()
+            if before is None or after is None:
+                if before is after:
+                    return None
+            elif np.abs(after - before).max() < SAME_PLACE:
+                return after
+            before = after
+        return None
+
+    def _level_glance(self) -> Floats | None:
+        assert self._plane is not None
+        grid = self._grid()[1]
+        if grid is None:
+            return None
+        corners = np.asarray(grid.corners, dtype=np.float64)[None]
+        flat = cv2.perspectiveTransform(corners, self._plane)[0].astype(np.float64)
+        turns: Sequence[Floats] = [np.roll(flat, shift, axis=0) for shift in range(4)]
+        return min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
+
+    def _grid(self) -> tuple[Image, FaceGrid | None]:
         _, image = take_picture(self._session, self._camera)
         try:
-            grid = face_in_view(image, self._size)
+            return image, face_in_view(image, self._size)
         except OddView:
+            return image, None
+
+    def _glance(self, near: float) -> FaceSeen | None:
+        image, grid = self._grid()
+        if grid is None:
             return None
         if self._plane is None:
             self.begin(image, grid)

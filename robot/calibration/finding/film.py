@@ -40,11 +40,15 @@ MOVED_DEGREES = 2.0
 
 
 class FilmRequest(ApiRequest):
-    """Which servo to film with which camera, from one named position to another."""
+    """Which servo to film with which camera, from one named position to another.
+
+    ``aside``: named positions to which other servos go first, because they would hold the cube.
+    """
 
     actuator: str = Field(min_length=1, max_length=64)
     between: Annotated[list[str], Field(min_length=2, max_length=2)]
     camera: str | None = Field(default=None, max_length=64)
+    aside: dict[str, str] = Field(default_factory=dict, max_length=16)
 
 
 class FilmedFace(ApiDocument):
@@ -73,7 +77,10 @@ def _filmed(bench: Bench, asked: FilmRequest) -> Film:
     planned = servo.transition_us(*way)
     if planned is None:
         raise InvalidRequest(f"{name}: the profile gives no travel from {way[0]} to {way[1]}")
+    aside = [(other, _place(bench, other, at)) for other, at in asked.aside.items()]
     machine.motion.home()
+    for other, place in aside:
+        machine.motion.jog(other, place)
     machine.motion.jog(name, start_us)
     move = servo_slew(name, start_us, end_us, AT_ONCE_US, round(PATIENCE * planned[0]))
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
@@ -86,6 +93,12 @@ def _filmed(bench: Bench, asked: FilmRequest) -> Film:
         moving.result()
     machine.motion.home()
     return Film(pictures=[_located(frame, bench.profile.cube.size) for frame in frames])
+
+
+def _place(bench: Bench, name: str, position: str) -> int:
+    """The pulse of a servo's named position; raises ``InvalidRequest``."""
+    _, (place, _) = servo_between(bench.profile, name, (position, position))
+    return place
 
 
 def _reduced(frame: Frame) -> tuple[Frame, float]:

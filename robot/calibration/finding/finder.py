@@ -11,6 +11,10 @@ from robot.calibration.step import Session
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 
+HOLD_MARGIN_DEGREES = 3.0
+"""How much further than where they begin to hold a lid or jaws go: enough to hold, far from
+pressing."""
+
 
 class Finder(ABC):
     """Finds the positions of one kind of mechanism; ``watch`` is what it measures with."""
@@ -35,8 +39,13 @@ class Finder(ABC):
     def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
         """Actuators whose motion the camera sees from start to end: degrees of each position."""
 
+    @property
+    def out_of_the_way(self) -> Mapping[str, str]:
+        """Positions to which others go while those are watched: whatever would hold the cube."""
+        return {}
+
 
 FINDERS: Kinds[type[Finder]] = Kinds(
-    "finder of positions", "robot.calibration.finding.{kind}", ("flipper",)
+    "finder of positions", "robot.calibration.finding.{kind}", ("flipper", "grippers")
 )
 """By the kind of the mechanism."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robot.calibration.finding.face_watch import FaceSeen, FaceWatch, differ, view_from_above
-from robot.calibration.finding.finder import FINDERS, Finder
+from robot.calibration.finding.finder import FINDERS, HOLD_MARGIN_DEGREES, Finder
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
 from robot.calibration.finding.walking import COARSE_US, FINE_US, walker_of
@@ -33,9 +33,6 @@ from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-
-HOLD_MARGIN_DEGREES = 3.0
-"""How much further than where it begins to hold a lid goes: enough to hold, far from pressing."""
 
 SEARCH_UP_US, SEARCH_BACK_US = 60, 150
 """How far a lid that is in the picture at first goes to get out of it: towards the cube, where that

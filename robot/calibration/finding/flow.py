@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from robot.calibration.colours import LOOKING
-from robot.calibration.finding.face_watch import FaceWatch
 from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
 from robot.calibration.finding.finder import FINDERS, Finder
 from robot.calibration.finding.proof import PROVING
@@ -137,17 +136,19 @@ class AutomaticCalibration(Measurement):
                 continue
             for row in servo.travel:
                 at = finder.seen_moving[name]
-                yield self._filmed(finder.watch, name, row.between, at)
+                yield self._filmed(finder, name, row.between, at)
 
     def _filmed(
-        self, watch: FaceWatch, name: str, way: tuple[str, str], at: Mapping[str, float]
+        self, finder: Finder, name: str, way: tuple[str, str], at: Mapping[str, float]
     ) -> Finding:
         key = f"actuators.{name}.travel"
         passages: list[Passage] = []
         degrees = at[way[1]] - at[way[0]]
         for _ in range(FILMS):
-            film = self.session.perform(FILMING, actuator=name, between=list(way))
-            passage = passage_of(angles(watch, film, degrees), degrees)
+            film = self.session.perform(
+                FILMING, actuator=name, between=list(way), aside=dict(finder.out_of_the_way)
+            )
+            passage = passage_of(angles(finder.watch, film, degrees), degrees)
             passages += [] if passage is None else [passage]
             measured = travel_us(passages)
             if measured is not None:
