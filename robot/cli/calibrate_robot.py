@@ -102,8 +102,8 @@ def automatic(
 ) -> int:
     """Let the robot find its positions, times and colours itself, by watching the cube.
 
-    Put a scrambled cube in, square to the robot, open the lid by hand, and keep clear. What was
-    found is kept once two solves have proven it; Ctrl-C leaves the calibration as it was.
+    Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. What
+    was found is kept once two solves have proven it; Ctrl-C leaves the calibration as it was.
     """
     from robot.calibration.finding.flow import AutomaticCalibration
 

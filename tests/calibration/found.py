@@ -19,13 +19,14 @@ from tests.virtual.rehearsal import Rehearsal
 
 @dataclass(frozen=True)
 class Outcome:
-    """``off_degrees``: of each servo position from the truth. ``travel_parts``: each time that was
-    found as a part of the true one."""
+    """``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
+    says that it may be. ``travel_parts``: each time that was found as a part of the true one."""
 
     because: str
     solved: int
     took_s: float
     off_degrees: Mapping[str, float]
+    uncertain_degrees: Mapping[str, float]
     travel_parts: Sequence[float]
     violations: Sequence[Violation]
     kept_before_the_end: Mapping[str, Any]
@@ -44,11 +45,14 @@ class Outcome:
         per_degree = degree_us(profile, parts_of(profile).rotations)
         off: dict[str, float] = {}
         parts: list[float] = []
+        uncertain: dict[str, float] = {}
+        unsure = document.get("uncertain", {})
         for name, settings in profile.actuators_of(Servo).items():
             servo = truth.servo(name, settings, per_degree)
             for position, place in settings.positions_us.items():
                 key = f"actuators.{name}.positions_us.{position}"
                 if key in values:
+                    uncertain[key] = unsure.get(key, 0.0) * servo.gain / per_degree
                     off[key] = (servo.shaft(values[key]) - place) / per_degree
             speed = (profile.simulation.actuators[name].max_speed_us_per_s or 0.0) * servo.speed
             for row in values.get(f"actuators.{name}.travel", ()):
@@ -59,6 +63,7 @@ class Outcome:
             solved=document["solved"],
             took_s=document["took_s"],
             off_degrees=off,
+            uncertain_degrees=uncertain,
             travel_parts=parts,
             violations=violations,
             kept_before_the_end=kept,

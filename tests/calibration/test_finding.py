@@ -157,7 +157,8 @@ def test_a_motion_that_was_held_up_in_one_film_is_timed_by_the_others() -> None:
         ("cubotino", True),
         ("cubotino-uno", True),
         ("mindcuber", False),
-        ("two-arm", False),
+        ("two-arm", True),
+        ("four-arm", False),
         ("six-motor", False),
     ],
 )

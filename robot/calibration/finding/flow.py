@@ -42,9 +42,9 @@ class AutomaticCalibration(Measurement):
 
     name = "auto"
     guidance = (
-        "Put a scrambled cube in, square to the robot, open the lid by hand, and keep clear. Press "
-        "m: the robot finds its positions, times and colours by watching the cube, and proves them "
-        "by two solves. Enter keeps what was found."
+        "Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep "
+        "clear. Press m: the robot finds its positions, times and colours by watching the cube, "
+        "and proves them by two solves. Enter keeps what was found."
     )
     columns = ("stage", "")
 

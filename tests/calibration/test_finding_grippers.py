@@ -1,0 +1,139 @@
+"""Two grippers find their positions by watching the cube, in simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from robot.calibration.finding.face_watch import UNIT_SQUARE, FaceWatch, view_from_above
+from robot.calibration.finding.film import FILMING, angles, passage_of
+from robot.calibration.finding.grippers import GripperFinder
+from robot.calibration.finding.result import CouldNot
+from robot.calibration.finding.tilt import TiltGauge
+from robot.documents import JsonObject
+from robot.machine.first_contact import confirmable
+from robot.settings import load_profile
+from robot.settings.base import Site
+from robot.twin.cube import NORMALS, scrambled, turned
+from robot.twin.misadjustment import parse_misadjustment
+from tests.calibration.found import Outcome
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+
+OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
+"""Not seen by the camera: as far from ``closed`` as in the profile."""
+
+
+def seen_in_level_plane(
+    site: Site, degrees: float, camera: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Where rays from a camera to the corners of a tilted face meet the plane of the level one."""
+    level = np.stack([UNIT_SQUARE[:, 0], np.ones(4), UNIT_SQUARE[:, 1]], axis=1)
+    corners = level @ turned(NORMALS[site], degrees / 90).T
+    parts = (1 - camera[1]) / (corners[:, 1] - camera[1])
+    return np.asarray((camera + (corners - camera) * parts[:, None])[:, [0, 2]])
+
+
+@given(
+    site=st.sampled_from(["R", "L", "F", "B"]),
+    right=st.floats(-1.5, 1.5),
+    front=st.floats(-2.5, 2.5),
+    height=st.floats(4.0, 9.0),
+    degrees=st.floats(-20, 20),
+)
+def test_a_tilt_is_measured_wherever_the_camera_stands(
+    site: Site, right: float, front: float, height: float, degrees: float
+) -> None:
+    camera = np.array([right, height, front])
+    sweep = [seen_in_level_plane(site, at, camera) for at in np.linspace(-16, 16, 9)]
+    gauge = TiltGauge(site).adapted(sweep)
+    assert gauge.height == pytest.approx(height - 1, abs=0.01)
+    found = gauge.degrees(seen_in_level_plane(site, degrees, camera))
+    assert found == pytest.approx(degrees, abs=0.02)
+
+
+@contextmanager
+def robot(misadjusted: str = "3") -> Iterator[tuple[Rehearsal, CalibratingSession]]:
+    truth = parse_misadjustment(misadjusted)
+    cube = scrambled(3, truth.seed)
+    with Rehearsal(load_profile("two-arm"), cube, misadjusted=truth) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        with session.maintenance():
+            yield rehearsal, session
+
+
+def test_two_grippers_find_all_their_positions() -> None:
+    values: JsonObject = {}
+    uncertain: JsonObject = {}
+    with robot() as (rehearsal, session):
+        for finding in GripperFinder(session).find():
+            values |= finding.values
+            uncertain |= finding.uncertain
+        assert rehearsal.robot.violations == []
+        profile = rehearsal.profile
+    assert set(confirmable(profile)) <= set(values)
+    assert "cameras.top.views.U.quad" in values
+    document = {"values": values, "uncertain": uncertain, "solved": 0, "took_s": 0.0}
+    outcome = Outcome.of(profile, parse_misadjustment("3"), document, [], {})
+    seen = {key: off for key, off in outcome.off_degrees.items() if not key.endswith(OPEN)}
+    assert len(seen) == 8
+    assert max(abs(off) for off in seen.values()) < 1.5
+    for key in outcome.off_degrees.keys() - seen.keys():
+        assert abs(outcome.off_degrees[key]) <= outcome.uncertain_degrees[key]
+
+
+@pytest.mark.parametrize(
+    ("jammed", "why"),
+    [
+        ("down", "the cube does not turn with down"),
+        ("right", "the cube does not turn with right"),
+        ("right-jaw", "do only its jaws hold the cube"),
+        ("down-jaw", "do only its jaws hold the cube"),
+    ],
+)
+def test_a_servo_that_does_not_move_is_noticed(jammed: str, why: str) -> None:
+    with robot() as (rehearsal, session):
+        rehearsal.robot.jam(jammed)
+        with pytest.raises(CouldNot, match=why):
+            for _ in GripperFinder(session).find():
+                pass
+
+
+def test_jaws_that_never_hold_are_named() -> None:
+    why = r"right-jaw does not hold the cube even at \d+ us"
+    with robot() as (rehearsal, session), pytest.raises(CouldNot, match=why):
+        for finding in GripperFinder(session).find():
+            if finding.stage == "rotation":  # its jaws are open by then
+                rehearsal.robot.jam("right-jaw")
+
+
+def test_a_robot_with_other_grippers_is_told_so() -> None:
+    profile = load_profile("four-arm")
+    assert not GripperFinder.suits(profile)
+    with (
+        Rehearsal(profile, scrambled(3, 1)) as rehearsal,
+        pytest.raises(CouldNot, match="only those with two"),
+    ):
+        GripperFinder(CalibratingSession(rehearsal))
+
+
+@pytest.mark.parametrize(("aside", "is_seen"), [({"right-jaw": "open"}, True), ({}, False)])
+def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
+    aside: dict[str, str], is_seen: bool
+) -> None:
+    profile = load_profile("two-arm")
+    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        watch = FaceWatch(session, *view_from_above(profile), sign=-1)
+        session.keep(confirmable(profile))
+        with session.maintenance():
+            assert watch.look() is not None
+            film = session.perform(FILMING, actuator="down", between=["home", "cw"], aside=aside)
+        assert rehearsal.robot.violations == []
+    assert (passage_of(angles(watch, film, 90.0), 90.0) is not None) is is_seen
