@@ -20,7 +20,10 @@ MOST_OFF_DEGREES = 4.0
 STANDS_STILL_PART = 0.25
 """Of the angle that a step should make: less, and the gripper pushes against something."""
 
-OUT_OF_VIEW = "the cube is out of view although only {} holds it: is something before the camera?"
+OUT_OF_VIEW = (
+    "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
+    "something before the camera?"
+)
 
 
 class Rotation(ABC):
