@@ -72,7 +72,7 @@ class Jaws:
         closed a little further. Raises :class:`CouldNot`."""
         walker, step = self.walker, self.towards_closed * CLOSING_US
         while not holds():
-            if (farthest - walker.at) * step <= 0:
+            if (farthest - walker.at - step) * step < 0:
                 raise CouldNot(
                     f"{walker.name} does not hold the cube even at {walker.at} us: do the jaws "
                     "reach it?"
@@ -227,7 +227,9 @@ class GripperFinder(Finder):
         def holds() -> bool:
             return abs(other.swing(SWING_DEGREES)) < FOLLOWED_PART * SWING_DEGREES
 
+        low, high = jaws.walker.settings.limits_us
         farthest = jaws.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
+        farthest = max(low, min(high, farthest))
         edge = jaws.find_edge(holds, farthest)
         jaws.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
         jaws.open = jaws.closed + distance
