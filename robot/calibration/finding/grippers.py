@@ -52,8 +52,8 @@ SWING_DEGREES = 4.0
 FOLLOWED_PART = 0.6
 """The part of a swing from which the cube has followed."""
 
-SCALE_SPREAD = 0.1
-"""By how much servos of one make differ in how far they turn for a pulse."""
+SCALE_SPREAD = 0.2
+"""By how much servos may differ in how far they turn for a pulse: usually half of it."""
 
 
 class Jaws:
