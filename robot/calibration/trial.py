@@ -22,11 +22,12 @@ Found = TypeVar("Found", bound=ApiDocument)
 @dataclass(frozen=True)
 class Bench:
     """What a trial works with: the robot, its profile with what is calibrated by now, and how far
-    its actuators may go."""
+    its actuators may go. ``kept``: the profile without what is only tried out, if anything is."""
 
     machine: Machine
     profile: RobotProfile
     contact: FirstContact = field(default_factory=lambda: FirstContact({}))
+    kept: RobotProfile | None = None
 
 
 @dataclass(frozen=True)

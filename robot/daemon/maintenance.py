@@ -75,8 +75,10 @@ class Maintenance:
             self._require()
             if trial.renews:
                 await self._renew()
-            profile = apply(self._profile, await self.values())
-            bench = Bench(self._controller.machine, profile, self._contact)
+            stored = await asyncio.to_thread(self._store.load, self._profile)
+            kept = apply(self._profile, stored)
+            profile = apply(self._profile, stored.changed(self._provisional))
+            bench = Bench(self._controller.machine, profile, self._contact, kept)
             with self._contact.vouching(trial.vouches(profile, request)):
                 return await asyncio.to_thread(trial.run, bench, request)
 

@@ -20,11 +20,13 @@ from tests.virtual.rehearsal import Rehearsal
 @dataclass(frozen=True)
 class Outcome:
     """``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
-    says that it may be. ``travel_parts``: each time that was found as a part of the true one."""
+    says that it may be. ``travel_parts``: each time that was found as a part of the true one.
+    ``planned_s``: mean plans of the proofs by the values before and by those found."""
 
     because: str
     solved: int
     took_s: float
+    planned_s: tuple[float, float] | None
     off_degrees: Mapping[str, float]
     uncertain_degrees: Mapping[str, float]
     travel_parts: Sequence[float]
@@ -62,6 +64,9 @@ class Outcome:
             because=document.get("because", ""),
             solved=document["solved"],
             took_s=document["took_s"],
+            planned_s=(document["planned_before_s"], document["planned_s"])
+            if "planned_s" in document
+            else None,
             off_degrees=off,
             uncertain_degrees=uncertain,
             travel_parts=parts,

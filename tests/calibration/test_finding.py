@@ -22,10 +22,13 @@ from robot.calibration.finding.face_watch import (
 )
 from robot.calibration.finding.film import Passage, passage_of, travel_us
 from robot.calibration.finding.flow import AutomaticCalibration, can_find
+from robot.calibration.finding.proof import PROVING
 from robot.calibration.finding.result import Finding
 from robot.calibration.finding.servo_line import SweepPoint, fit_line
 from robot.calibration.step import Row, Session
+from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
+from robot.settings.actuators import Servo
 from robot.twin.cube import NORMALS, Pose, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
 from robot.twin.render import Painter, StudioLight, place_camera
@@ -177,6 +180,11 @@ def test_a_robot_that_was_not_built_as_drawn_calibrates_itself() -> None:
     assert len(outcome.travel_parts) == 3
     assert all(1.0 <= part <= 1.1 for part in outcome.travel_parts)
     assert outcome.took_s < 360
+    assert outcome.planned_s is not None
+    before, after = outcome.planned_s
+    # The profile's times of the lid and the table against those that were found, on average.
+    assert after != before
+    assert 0.6 < after / before < 1.6
 
 
 @contextmanager
@@ -185,6 +193,23 @@ def robot(misadjusted: str = "7") -> Iterator[tuple[Rehearsal, CalibratingSessio
         load_profile("cubotino"), scrambled(3, 1), misadjusted=parse_misadjustment(misadjusted)
     ) as rehearsal:
         yield rehearsal, CalibratingSession(rehearsal)
+
+
+def test_a_proof_is_planned_by_what_is_kept_too() -> None:
+    with Rehearsal(load_profile("cubotino"), scrambled(3, 1)) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        servos = rehearsal.profile.actuators_of(Servo)
+        longer = {
+            f"actuators.{name}.travel": [
+                row.model_dump(mode="json") | {"ms": 2 * row.ms} for row in servo.travel
+            ]
+            for name, servo in servos.items()
+        }
+        with session.maintenance():
+            session.try_out({**confirmable(rehearsal.profile), **longer})
+            proof = session.perform(PROVING)
+    assert proof.solved
+    assert 1.4 < proof.planned_us / proof.planned_before_us <= 2.0
 
 
 def failed(session: CalibratingSession) -> str:

@@ -143,7 +143,8 @@ class CalibratingSession(Session):
         if self._machine is None:
             self._machine = self._made(apply(self.profile, self.calibration))
             self._is_stale = False
-        bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact)
+        kept = apply(self.profile, self.stored)
+        bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact, kept)
         request = trial.request.model_validate(asked)
         with self.contact.vouching(trial.vouches(bench.profile, request)):
             return trial.run(bench, request)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
+from statistics import mean
 
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
 from robot.calibration.finding.finder import FINDERS, Finder
-from robot.calibration.finding.proof import PROVING
+from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
 from robot.calibration.travel import travel_values
@@ -53,12 +54,12 @@ class AutomaticCalibration(Measurement):
         self._clock = clock
         self._found: JsonObject = {}
         self._uncertain: JsonObject = {}
-        self._solved = 0
+        self._proofs: list[Proof] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         began = self._clock()
-        self.values, self._found, self._uncertain, self._solved = {}, {}, {}, 0
+        self.values, self._found, self._uncertain, self._proofs = {}, {}, {}, []
         reason = ""
         try:
             yield from self._rows()
@@ -74,8 +75,9 @@ class AutomaticCalibration(Measurement):
         took_s = round(self._clock() - began, 1)
         self.document = {
             "calibrated": self.is_found,
-            "solved": self._solved,
+            "solved": len(self._proofs),
             "took_s": took_s,
+            **self._gain(),
             "values": self._found,
             "uncertain": self._uncertain,
         }
@@ -83,7 +85,21 @@ class AutomaticCalibration(Measurement):
             self.document["because"] = reason
             self.text = f"could not be calibrated, because {reason}"
         else:
-            self.text = f"calibrated in {took_s:.0f} s: {self._solved} of {PROOFS} cubes solved"
+            gain = self._gain()
+            self.text = (
+                f"calibrated in {took_s:.0f} s: {len(self._proofs)} of {PROOFS} cubes solved, "
+                f"planned for {gain['planned_s']:.1f} s on average, with the values before for "
+                f"{gain['planned_before_s']:.1f} s"
+            )
+
+    def _gain(self) -> dict[str, float]:
+        """Mean plans of the cubes that were solved: with what was found, and with what is kept."""
+        if not self._proofs:
+            return {}
+        return {
+            "planned_before_s": round(mean(p.planned_before_us for p in self._proofs) / 1e6, 2),
+            "planned_s": round(mean(p.planned_us for p in self._proofs) / 1e6, 2),
+        }
 
     def _rows(self) -> Iterator[Row]:
         for finding in self._findings():
@@ -118,7 +134,7 @@ class AutomaticCalibration(Measurement):
                 f"with all that was found the robot did not solve cube {number}: it was read as "
                 f"{proof.facelets} and turned by {proof.moves}"
             )
-        self._solved += 1
+        self._proofs.append(proof)
         planned_s, executed_s = proof.planned_us / 1e6, proof.executed_us / 1e6
         return Finding(
             "proof",

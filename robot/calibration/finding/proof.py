@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiDocument, ApiRequest
 from robot.faults import NotReadable
+from robot.machine.solve_planner import SolvePlanner
+from robot.mechanism.registry import build_mechanism
 from solver.solution import Progress
 
 if TYPE_CHECKING:
@@ -17,12 +19,16 @@ if TYPE_CHECKING:
 
 
 class Proof(ApiDocument):
-    """How a solve came out: the cube read before it, the moves, the times, and what was seen."""
+    """How a solve came out: the cube read before it, the moves, the times, and what was seen.
+
+    ``planned_before_us``: as long would take what is planned for the same cube by what is kept.
+    """
 
     solved: bool
     facelets: str
     moves: str
     planned_us: int
+    planned_before_us: int
     executed_us: int
 
 
@@ -39,6 +45,9 @@ def _proved(bench: Bench, _: ApiRequest) -> Proof:
         machine.motion.perform(plan.schedule(), lambda _: None)
         cube, state = _looked_at(machine)
     plan = machine.planner.plan(cube, state, threading.Event(), _unheard)
+    kept = bench.kept or bench.profile
+    before = SolvePlanner(kept, build_mechanism(kept))
+    planned_before_us = before.plan(cube, state, threading.Event(), _unheard).duration_us
     executed_us = machine.motion.perform(plan.schedule(), lambda _: None)
     after, _state = _looked_at(machine)
     return Proof(
@@ -46,6 +55,7 @@ def _proved(bench: Bench, _: ApiRequest) -> Proof:
         facelets=cube.facelets(),
         moves=" ".join(plan.moves),
         planned_us=plan.duration_us,
+        planned_before_us=planned_before_us,
         executed_us=executed_us,
     )
 
