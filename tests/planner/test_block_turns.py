@@ -140,7 +140,15 @@ def follows(stage, after, runs):
 
 
 @pytest.mark.parametrize(
-    "runs", [["U"], ["Dw"], ["Rw", "U"], ["U Dw'", "R"], ["R2", "Uw", "F'"], ["B Fw2", "Dw", "L"]]
+    "runs",
+    [
+        ["U"],
+        ["Dw"],
+        ["Rw", "U"],
+        ["U Dw'", "R"],
+        pytest.param(["R2", "Uw", "F'"], marks=pytest.mark.long),
+        pytest.param(["B Fw2", "Dw", "L"], marks=pytest.mark.long),
+    ],
 )
 def test_nothing_is_faster(runs):
     crane = build_mechanism(for_cube(load_profile("crane"), 4))

@@ -387,20 +387,24 @@ async def test_the_mechanism_is_known_once_it_is_homed() -> None:
         assert told == "Mechanism: holder home, lid open"
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
-async def test_every_language_fits_a_phone(language: str) -> None:
+async def test_every_language_fits_a_phone() -> None:
     async with scene() as here:
-        page = await here.open(PHONE, locale=language, bypass_csp=True)
+        page = await here.open(PHONE)
         await hold(page, "#start")
         await until(page, "cubist.status.last_run && !cubist.status.job")
-        box = await page.locator("#start").bounding_box()
-        assert box is not None and box["y"] + box["height"] <= PHONE["height"]
-        for panel in PANELS:
-            await page.click(f"#tab-{panel}")
-            await page.wait_for_selector(f"#{panel} *")
-            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-            found = await Axe().run(page)
-            assert found.violations_count == 0, f"{panel}: {found.generate_report()}"
+        for language in sorted(set(LANGUAGES) - {"en"}):
+            page = await here.open(PHONE, locale=language, bypass_csp=True)
+            box = await page.locator("#start").bounding_box()
+            assert box is not None and box["y"] + box["height"] <= PHONE["height"]
+            for panel in PANELS:
+                await page.click(f"#tab-{panel}")
+                await page.wait_for_selector(f"#{panel} *")
+                width = await page.evaluate("document.documentElement.scrollWidth")
+                assert width <= PHONE["width"], f"{panel}, {language}"
+                found = await Axe().run(page)
+                assert found.violations_count == 0, (
+                    f"{panel}, {language}: {found.generate_report()}"
+                )
         assert here.complaints == []
 
 
