@@ -23,7 +23,7 @@ STEPS: Mapping[str, str] = {
 """English by code. A parameter ``fault`` is the code of a fault."""
 
 
-class Step(Coded):
+class JobStep(Coded):
     """The English text of a step."""
 
     __slots__ = ()
@@ -32,6 +32,6 @@ class Step(Coded):
 
 def coded(text: str) -> dict[str, object]:
     """The fields of a document that go with the text of a step; none for any other text."""
-    if not isinstance(text, Step):
+    if not isinstance(text, JobStep):
         return {}
     return {"step_code": text.code, "step_parameters": text.parameters}

@@ -27,7 +27,7 @@ from robot.records.runs import (
     notes_of,
 )
 from robot.records.storage import StorageError
-from robot.steps import Step, coded
+from robot.steps import JobStep, coded
 from solver.solution import Progress
 from vision.frame import Frame
 
@@ -66,7 +66,7 @@ class Job:
         self.pictures = pictures or Pictures()
         self.writer = writer
         self.cancel = threading.Event()
-        self.step: str = Step.of("start")
+        self.step: str = JobStep.of("start")
         self.progress: float | None = None
         self.remaining_s: float | None = None
         self._interrupted: str | None = None
@@ -122,7 +122,7 @@ class Job:
             return
         if progress.text != self.step:
             self._interrupted = self._interrupted or self.step
-            self._note(RobotState.SOLVING, Step.of("make-tables", progress.text))
+            self._note(RobotState.SOLVING, JobStep.of("make-tables", progress.text))
         self.progress, self.remaining_s = progress.done, progress.remaining_s
 
     def check(self) -> None:

@@ -42,7 +42,7 @@ from robot.records.runs import (
     utc_now,
 )
 from robot.records.storage import StorageError
-from robot.steps import Step, coded
+from robot.steps import JobStep, coded
 from solver.errors import CubistError
 from solver.solution import Progress
 
@@ -104,7 +104,7 @@ class JobController:
 
     def prepare(self) -> None:
         """Begin to make the tables of the search ready, so that no solve has to wait for them."""
-        self.preparation = _preparation(Step.of("load-tables"))
+        self.preparation = _preparation(JobStep.of("load-tables"))
         self._preparing = asyncio.create_task(self._prepare())
 
     async def _prepare(self) -> None:
@@ -125,7 +125,7 @@ class JobController:
         if self.preparation is None or self.preparation.step != progress.text:
             log.info("%s", progress.text)
         self.preparation = _preparation(
-            Step.of("make-tables", progress.text), progress.done, progress.remaining_s
+            JobStep.of("make-tables", progress.text), progress.done, progress.remaining_s
         )
 
     def status(self) -> RobotStatus:
@@ -429,7 +429,7 @@ class JobController:
 
 
 def _preparation(
-    step: Step, progress: float | None = None, remaining_s: float | None = None
+    step: JobStep, progress: float | None = None, remaining_s: float | None = None
 ) -> Preparation:
     return Preparation.model_validate(
         {"step": step, "progress": progress, "remaining_s": remaining_s} | coded(step)

@@ -23,7 +23,7 @@ from robot.notes import Note
 from robot.outcomes import Outcome
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
-from robot.steps import Step
+from robot.steps import JobStep
 from solver.cost import merged_moves
 from solver.search import AnyCube
 
@@ -45,7 +45,7 @@ async def home(job: Job, machine: Machine) -> Outcome:
 async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, machine)
-    job.enter(RobotState.SOLVING, Step.of("plan-scramble"))
+    job.enter(RobotState.SOLVING, JobStep.of("plan-scramble"))
     plan = await job.run_blocking("plan", machine.planner.plan_scramble, cube, None, job.hear)
     await note(job, machine, [plan])
     await perform(job, machine, plan)
@@ -65,7 +65,7 @@ async def solve(job: Job, machine: Machine) -> Outcome:
             slipped = fault.code == SLIPPED
             job.record.faults.append(FaultRecord.of(fault))
             text = f"recovering: {fault.cause}"
-            job.enter(RobotState.HOMING, Step.of("recover", text, fault=fault.code))
+            job.enter(RobotState.HOMING, JobStep.of("recover", text, fault=fault.code))
             await _reconnect(job, machine)
             told = f"homed and started over after a fault: {fault.cause}"
             note_recovery(job, Note.of("started-over", told, fault=fault.code))
@@ -142,14 +142,14 @@ async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[Any
 
 
 async def _home(job: Job, machine: Machine) -> None:
-    job.enter(RobotState.HOMING, Step.of("home"))
+    job.enter(RobotState.HOMING, JobStep.of("home"))
     job.live.forget_cube(machine.size)
     await job.run_blocking("home", machine.motion.home)
     job.live.home(machine.planner.start_positions)
 
 
 async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) -> Plan:
-    job.enter(RobotState.SOLVING, Step.of("search"))
+    job.enter(RobotState.SOLVING, JobStep.of("search"))
     search = machine.planner.plan
     plan = await job.run_blocking("search", search, cube, state, job.cancel, job.hear)
     await note(job, machine, [plan])
@@ -199,13 +199,13 @@ async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
     job.record.greedy_us = await job.run_blocking("search", machine.planner.greedy_us, parts)
 
 
-def _turning(job: Job, *, faster: bool = False) -> Step:
+def _turning(job: Job, *, faster: bool = False) -> JobStep:
     """The step, in the record's own figures; ``faster``: with a better end than before."""
     seconds = f"{(job.record.planned_us or 0) / 1e6:.1f}"
     if job.record.move_count == 1:
-        return Step.of("turn-once", seconds=seconds)
+        return JobStep.of("turn-once", seconds=seconds)
     code = "turn-faster" if faster else "turn"
-    return Step.of(code, moves=job.record.move_count, seconds=seconds)
+    return JobStep.of(code, moves=job.record.move_count, seconds=seconds)
 
 
 async def _parts(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None) -> SplitPlan | None:

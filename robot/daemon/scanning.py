@@ -17,7 +17,7 @@ from robot.machine.scanner import FaceImage
 from robot.notes import Note
 from robot.planner import FaceView, ScanStep, State
 from robot.records.runs import notes_of
-from robot.steps import Step
+from robot.steps import JobStep
 from solver.errors import CubistError
 from solver.search import AnyCube
 from vision.decide.reader import CubeReading
@@ -126,14 +126,14 @@ async def _look_around(
     What need not be known before the robot moves on goes to ``meanwhile``.
     """
     timing = "scan" if phase is RobotState.SCANNING else "check"
-    job.enter(phase, Step.of("plan-looks"))
+    job.enter(phase, JobStep.of("plan-looks"))
     tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
     count = sum(len(step.looks) for step in tour.steps)
     seen = 0
     for number, step in enumerate(tour.steps):
         seen += len(step.looks)
         faces_now = _faces(step.looks)
-        job.enter(phase, Step.of("look", faces=faces_now, seen=seen, count=count))
+        job.enter(phase, JobStep.of("look", faces=faces_now, seen=seen, count=count))
         await _move_to(job, machine, step, timing)
         held.state = step.plan.end
         if meanwhile:

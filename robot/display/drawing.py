@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from robot.display.view import Mood, View
+from robot.display.view import Mood, Screenful
 
 COLOURS: dict[Mood, str] = {"good": "#35c46a", "busy": "#4aa3ff", "bad": "#ff5b4d"}
 FONTS = tuple(
@@ -32,7 +32,7 @@ def has_font_for(language: str) -> bool:
     return language != JAPANESE or FONTS[0].exists()
 
 
-def draw(view: View, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+def draw(view: Screenful, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
     """The picture, of ``size`` pixels (width, height); mode ``1`` has white on black only."""
     width, height = size
     picture = Image.new(mode, size)
@@ -61,7 +61,7 @@ def draw(view: View, size: tuple[int, int], mode: str = "RGB") -> Image.Image:
 
 
 def _entries(
-    pen: ImageDraw.ImageDraw, view: View, box: tuple[int, int, int, int], ink: int | str
+    pen: ImageDraw.ImageDraw, view: Screenful, box: tuple[int, int, int, int], ink: int | str
 ) -> None:
     """A list below the heading; the chosen entry is drawn dark on a light bar."""
     if not view.entries:
@@ -80,7 +80,7 @@ def _entries(
 
 
 def _heading(
-    pen: ImageDraw.ImageDraw, view: View, size: tuple[int, int], margin: int, *, mono: bool
+    pen: ImageDraw.ImageDraw, view: Screenful, size: tuple[int, int], margin: int, *, mono: bool
 ) -> None:
     width, height = size
     pen.rectangle((0, 0, width, height - 1), fill=1 if mono else COLOURS[view.mood])

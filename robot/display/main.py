@@ -15,7 +15,7 @@ from pathlib import Path
 
 from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
-from robot.display.view import View, menu_view, unreachable, view_of
+from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
@@ -76,7 +76,7 @@ def show_until(
         said = catalogue(ENGLISH)
     front = Front(client, said)
     buttons = pressed(settings.buttons) if settings.buttons else contextlib.nullcontext()
-    shown: View | None = None
+    shown: Screenful | None = None
     try:
         with buttons as presses:
             while not ended.is_set():
@@ -98,11 +98,11 @@ class Front:
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
         self._client = client
         self._said = said
-        self._watch = Watch(client, said)
+        self._watch = RobotWatch(client, said)
         self._menu = Menu()
         self._refusals: queue.SimpleQueue[str] = queue.SimpleQueue()
 
-    def look(self) -> View:
+    def look(self) -> Screenful:
         """What is to be shown now."""
         with contextlib.suppress(queue.Empty):
             self._menu.tell(self._refusals.get_nowait())
@@ -126,7 +126,7 @@ class Front:
             self._refusals.put(self._said.refusal(str(error), note))
 
 
-class Watch:
+class RobotWatch:
     """Asks the daemon what is to be shown; runs only when there is another."""
 
     def __init__(self, client: ControlClient, said: Catalogue) -> None:
@@ -136,7 +136,7 @@ class Watch:
         self._last: object = None
         self.is_working = False
 
-    def look(self) -> View:
+    def look(self) -> Screenful:
         """What is to be shown now, also while the daemon does not answer."""
         try:
             now = self._client.status()

@@ -32,7 +32,7 @@ class DisplayText(StrEnum):
 
 
 @dataclass(frozen=True)
-class View:
+class Screenful:
     """One picture: a heading in the colour of a mood, something large, and lines below it.
 
     ``progress`` is 0..1, None for no bar. ``entries`` are listed below, ``chosen`` stands out.
@@ -47,21 +47,21 @@ class View:
     chosen: int = 0
 
 
-def menu_view(page: MenuPage, said: Catalogue) -> View:
+def menu_view(page: MenuPage, said: Catalogue) -> Screenful:
     """The picture of the menu, or of what it has to say."""
     if page.notice:
-        return View(_text(said, DisplayText.NOT_DONE), "bad", "", (page.notice,))
+        return Screenful(_text(said, DisplayText.NOT_DONE), "bad", "", (page.notice,))
     if page.confirms:
         heading = said.text("display", ENTRIES[page.chosen])
-        return View(heading, "bad", "", (_text(said, DisplayText.CONFIRM),))
+        return Screenful(heading, "bad", "", (_text(said, DisplayText.CONFIRM),))
     entries = tuple(said.text("display", entry) for entry in ENTRIES)
     heading = _text(said, DisplayText.MENU)
-    return View(heading, "good", "", entries=entries, chosen=page.chosen)
+    return Screenful(heading, "good", "", entries=entries, chosen=page.chosen)
 
 
-def unreachable(said: Catalogue) -> View:
+def unreachable(said: Catalogue) -> Screenful:
     """What is shown while the daemon does not answer."""
-    return View(
+    return Screenful(
         _text(said, DisplayText.NOT_RUNNING),
         "bad",
         "",
@@ -71,19 +71,19 @@ def unreachable(said: Catalogue) -> View:
 
 def view_of(
     now: JsonMapping, live: JsonMapping, runs: Sequence[JsonMapping], said: Catalogue
-) -> View:
+) -> Screenful:
     """The picture of a ``RobotStatus``, a ``LiveView``, and the latest records."""
     state = said.state(now["state"])
     if fault := now["fault"]:
-        return View(state, "bad", "", (said.fault(fault), said.remedy(fault)))
+        return Screenful(state, "bad", "", (said.fault(fault), said.remedy(fault)))
     if job := now["job"]:
         return _working(state, job, live, said)
     if (left_s := now.get("inspection_left_s")) is not None:
-        return View(_text(said, DisplayText.INSPECTION), "busy", f"{math.ceil(left_s)}")
+        return Screenful(_text(said, DisplayText.INSPECTION), "busy", f"{math.ceil(left_s)}")
     if preparation := now.get("preparation"):
-        return View(state, "busy", "", (said.step(preparation),), preparation["progress"])
+        return Screenful(state, "busy", "", (said.step(preparation),), preparation["progress"])
     if now["state"] != "idle":
-        return View(state, "busy", "")
+        return Screenful(state, "busy", "")
     return _idle(state, now["last_run"], runs, said)
 
 
@@ -99,17 +99,17 @@ def moves_left(live: JsonMapping) -> int | None:
     return len(moves) - (over * len(moves) // len(turns) if turns else 0)
 
 
-def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> View:
+def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> Screenful:
     left = moves_left(live) if job["progress"] is not None else None
     line = said.step(job) if left is None else _text(said, DisplayText.LEFT).format(count=left)
-    return View(state, "busy", _seconds(job["elapsed_s"]), (line,), job["progress"])
+    return Screenful(state, "busy", _seconds(job["elapsed_s"]), (line,), job["progress"])
 
 
 def _idle(
     state: str, last: JsonMapping | None, runs: Sequence[JsonMapping], said: Catalogue
-) -> View:
+) -> Screenful:
     if last is None:
-        return View(state, "good", "")
+        return Screenful(state, "good", "")
     solves = [run for run in runs if run["kind"] == "solve" and run["outcome"]]
     times = [run["duration_s"] for run in solves if run["outcome"] == SOLVED]
     ended = last["outcome"]
@@ -120,7 +120,7 @@ def _idle(
             _text(said, DisplayText.SOLVES).format(solved=len(times), count=len(solves)),
             _text(said, DisplayText.TIMES).format(best=best, mean=mean),
         ]
-    return View(state, "good", _seconds(last["duration_s"]), tuple(lines))
+    return Screenful(state, "good", _seconds(last["duration_s"]), tuple(lines))
 
 
 def _text(said: Catalogue, text: DisplayText) -> str:

@@ -13,7 +13,7 @@ from robot.cli.status import tell_status
 from robot.cli.status_screen import picture
 from robot.faults import MotionFault
 from robot.records.runs import FaultRecord
-from robot.steps import Step, coded
+from robot.steps import JobStep, coded
 
 NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
 
@@ -30,7 +30,7 @@ def in_trouble() -> dict[str, Any]:
 
 
 def at_work() -> dict[str, Any]:
-    step = Step.of("look", faces="U", seen=1, count=6)
+    step = JobStep.of("look", faces="U", seen=1, count=6)
     job = {"run": "000001", "step": step, "elapsed_s": 2.0, "progress": None, **coded(step)}
     return status(state="scanning", job=job)
 

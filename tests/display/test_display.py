@@ -21,14 +21,14 @@ from robot.client import ControlClient, NoDaemon
 from robot.display import drawing
 from robot.display.device import DisplayFault, open_device
 from robot.display.drawing import COLOURS, draw
-from robot.display.main import Watch, main, show_until
+from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
-from robot.display.view import View, menu_view, moves_left, unreachable, view_of
+from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
 from robot.faults import FAULTS, MotionFault
 from robot.languages import LANGUAGES, catalogue
 from robot.records.runs import FaultRecord
 from robot.settings.profile import DisplaySettings
-from robot.steps import Step, coded
+from robot.steps import JobStep, coded
 
 ENGLISH = catalogue("en")
 # luma uses what Pillow is going to remove.
@@ -55,7 +55,7 @@ def run(number: int, outcome: str = "solved", seconds: float = 40.0) -> dict[str
     return {"id": f"{number:06}", "kind": "solve", "outcome": outcome, "duration_s": seconds}
 
 
-def job(step: Step, progress: float | None = None) -> dict[str, Any]:
+def job(step: JobStep, progress: float | None = None) -> dict[str, Any]:
     return {"step": step, "elapsed_s": 12.34, "progress": progress, **coded(step)}
 
 
@@ -65,22 +65,22 @@ def in_trouble(code: str) -> dict[str, Any]:
 
 
 RUNS = [run(3, seconds=31.0), run(2, "unreadable", 9.0), run(1, seconds=41.0)]
-LOOKING = status("scanning", job=job(Step.of("look", faces="U", seen=2, count=6)))
-AT_WORK = status("turning", job=job(Step.of("turn", moves=4, seconds="5.0"), 0.62))
+LOOKING = status("scanning", job=job(JobStep.of("look", faces="U", seen=2, count=6)))
+AT_WORK = status("turning", job=job(JobStep.of("turn", moves=4, seconds="5.0"), 0.62))
 IDLE = status(last_run=RUNS[0])
 
 
 def test_what_is_shown() -> None:
-    assert view_of(AT_WORK, TURNING, [], ENGLISH) == View(
+    assert view_of(AT_WORK, TURNING, [], ENGLISH) == Screenful(
         "Turning", "busy", "12.3 s", ("Moves left: 2",), 0.62
     )
     assert view_of(LOOKING, NOTHING, [], ENGLISH).lines == ("looking at U (2 of 6)",)
-    assert view_of(IDLE, NOTHING, RUNS, ENGLISH) == View(
+    assert view_of(IDLE, NOTHING, RUNS, ENGLISH) == Screenful(
         "Ready", "good", "31.0 s", ("Solved: 2 of 3", "Best 31.0 s, mean 36.0 s")
     )
     failed = view_of(status(last_run=RUNS[1]), NOTHING, [RUNS[1]], ENGLISH)
     assert (failed.large, failed.lines) == ("9.0 s", ("unreadable",))
-    assert view_of(status(), NOTHING, [], ENGLISH) == View("Ready", "good", "")
+    assert view_of(status(), NOTHING, [], ENGLISH) == Screenful("Ready", "good", "")
     row = FAULTS["home-missing"]
     shown = view_of(in_trouble("home-missing"), NOTHING, RUNS, ENGLISH)
     assert shown.mood == "bad" and shown.lines == (f"{row.about} (lid)", row.remedy)
@@ -143,7 +143,7 @@ def test_the_heading_has_the_colour_of_the_mood() -> None:
 
 def test_progress_is_as_long_as_it_is() -> None:
     def length(progress: float) -> int:
-        picture = draw(View("", "busy", "", (), progress), (160, 128)).convert("L")
+        picture = draw(Screenful("", "busy", "", (), progress), (160, 128)).convert("L")
         return sum(picture.getpixel((x, 120)) == 255 for x in range(160))
 
     assert length(0.0) < length(0.5) < length(1.0)
@@ -326,7 +326,7 @@ class FakeDaemon(ControlClient):
 
 def test_it_follows_the_daemon_and_only_watches() -> None:
     daemon = FakeDaemon()
-    watch = Watch(daemon, ENGLISH)
+    watch = RobotWatch(daemon, ENGLISH)
     first = watch.look()
     assert first.large == "31.0 s" and watch.look() == first
     assert sum("/runs" in path for path in daemon.asked) == 1, "runs only when there is another"

@@ -20,7 +20,7 @@ from robot.notes import NOTES, PARTS, STAGES, Note
 from robot.outcomes import OUTCOMES
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
-from robot.steps import STEPS, Step, coded
+from robot.steps import STEPS, JobStep, coded
 from robot.web.reasons import Reason
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
@@ -153,13 +153,13 @@ def test_a_record_of_an_older_version_is_told() -> None:
 
 
 def test_steps_are_told() -> None:
-    step = Step.of("look", faces="U, F", seen=2, count=6)
+    step = JobStep.of("look", faces="U, F", seen=2, count=6)
     assert step == "looking at U, F (2 of 6)"
     told = {"step": step, **coded(step)}
     assert catalogue("en").step(told) == step
     assert catalogue("de").step(told) == "sieht U, F an (2 von 6)"
     assert catalogue("ja").step({"step": "something new", "step_code": ""}) == "something new"
-    recovering = Step.of("recover", "recovering: it is jammed", fault="cube-slipped")
+    recovering = JobStep.of("recover", "recovering: it is jammed", fault="cube-slipped")
     told = {"step": recovering, **coded(recovering)}
     assert catalogue("it").step(told) == "ripristino: il cubo non si è mosso come doveva"
 

@@ -56,7 +56,7 @@ SCALE_SPREAD = 0.2
 """By how much servos may differ in how far they turn for a pulse: usually half of it."""
 
 
-class Jaws:
+class JawFinder:
     """The jaws of one gripper; ``towards_closed`` is 1 where longer pulses close them."""
 
     def __init__(self, session: Session, profile: RobotProfile, gripper: GripperSettings) -> None:
@@ -135,8 +135,8 @@ class GripperFinder(Finder):
         self._beside = TiltingGripper(
             self.watch, walker_of(session, profile, beside.motor), beside, site
         )
-        self._jaws_below = Jaws(session, profile, below)
-        self._jaws_beside = Jaws(session, profile, beside)
+        self._jaws_below = JawFinder(session, profile, below)
+        self._jaws_beside = JawFinder(session, profile, beside)
 
     @staticmethod
     def suits(profile: RobotProfile) -> bool:
@@ -219,7 +219,7 @@ class GripperFinder(Finder):
         text = f"{rotation.name}: {abs(1 / line.degrees_per_us):.2f} us to the degree"
         return Finding("rotation", f"{text}, {slack:.1f} degrees of slack", evidence=evidence)
 
-    def _find_jaws(self, jaws: Jaws, other: Rotation) -> Finding:
+    def _find_jaws(self, jaws: JawFinder, other: Rotation) -> Finding:
         """The first pulse at which jaws hold the cube against the other gripper, and a margin."""
         towards, degree_us = jaws.towards_closed, other.degree_us
         distance = jaws.open - jaws.closed
