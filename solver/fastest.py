@@ -12,7 +12,7 @@ from solver import _native, optimal, two_phase
 from solver.cost import CostModel, moves_of
 from solver.cube.cube import Cube
 from solver.cube.notation import length, parse_moves
-from solver.solution import Progress, Request, Solution, Stopwatch, seconds_of
+from solver.solution import Progress, Request, SearchClock, Solution, seconds_of
 
 LOOK_S = 1.0
 """Seconds in which two-phase finds a fast solution."""
@@ -29,10 +29,10 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     """
     if request.cost is None:
         raise ValueError("the time on no robot")
-    return [_Search(cube, request, request.cost).run()]
+    return [_FastestSearch(cube, request, request.cost).run()]
 
 
-class _Search:
+class _FastestSearch:
     def __init__(self, cube: Cube, request: Request, cost: CostModel) -> None:
         self.cube = cube
         self.request = request
@@ -40,7 +40,7 @@ class _Search:
         self.table = optimal.kernel(replace(request, metric="htm"))
         self.model = two_phase.ready_from(cost).model
         self.models = two_phase.models_in("htm", cost)
-        self.watch = Stopwatch()
+        self.watch = SearchClock()
         self.bound_us = self.models.least_us(self.table.bound("htm", cube.states))
         self.nodes = 0
         self.best: tuple[int, ...] = ()

@@ -17,7 +17,7 @@ from solver.cube.cube import Cube
 from solver.cube.notation import Move, length, moves_of, parse_moves
 from solver.errors import BadNotation, SearchFailed
 from solver.processors import processors
-from solver.solution import Progress, Request, Solution, Stopwatch, answer
+from solver.solution import Progress, Request, SearchClock, Solution, answer
 
 TABLE_VERSION = 2
 """Changes whenever the kernel would fill a table otherwise, as when FAR changes."""
@@ -53,15 +53,15 @@ def search(cube: Cube, request: Request) -> list[Solution]:
 
     Raises SearchFailed when no solution at all was found in time.
     """
-    return [_Search(cube, request).run()]
+    return [_OptimalSearch(cube, request).run()]
 
 
-class _Search:
+class _OptimalSearch:
     def __init__(self, cube: Cube, request: Request) -> None:
         self.cube = cube
         self.request = request
         self.table = kernel(request)
-        self.watch = Stopwatch()
+        self.watch = SearchClock()
         self.nodes = 0
         self.bound = 0
         self.best: tuple[Move, ...] | None = None

@@ -24,7 +24,7 @@ from solver.cube.pocket import PocketCube
 from solver.errors import SearchFailed
 from solver.files import NoHomeDirectory
 from solver.processors import processors
-from solver.solution import CancelFlag, Request, Solution, Stopwatch, answer, seconds_of
+from solver.solution import CancelFlag, Request, SearchClock, Solution, answer, seconds_of
 
 TABLES = "the distances of all 2x2x2"
 
@@ -52,7 +52,7 @@ def search_exact(cube: PocketCube, request: Request) -> list[Solution]:
         return search_fastest(cube, request)
     with tables.making(TABLES, request):
         table = distances(request.metric)
-    watch = Stopwatch()
+    watch = SearchClock()
     moves = moves_of(table.solve(cube.relative.states))
     bound = length(moves, request.metric, cube.size)
     extra = {"memory_bytes": table.bytes}
@@ -66,7 +66,7 @@ def distances(metric: str) -> _native.PocketTable:
 
 
 def _textbook(search: Textbook, cube: PocketCube, request: Request) -> list[Solution]:
-    watch = Stopwatch()
+    watch = SearchClock()
     result = search(cube.relative.states, request.metric)
     moves = moves_of(result.turns)
     bound = length(moves, request.metric, cube.size)
@@ -106,7 +106,7 @@ def search_fastest(cube: PocketCube, request: Request) -> list[Solution]:
     SearchFailed when it is another one or when time ran out before any solution was found.
     """
     cost, robot = _cost_of(request), ready_kernel(request)
-    watch = Stopwatch()
+    watch = SearchClock()
     found = robot.fastest(cube.relative.states, cost.first, seconds_of(request), request.cancel)
     if found.cost is None:
         raise SearchFailed(f"No solution was found within {request.time_limit} s.")

@@ -16,9 +16,9 @@ __all__ = [
     "CancelFlag",
     "Progress",
     "Request",
+    "SearchClock",
     "Searchable",
     "Solution",
-    "Stopwatch",
     "answer",
     "seconds_of",
 ]
@@ -107,7 +107,7 @@ class Searchable(Protocol):
         """The cube's letters, named in every answer."""
 
 
-class Stopwatch:
+class SearchClock:
     """Seconds by the clock and of the processor, over all threads, since it was made."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ def answer(
     cube: Searchable,
     request: Request,
     moves: Iterable[Move],
-    watch: Stopwatch,
+    watch: SearchClock,
     *,
     lower_bound: int = 0,
     phases: Iterable[Iterable[Move]] | None = None,

@@ -8,7 +8,7 @@ from itertools import chain
 from solver import _native, tables
 from solver.cube.cube import Cube
 from solver.cube.notation import moves_of
-from solver.solution import Request, Solution, Stopwatch, answer
+from solver.solution import Request, SearchClock, Solution, answer
 
 TABLES = "the four tables of thistlethwaite"
 
@@ -20,7 +20,7 @@ def search(cube: Cube, request: Request) -> list[Solution]:
     """A solution in four phases, of which ``phases`` tells the moves."""
     with tables.making(TABLES, request):
         solver = kernel()
-    watch = Stopwatch()
+    watch = SearchClock()
     phases = [moves_of(turns) for turns in solver.solve(cube.states, BEAM_WIDTH)]
     moves = chain.from_iterable(phases)
     extra = {"memory_bytes": solver.bytes}

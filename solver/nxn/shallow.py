@@ -13,7 +13,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import IllegalCube, SearchFailed
 from solver.nxn import database as nxn_database
 from solver.nxn.turns import counted_moves
-from solver.solution import Progress, Request, Solution, Stopwatch, answer, seconds_of
+from solver.solution import Progress, Request, SearchClock, Solution, answer, seconds_of
 
 LONGEST = 40
 """Solutions longer than this are not looked for, whatever the time."""
@@ -27,7 +27,7 @@ def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
     """
     moves = counted_moves(cube.size, request.metric)
     database = nxn_database.load(cube.size, request)
-    watch = Stopwatch()
+    watch = SearchClock()
     stickers = np.array([FACES.index(letter) for letter in cube.facelets()], dtype=np.uint8)
     try:
         found = database.solve(
@@ -48,7 +48,7 @@ def search(cube: PieceCube | StickerCube, request: Request) -> list[Solution]:
 
 
 def _listener(request: Request) -> Callable[[int, int], None]:
-    watch = Stopwatch()
+    watch = SearchClock()
 
     def listen(depth: int, nodes: int) -> None:
         if request.progress is not None:

@@ -19,7 +19,7 @@ from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchFailed
 from solver.reduction import phased
 from solver.reduction.phased import Turns
-from solver.solution import Progress, Request, Solution, Stopwatch, answer
+from solver.solution import Progress, Request, SearchClock, Solution, answer
 
 LARGEST = 100
 """Layers of a cube."""
@@ -138,14 +138,14 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
         raise BadNotation(
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
-    watch = Stopwatch()
+    watch = SearchClock()
     if cube.size in phased.SIZES and not cube.is_solved:
         if (short := _in_few_turns(cube, request, watch)) is not None:
             return [short]
         phased.load(cube.size, request)
     timed, goal = request.block_costs is not None, _goal(cube.size, request)
     _make_ready(request)
-    watch = Stopwatch()
+    watch = SearchClock()
     best: Solution | None = None
     least_cost, least = 0, int(not cube.is_solved)
     for names, phases in _found(cube, request, goal, watch):
@@ -177,7 +177,7 @@ def _make_ready(request: Request) -> None:
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
 
 
-def _in_few_turns(cube: StickerCube, request: Request, watch: Stopwatch) -> Solution | None:
+def _in_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
     """The solution of a cube that is hardly scrambled, which needs no tables."""
     turns = geometry(cube.size).few_turns(_stickers(cube))
     if turns is None:
@@ -221,7 +221,7 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
 
 
 def _found(
-    cube: StickerCube, request: Request, goal: Goal, watch: Stopwatch
+    cube: StickerCube, request: Request, goal: Goal, watch: SearchClock
 ) -> Iterator[tuple[tuple[str, ...], Phases]]:
     """Solutions as they are found: soon some, then with all the time what a longer search finds."""
     none_yet = True
@@ -292,7 +292,7 @@ def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns], goal: Goa
 
 
 def _solved(
-    request: Request, goal: Goal, reductions: list[Reduction], watch: Stopwatch
+    request: Request, goal: Goal, reductions: list[Reduction], watch: SearchClock
 ) -> Iterator[Phases]:
     """Whole solutions: a first look at the 3x3x3 of every reduction, then longer ones at the best.
 

@@ -27,7 +27,7 @@ from solver.cube.orientation import Orientation
 
 
 @dataclass(frozen=True, slots=True)
-class Pose:
+class MachinePose:
     """The turntable's angle, rows raised, the flipper's position, and whether the rest is held."""
 
     angle: int
@@ -54,7 +54,7 @@ class _Builder:
         self._table = Rotary(profile, settings.turntable)
         flips = (settings.flipper.first, settings.flipper.second)
         self._poses = [
-            Pose(angle, rows, flip, held)
+            MachinePose(angle, rows, flip, held)
             for angle, rows, flip in product(self._table.angles, range(self._size + 1), flips)
             for held in ((False, True) if 0 < rows < self._size else (False,))
         ]
@@ -62,7 +62,7 @@ class _Builder:
 
     def mechanism(self) -> Mechanism:
         """All of it; at its start the cube is down and not held."""
-        start = Pose(self._table.start, 0, self._settings.flipper.first)
+        start = MachinePose(self._table.start, 0, self._settings.flipper.first)
         return Mechanism(
             profile=self._profile,
             configurations=tuple(self._configuration(pose) for pose in self._poses),
@@ -70,7 +70,7 @@ class _Builder:
             start=State(self._index[start], Orientation(0)),
         )
 
-    def _configuration(self, pose: Pose) -> Configuration:
+    def _configuration(self, pose: MachinePose) -> Configuration:
         settings = self._settings
         return Configuration(
             {
@@ -84,7 +84,7 @@ class _Builder:
     def _squisher_at(self, held: bool) -> str:
         return self._settings.squisher.closed if held else self._settings.squisher.open
 
-    def _steps(self, pose: Pose) -> Iterator[Transition]:
+    def _steps(self, pose: MachinePose) -> Iterator[Transition]:
         between = 0 < pose.rows < self._size
         if between:
             yield from self._squish(pose)
@@ -99,7 +99,7 @@ class _Builder:
         elif pose.rows == 0:
             yield from self._returns(pose)
 
-    def _squish(self, pose: Pose) -> Iterator[Transition]:
+    def _squish(self, pose: MachinePose) -> Iterator[Transition]:
         """Hold the rest of the cube, or let it go."""
         after = replace(pose, held=not pose.held)
         op = "hold" if after.held else "let-go"
@@ -117,7 +117,7 @@ class _Builder:
             return None
         return ActuatorMotion(name, duration, start=start, end=end, offset_us=offset_us)
 
-    def _lifts(self, pose: Pose) -> Iterator[Transition]:
+    def _lifts(self, pose: MachinePose) -> Iterator[Transition]:
         """Raise or lower the cube to any other row."""
         elevator = self._settings.elevator
         for rows in range(self._size + 1):
@@ -129,7 +129,7 @@ class _Builder:
                 lift = Operation("raise", motion.duration_us, fields={"rows": rows})
                 yield self._step(pose, replace(pose, rows=rows), (motion,), lift)
 
-    def _swing(self, pose: Pose) -> Iterator[Transition]:
+    def _swing(self, pose: MachinePose) -> Iterator[Transition]:
         """Roll a lowered cube; below a raised one, only go to the other side."""
         flipper = self._settings.flipper
         onwards = pose.flipper == flipper.first
@@ -150,7 +150,7 @@ class _Builder:
         step = self._step(pose, after, (motion,), rolled)
         yield replace(step, rotation=(axis, quarters))
 
-    def _spins(self, pose: Pose) -> Iterator[Transition]:
+    def _spins(self, pose: MachinePose) -> Iterator[Transition]:
         """The turntable turns the whole cube."""
         for angle, motion in self._motions(pose, held=False):
             fields = {"table": motion.actuator}
@@ -160,7 +160,7 @@ class _Builder:
             step = self._step(pose, replace(pose, angle=angle), (motion,), spun)
             yield replace(step, rotation=("y", quarters))
 
-    def _turns(self, pose: Pose) -> Iterator[Transition]:
+    def _turns(self, pose: MachinePose) -> Iterator[Transition]:
         """The turntable turns the upper rows against those that are held."""
         below = self._size - pose.rows
         site, layers = ("U", pose.rows) if pose.rows <= below else ("D", below)
@@ -184,7 +184,7 @@ class _Builder:
         closed = None if opened is None else self._squeeze(True, opened.end_us)
         return (turn,) if opened is None or closed is None else (turn, opened, closed)
 
-    def _returns(self, pose: Pose) -> Iterator[Transition]:
+    def _returns(self, pose: MachinePose) -> Iterator[Transition]:
         """With nothing in it a turntable of limited range turns back."""
         for angle, quarters in self._table.returns(pose.angle):
             motion = self._table.motion(pose.angle, angle, quarters, held=False)
@@ -193,14 +193,18 @@ class _Builder:
                 back = Operation("return", motion.duration_us, fields=fields)
                 yield self._step(pose, replace(pose, angle=angle), (motion,), back)
 
-    def _motions(self, pose: Pose, *, held: bool) -> Iterator[tuple[int, ActuatorMotion]]:
+    def _motions(self, pose: MachinePose, *, held: bool) -> Iterator[tuple[int, ActuatorMotion]]:
         for angle, quarters in self._table.turns(pose.angle):
             motion = self._table.motion(pose.angle, angle, quarters, held)
             if motion is not None:
                 yield angle, motion
 
     def _step(
-        self, pose: Pose, after: Pose, motions: tuple[ActuatorMotion, ...], operation: Operation
+        self,
+        pose: MachinePose,
+        after: MachinePose,
+        motions: tuple[ActuatorMotion, ...],
+        operation: Operation,
     ) -> Transition:
         ends = self._index[pose], self._index[after]
         duration = max(motion.end_us for motion in motions)
