@@ -1,6 +1,8 @@
 # `make demo` and `make test` set up everything they need; see .ci/prepare.
 .DEFAULT_GOAL := help
 BIN := .venv/bin
+# The tests start hundreds of processes, each of which would compile every module for itself.
+unexport PYTHONDONTWRITEBYTECODE
 # Written by people: not firmware/core/protocol.h.
 C_FILES = $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | grep -v protocol.h)
 

@@ -76,8 +76,15 @@ def test_cycles_and_demo_leave_it_too_but_done_takes_a_solved_cube(
     assert demo_code(dropped) == (ExitCode.NO if code is ExitCode.DONE else code)
 
 
-@pytest.mark.parametrize("code", FAULTS)
-@pytest.mark.parametrize("command", [("start",), ("test", "--cycles", "1")])
+def ended_jobs() -> list[Any]:
+    """Every fault of a solve, and one of each outcome in a test of cycles."""
+    first = {row.outcome: code for code, row in reversed(FAULTS.items())}
+    solves = [pytest.param(("start",), code, id=f"start-{code}") for code in FAULTS]
+    cycles = ("test", "--cycles", "1")
+    return solves + [pytest.param(cycles, code, id=f"cycles-{code}") for code in first.values()]
+
+
+@pytest.mark.parametrize(("command", "code"), ended_jobs())
 def test_every_fault_ends_a_job_as_the_table_says(
     daemon: Any, ask: Ask, code: str, command: tuple[str, ...]
 ) -> None:

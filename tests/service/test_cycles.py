@@ -33,7 +33,10 @@ def assert_small(held: Footprints) -> None:
     assert max(one.threads for one in settled) <= settled[0].threads + SPARE_THREADS, held
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name == "two-arm")) for name in PROFILES],
+)
 async def test_nothing_grows(name: str, short_folder: Path) -> None:
     assert_small(await footprints_of(seen_by_large_cameras(name), short_folder, 5, settled=3))
 

@@ -17,9 +17,26 @@ from robot.settings import list_profiles, load_profile
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
 LIMIT_S = 240
+LIKE_ANOTHER = {
+    "cubotino-micro",
+    "cubotino-pocket",
+    "rubpyx",
+    "six-motor-cnc",
+    "six-motor-record",
+    "v-arms",
+}
+"""Robots with the mechanism and the kind of board of another that solves a cube every time."""
 
 
-@pytest.mark.parametrize("profile", list_profiles())
+def robots() -> list[Any]:
+    """Every robot; some are for the long campaigns."""
+    return [
+        pytest.param(name, marks=[pytest.mark.long] * (name in LIKE_ANOTHER))
+        for name in list_profiles()
+    ]
+
+
+@pytest.mark.parametrize("profile", robots())
 def test_every_robot_solves_a_cube(
     start_demo: StartDemo, solved: Solved, demo_folder: Path, profile: str
 ) -> None:
@@ -29,7 +46,7 @@ def test_every_robot_solves_a_cube(
     assert list(demo_folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("firmware", ["linux", "maestro"])
+@pytest.mark.parametrize("firmware", ["linux", pytest.param("maestro", marks=pytest.mark.long)])
 def test_an_arduino_s_servos_can_hang_on_the_pi(
     start_demo: StartDemo, solved: Solved, firmware: str
 ) -> None:

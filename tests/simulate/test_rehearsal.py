@@ -66,7 +66,7 @@ def moments() -> list[Any]:
         pytest.param(
             profile, round(number * step_s, 2), marks=[pytest.mark.long] * (number > everyday)
         )
-        for profile, everyday, step_s in (("four-arm", 2, 0.4), ("two-arm", 1, 1.3))
+        for profile, everyday, step_s in (("four-arm", 1, 0.4), ("two-arm", 1, 1.3))
         for number in range(1, 13)
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,12 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="session")
 def tables_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tables")
+    """Empty when the tests begin; processes that share the tests share it, too."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    (folder / "tables").mkdir(exist_ok=True)
+    return folder / "tables"
 
 
 @pytest.fixture(scope="module", autouse=True)
