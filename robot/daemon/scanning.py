@@ -141,7 +141,7 @@ async def _look_around(
             await asyncio.wait(meanwhile)
         if number == 0:
             await job.run_blocking(timing, machine.scanner.settle)
-        taken = await job.run_blocking(timing, machine.scanner.take, step.looks)
+        taken = await job.run_blocking(timing, machine.scanner.take, step.looks, moved=step.moves)
         first = len(images) + 1
         images += await asyncio.to_thread(_reduced, taken)
         # The robot goes on to the next look while this one's pictures are encoded and written.
@@ -168,7 +168,7 @@ def _faces(looks: Sequence[FaceView]) -> str:
 
 async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> None:
     """Perform the motion that leads to a step's looks, if any."""
-    if step.plan.transitions:
+    if step.moves:
         schedule = step.plan.schedule()
         job.live.move("look", [step.plan])
         await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)

@@ -67,11 +67,12 @@ class Machine:
         tour = self.planner.scan(state, None)
         images: list[FaceImage] = []
         for step in tour.steps:
-            if step.plan.transitions:
+            if step.moves:
                 self.motion.perform(step.plan.schedule(), lambda _: None)
             if not images:
                 self.scanner.settle()
-            images += [image.reduced() for image in self.scanner.take(step.looks)]
+            taken = self.scanner.take(step.looks, moved=step.moves)
+            images += [image.reduced() for image in taken]
         return images, tour.end
 
 

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
+from robot.machine.stillness import still_frame
 from robot.planner import FaceView
 from robot.records.latency import Stopwatch
+from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
 from vision.cameras.base import CameraFault
@@ -92,6 +94,9 @@ class Scanner:
         self._views: dict[tuple[str, str], View] = {
             (camera.name, view.site): view for camera in profile.cameras for view in camera.views
         }
+        self._settle_us = {
+            camera.name: microseconds(camera.settle_ms) for camera in profile.cameras
+        }
         self._explanation: Callable[[], bytes] = bytes
         # Somebody may watch through a camera at the moment in which a job begins to look.
         self._in_use = {name: threading.Lock() for name in self._cameras}
@@ -100,11 +105,18 @@ class Scanner:
         """Adapt to the light, then lock exposure and colours until the next call."""
         _at_once(self._settle, list(self._cameras))
 
-    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
-        """Take and measure the looks' pictures, one by each camera, all at once."""
+    def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
+        """Take and measure the looks' pictures, by all cameras at once.
+
+        ``moved``: the robot has just moved, so a picture counts once what it shows is at rest, or
+        when the time is over in which the profile says that it comes to rest (``settle_ms``).
+        """
         cameras = list(dict.fromkeys(view.camera for view in looks))
         taken = _at_once(
-            lambda camera: self._taken([view for view in looks if view.camera == camera]), cameras
+            lambda camera: self._taken(
+                [view for view in looks if view.camera == camera], moved=moved
+            ),
+            cameras,
         )
         by_look = {view: image for images in taken for view, image in images.items()}
         return [by_look[view] for view in looks]
@@ -113,10 +125,16 @@ class Scanner:
         with self._in_use[camera], _explained():
             self._cameras[camera].settle()
 
-    def _taken(self, looks: Sequence[FaceView]) -> dict[FaceView, FaceImage]:
+    def _taken(self, looks: Sequence[FaceView], *, moved: bool) -> dict[FaceView, FaceImage]:
         """What one picture by one camera shows."""
+        camera = looks[0].camera
+        limit_us = self._settle_us[camera]
         with self._stopwatch.timing("capture"):
-            frame = self._capture(looks[0].camera)
+            if moved and limit_us and getattr(self._cameras[camera], "live", True):
+                views = [self._views[camera, view.site] for view in looks]
+                frame = still_frame(lambda: self._capture(camera), views, limit_us)
+            else:
+                frame = self._capture(camera)
         return {view: self._measured(frame, view) for view in looks}
 
     def _measured(self, frame: Frame, view: FaceView) -> FaceImage:

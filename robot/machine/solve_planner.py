@@ -82,7 +82,7 @@ class SolvePlanner:
         """The tour that shows the cameras these faces (None: all)."""
         tour = plan_scan(self._mechanism, state, faces or FACES)
         for step in tour.steps:
-            if step.plan.transitions:
+            if step.moves:
                 step.plan.schedule()
         return tour
 

@@ -179,6 +179,11 @@ class ScanStep:
     plan: Plan
     looks: tuple[FaceView, ...]
 
+    @property
+    def moves(self) -> bool:
+        """Whether the robot moves before the looks."""
+        return bool(self.plan.transitions)
+
 
 @dataclass(frozen=True)
 class ScanPlan:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -162,12 +163,14 @@ class FakeScanner:
     odd: list[Exception] = field(default_factory=list)
     read_first: threading.Event | None = None
     previews: int = 0
+    moved: list[bool] = field(default_factory=list)
 
     def settle(self) -> None:
         pass
 
-    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
+    def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
         self.seen += [view.face for view in looks]
+        self.moved.append(moved)
         return [FaceImage(view.face, BLACK, GREY, GRID) for view in looks]
 
     def check_view(self, taken: Sequence[FaceImage]) -> None:
@@ -228,12 +231,16 @@ class FakePlanner:
 
     def scan(self, state: Any, faces: str | None) -> ScanPlan:
         self.toured_from.append(state)
+        # What a robot looks at where it stands needs no motion.
+        ways = chain([()], repeat(("some",))) if faces is None else repeat(("some",))
         steps = [
             ScanStep(
-                FakePlan((), MOTION.duration_us, f"at {seen}"),
+                FakePlan((), MOTION.duration_us, f"at {seen}", transitions=way),
                 tuple(FaceView("top", "U", face, Orientation(0)) for face in seen),
             )
-            for seen in together(faces or "URFDLB", self.faces_at_once)
+            for seen, way in zip(
+                together(faces or "URFDLB", self.faces_at_once), ways, strict=False
+            )
         ]
         return ScanPlan(tuple(steps), "after the tour", 6 * MOTION.duration_us)
 

@@ -207,7 +207,7 @@ def test_a_new_kind_is_planned_and_simulated(gimbal, pin_hand, replayed):
     tour = plan_scan(mechanism)
     assert {look.face for step in tour.steps for look in step.looks} == set("URFDLB")
     for step in tour.steps:
-        if step.plan.transitions:
+        if step.moves:
             hand.play(step.plan.schedule())
     cube = Cube.from_facelets(body.held_upright().facelets())
     plan = plan_solve(cube, mechanism, tour.end, time_limit=1.0)

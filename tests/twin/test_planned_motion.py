@@ -30,7 +30,7 @@ def test_scan_and_solution_do_what_they_say(
     scan = plan_scan(mechanism)
     seen = set()
     for step in scan.steps:
-        if step.plan.transitions:
+        if step.moves:
             hand.play(step.plan.schedule())
         seen |= {body.face_at(look.site) == look.face and look.face for look in step.looks}
         assert not hand.robot.moving

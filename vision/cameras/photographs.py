@@ -252,8 +252,11 @@ def _check_colour(bgr: NDArray[np.uint8] | cv2.typing.MatLike, name: str) -> Non
 class FolderCamera:
     """Shows the photographs of a folder one after the other, beginning again at ``settle``.
 
-    ``U.*`` .. ``B.*`` come in that order; other names in the order of the alphabet.
+    ``U.*`` .. ``B.*`` come in that order; other names in the order of the alphabet. ``live``: no
+    second picture shows the same.
     """
+
+    live = False
 
     def __init__(self, folder: Path, name: str = "folder", clock: Clock = monotonic_us) -> None:
         self.name = name
