@@ -9,7 +9,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -231,16 +230,12 @@ class FakePlanner:
 
     def scan(self, state: Any, faces: str | None) -> ScanPlan:
         self.toured_from.append(state)
-        # What a robot looks at where it stands needs no motion.
-        ways = chain([()], repeat(("some",))) if faces is None else repeat(("some",))
         steps = [
             ScanStep(
-                FakePlan((), MOTION.duration_us, f"at {seen}", transitions=way),
+                FakePlan((), MOTION.duration_us, f"at {seen}"),
                 tuple(FaceView("top", "U", face, Orientation(0)) for face in seen),
             )
-            for seen, way in zip(
-                together(faces or "URFDLB", self.faces_at_once), ways, strict=False
-            )
+            for seen in together(faces or "URFDLB", self.faces_at_once)
         ]
         return ScanPlan(tuple(steps), "after the tour", 6 * MOTION.duration_us)
 

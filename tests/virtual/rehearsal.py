@@ -297,8 +297,8 @@ class TruthfulScanner(Scanner):
     def check_view(self, taken: Sequence[FaceImage]) -> None:
         """See :meth:`robot.machine.scanner.Scanner.check_view`."""
 
-    def take(self, looks: Sequence[FaceView]) -> list[FaceImage]:
-        """See :meth:`robot.machine.scanner.Scanner.take`."""
+    def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
+        """See :meth:`robot.machine.scanner.Scanner.take`. Nothing swings."""
         if self._robot.pose().layers_open:
             raise NotReadable("a layer stands between two quarter turns")
         return [self._truth(view) for view in looks]
