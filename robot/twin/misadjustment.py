@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from robot.settings.actuators import Servo
+from robot.settings.stepper import Stepper
 from solver.errors import CubistError
 
 ZERO_DEGREES = 12.0
@@ -27,6 +28,10 @@ SLACK_DEGREES = (0.3, 1.5)
 """Dead band and play of its gears: a servo stops so far (in all) before it is there."""
 SPEED = 0.25
 STALL = 0.25
+MICROSTEPS = (0.5, 1.0, 1.0, 2.0)
+"""Steps of a true turn as parts of the profile's: a switch of the driver is set otherwise."""
+MOTOR_PLAY_DEGREES = 1.5
+"""Of what a stepper drives, at most."""
 LID_PLAY_DEGREES = (0.2, 1.0)
 """How far a held cube can turn within an arm, to either side."""
 TOLERANCE_DEGREES = 5.0
@@ -76,6 +81,21 @@ class ServoTruth:
     def pulse(self, shaft_us: float) -> float:
         """The pulse that turns it there."""
         return self.middle_us + (shaft_us - self.zero_us - self.middle_us) / self.gain
+
+
+@dataclass(frozen=True)
+class StepperTruth:
+    """How a stepper was wired and built in; by default as the profile says.
+
+    ``strength``: its stall speed and acceleration as a factor. ``microsteps``: steps of a true turn
+    as a factor. ``play_steps``: the profile's steps behind which what it drives follows; None: as
+    the profile has it.
+    """
+
+    strength: float = 1.0
+    is_reversed: bool = False
+    microsteps: float = 1.0
+    play_steps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,9 +152,21 @@ class Misadjustment:
                 return truth
         raise BadMisadjustment(f"{name}: no horn lets it reach its positions within {low}..{high}")
 
-    def stall(self, name: str) -> float:
-        """A stepper's stall speed and acceleration as a factor."""
-        return 1 + max(-0.8, self._spread(self._random("stepper", name), STALL))
+    def stepper(self, name: str, settings: Stepper) -> StepperTruth:
+        """A stepper's truth. One with a sensor, or that only goes to and fro, has its steps and its
+        direction as in the profile: whoever mounted the sensor saw it turn."""
+        random = self._random("stepper", name)
+        strength = 1 + max(-0.8, self._spread(random, STALL))
+        turn = settings.steps_per_turn
+        if turn is None or settings.homing is not None or settings.turn_check is not None:
+            return StepperTruth(strength)
+        play = self.scale * random.uniform(0, MOTOR_PLAY_DEGREES) * turn / 360
+        return StepperTruth(
+            strength=strength,
+            is_reversed=bool(random.integers(2)),
+            microsteps=float(random.choice(MICROSTEPS)),
+            play_steps=round(play),
+        )
 
     def arm(self, name: str) -> ArmTruth:
         """How an arm or jaws fit the cube; a larger scale leaves less of a band that holds."""

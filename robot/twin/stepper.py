@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from robot.settings.profile import SimulatedActuator
 from robot.settings.stepper import Stepper
+from robot.twin.misadjustment import StepperTruth
 from robot.twin.registry import (
     MOTORS,
     Build,
@@ -21,6 +22,9 @@ from robot.twin.violations import Reporter
 
 WINDOW_STEPS = 8
 """The rotor's inertia evens out what is shorter than this."""
+STOPPING_STEPS = WINDOW_STEPS / 2 + 1
+"""How many steps' worth of energy may be left when steps end: a rotor that slows down as hard as it
+can has half a window's at its last step, by the speed over the window."""
 PAUSE_US = 5_000.0
 """After so long without a step, and three times the last interval, the rotor is at rest."""
 ONE_PLACE_STEPS = 160
@@ -38,7 +42,10 @@ class Rotor:
     makes the rotor slip.
     """
 
-    def __init__(self, stall_speed: float, stall_acceleration: float) -> None:
+    def __init__(
+        self, stall_speed: float, stall_acceleration: float, pause_us: float = PAUSE_US
+    ) -> None:
+        self._pause_us = pause_us
         self._stall_speed = stall_speed
         self._gain = 2 * stall_acceleration
         self._times: deque[float] = deque(maxlen=WINDOW_STEPS + 1)
@@ -75,7 +82,7 @@ class Rotor:
     def stop(self) -> str | None:
         """Steps end, or turn round; None, or why the rotor runs on."""
         speed = self._energy**0.5
-        too_fast = self._energy > 3 * self._gain
+        too_fast = self._energy > STOPPING_STEPS * self._gain
         self.forget()
         return f"stopped dead from {speed:.0f} steps/s" if too_fast else None
 
@@ -96,15 +103,16 @@ class Rotor:
 
     def _longest_pause(self) -> float:
         if len(self._times) < 2:
-            return PAUSE_US
-        return max(3 * (self._times[-1] - self._times[-2]), PAUSE_US)
+            return self._pause_us
+        return max(3 * (self._times[-1] - self._times[-2]), self._pause_us)
 
 
 class StepMotor(SimulatedMotor):
     """A stepper with its driver: position in steps, as far as the rotor can follow.
 
     ``position`` is the load's: the rotor takes it along forwards when it is at it, backwards when
-    it has gone through the ``play``. At the start it is at it.
+    it has gone through the ``play``. At the start it is at it. All of them count in the profile's
+    steps, of which a step of the driver makes ``step``.
     """
 
     def __init__(
@@ -116,6 +124,7 @@ class StepMotor(SimulatedMotor):
         *,
         inverted: bool = False,
         play: int = 0,
+        step: float = 1.0,
     ) -> None:
         super().__init__(name, float(position))
         self._rotor_position = float(position)
@@ -124,7 +133,7 @@ class StepMotor(SimulatedMotor):
         self._to_skip = 0
         self._rotor = rotor
         self._report = report
-        self._sign = -1 if inverted else 1
+        self._step = -step if inverted else step
         self._forward = False
         self._step_level = False
         self._stepped = False
@@ -165,7 +174,7 @@ class StepMotor(SimulatedMotor):
             self._lost(self._check(self._rotor.step(time_us)))
         elif self._check(self._rotor.step(time_us)):
             self._stepped = True
-            self._rotor_position += self._sign if self._forward else -self._sign
+            self._rotor_position += self._step if self._forward else -self._step
             furthest = self._rotor_position + self._play
             self.position = min(max(self.position, self._rotor_position), furthest)
 
@@ -255,14 +264,19 @@ def wire_stepper(
         physics.stall_acceleration_steps_per_s2
         or STALL_MARGIN * settings.max_acceleration_steps_per_s2
     )
-    strength = 1.0 if build.misadjusted is None else build.misadjusted.stall(name)
+    truth = StepperTruth()
+    if build.misadjusted is not None:
+        truth = build.misadjusted.stepper(name, settings)
+    strength = truth.strength * truth.microsteps  # the rotor is as fast whatever a step is
+    play = settings.backlash_steps if physics.play_steps is None else physics.play_steps
     motor = StepMotor(
         name,
         physics.power_on_steps,
-        Rotor(speed * strength, acceleration * strength),
+        Rotor(speed * strength, acceleration * strength, PAUSE_US / truth.microsteps),
         report,
-        inverted=settings.invert_direction,
-        play=settings.backlash_steps if physics.play_steps is None else physics.play_steps,
+        inverted=settings.invert_direction != truth.is_reversed,
+        play=play if truth.play_steps is None else truth.play_steps,
+        step=1 / truth.microsteps,
     )
     pins, end_stop = settings.pins, _end_stop(settings)
     edges: dict[int, EdgeHandler] = {

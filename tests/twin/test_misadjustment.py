@@ -6,32 +6,42 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
+from robot.settings.stepper import HomingSettings, Stepper
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.flipper import Flipper, SimulatedArm, flipper_parts
 from robot.twin.misadjustment import (
     CAMERA_ROTATED_DEGREES,
     GAIN,
+    MICROSTEPS,
+    MOTOR_PLAY_DEGREES,
     SPEED,
+    STALL,
     ZERO_DEGREES,
     BadMisadjustment,
     CameraTruth,
     Misadjustment,
     ServoTruth,
+    StepperTruth,
     parse_misadjustment,
 )
 from robot.twin.registry import Stop, parts_of
 from robot.twin.render import moved_camera, place_camera, site_corners
 from robot.twin.servo import ServoMotor
 from robot.twin.simulated import SimulatedRobot
+from robot.twin.stepper import Rotor, StepMotor
 from robot.twin.studio import Studio
 from robot.twin.violations import Incidents
 
 SEEDS = st.integers(0, 2**32)
+STEPPERS = {
+    name: load_profile(name).actuators_of(Stepper)
+    for name in ("mindcuber", "four-arm", "six-motor")
+}
 PERIOD_US = 20_000.0
 SOLVED = "".join(face * 9 for face in "URFDLB")
 
@@ -209,3 +219,47 @@ def test_a_camera_turned_in_its_picture_turns_the_face_as_far() -> None:
         for one in (optics, moved_camera(optics, farther))
     ]
     assert width[0] / width[1] == pytest.approx(1.1, abs=0.02)
+
+
+@given(SEEDS, st.sampled_from(["mindcuber", "four-arm", "six-motor"]))
+@settings(max_examples=20)
+def test_a_stepper_deviates_by_its_wires_its_switches_and_its_play(seed: int, name: str) -> None:
+    for motor, stepper in STEPPERS[name].items():
+        truth = Misadjustment(seed).stepper(motor, stepper)
+        assert truth == Misadjustment(seed).stepper(motor, stepper)
+        assert truth.microsteps in MICROSTEPS
+        most = MOTOR_PLAY_DEGREES * (stepper.steps_per_turn or 0) / 360
+        assert truth.play_steps is not None
+        assert 0 <= truth.play_steps <= most + 0.5
+        assert abs(truth.strength - 1) <= STALL
+
+
+def test_a_stepper_with_a_sensor_has_its_direction_and_steps() -> None:
+    table = STEPPERS["mindcuber"]["table"]
+    homing = HomingSettings(
+        direction=-1,
+        speed_steps_per_s=200,
+        slow_speed_steps_per_s=100,
+        backoff_steps=8,
+        max_travel_steps=900,
+    )
+    sensed = table.model_copy(update={"homing": homing})
+    truths = [Misadjustment(seed).stepper("table", sensed) for seed in range(9)]
+    assert all(replace(truth, strength=1.0) == StepperTruth() for truth in truths)
+    assert {Misadjustment(seed).stepper("table", table).is_reversed for seed in range(9)} == {
+        True,
+        False,
+    }
+
+
+def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards() -> None:
+    incidents = Incidents()
+    rotor = Rotor(1e5, 1e7)
+    motor = StepMotor("table", 0, rotor, incidents.report, inverted=True, step=2.0, play=3)
+    motor.enable_edge(False)
+    motor.direction_edge(True)
+    for number in range(10):
+        motor.step_edge(1e4 * number, True)
+        motor.step_edge(1e4 * number + 5, False)
+    assert motor.position == -20 + 3
+    assert incidents.violations == []
