@@ -40,9 +40,6 @@ SEARCH_STEPS = 400
 RUN_UP = 32
 """Part of a turn that is more than any play."""
 
-GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
-"""Parts of the profile's limits at which no motor that works at all loses steps."""
-
 STILL_PICTURES = 5
 NOISE_FACTOR = 3.0
 LEAST_CHANGE = 0.2
@@ -193,26 +190,19 @@ def motor_on(
     *,
     alone: bool = False,
 ) -> Iterator[Motor]:
-    """The motor, homed, gentle, and set up otherwise in some respects; then as in the profile.
+    """The motor, homed, and set up otherwise in some respects; then as in the profile.
 
     ``alone``: nothing is homed but this motor.
     """
     machine, profile = bench.machine, bench.profile
     settings = stepper_of(profile, name)
-    gentle = settings.model_copy(
-        update={
-            "max_speed_steps_per_s": settings.max_speed_steps_per_s * GENTLE_SPEED,
-            "max_acceleration_steps_per_s2": settings.max_acceleration_steps_per_s2
-            * GENTLE_ACCELERATION,
-            "start_speed_steps_per_s": min(
-                settings.start_speed_steps_per_s, settings.max_speed_steps_per_s * GENTLE_SPEED
-            ),
-            # An end stop tells more than a look at it after each turn, which has to be at rest.
-            **({"turn_check": None} if settings.homing is not None else {}),
-            **otherwise,
-        }
-    )
-    trial = profile.model_copy(update={"actuators": {**profile.actuators, name: gentle}})
+    otherwise = {
+        # An end stop tells more than a look at it after each turn, which has to be at rest.
+        **({"turn_check": None} if settings.homing is not None else {}),
+        **otherwise,
+    }
+    changed = settings.model_copy(update=otherwise)
+    trial = profile.model_copy(update={"actuators": {**profile.actuators, name: changed}})
     setups = (one for one in actuator_setups(trial) if one.name == name)
     setup = next(one for one in setups if isinstance(one, StepperSetup))
     try:
@@ -223,7 +213,7 @@ def motor_on(
             machine.motion.home_alone(name, setup.start)
         else:
             machine.motion.home()
-        yield Motor(machine, gentle, setup)
+        yield Motor(machine, changed, setup)
         if not alone:
             machine.motion.home()
     finally:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from robot.faults import (
     FAULTS,
@@ -40,7 +41,7 @@ from robot.machine.serial_ports import find_board
 from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
-from robot.motion.stepper import stepper_move
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
@@ -48,6 +49,10 @@ from robot.settings.profile import RobotProfile
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""
+
+GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
+"""Parts of a stepper's limits at which it loses no steps, even where its driver makes others of
+them than its profile says."""
 
 LONGEST_SILENCE_HOLD_MS = 2000
 """Most the firmware takes as the host's silence after which motion holds."""
@@ -325,7 +330,18 @@ def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile 
         return servo_slew(setup.name, start, target, travel_us) if travel_us else None
     require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
     steps = target - start
-    return stepper_move(setup.name, start, steps, setup.limits) if steps else None
+    return stepper_move(setup.name, start, steps, _gentle(setup.limits)) if steps else None
+
+
+def _gentle(limits: StepperLimits) -> StepperLimits:
+    """Limits at which no motor that works at all loses steps."""
+    speed = limits.max_speed * GENTLE_SPEED
+    return replace(
+        limits,
+        start_speed=min(limits.start_speed, speed),
+        max_speed=speed,
+        acceleration=limits.acceleration * GENTLE_ACCELERATION,
+    )
 
 
 def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
