@@ -9,6 +9,7 @@ from typing import Any
 from robot.calibration.finding.flow import AutomaticCalibration
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
+from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of
@@ -20,7 +21,8 @@ from tests.virtual.rehearsal import Rehearsal
 @dataclass(frozen=True)
 class Outcome:
     """``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
-    says that it may be. ``travel_parts``: each time that was found as a part of the true one.
+    says that it may be. ``wrong_motors``: what was found of steppers and is not so.
+    ``travel_parts``: each time that was found as a part of the true one.
     ``planned_s``: mean plans of the proofs by the values before and by those found."""
 
     because: str
@@ -29,6 +31,7 @@ class Outcome:
     planned_s: tuple[float, float] | None
     off_degrees: Mapping[str, float]
     uncertain_degrees: Mapping[str, float]
+    wrong_motors: Mapping[str, Any]
     travel_parts: Sequence[float]
     violations: Sequence[Violation]
     kept_before_the_end: Mapping[str, Any]
@@ -69,10 +72,34 @@ class Outcome:
             else None,
             off_degrees=off,
             uncertain_degrees=uncertain,
+            wrong_motors=wrong_motors(profile, truth, values),
             travel_parts=parts,
             violations=violations,
             kept_before_the_end=kept,
         )
+
+
+def wrong_motors(
+    profile: RobotProfile, truth: Misadjustment, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What was found of steppers, where it is not so; play may be a degree off."""
+    wrong: dict[str, Any] = {}
+    for name, settings in profile.actuators_of(Stepper).items():
+        motor = truth.stepper(name, settings)
+        turn = (settings.steps_per_turn or 0) * motor.microsteps
+        right = {
+            "invert_direction": settings.invert_direction != motor.is_reversed,
+            "steps_per_turn": turn,
+        }
+        for field, value in right.items():
+            key = f"actuators.{name}.{field}"
+            if key in values and values[key] != value:
+                wrong[key] = values[key]
+        key = f"actuators.{name}.backlash_steps"
+        play = (motor.play_steps or 0) * motor.microsteps
+        if key in values and abs(values[key] - play) > max(1.0, turn / 360):
+            wrong[key] = (values[key], play)
+    return wrong
 
 
 def calibrated(name: str, misadjusted: str) -> Outcome:

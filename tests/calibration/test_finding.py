@@ -159,10 +159,11 @@ def test_a_motion_that_was_held_up_in_one_film_is_timed_by_the_others() -> None:
     [
         ("cubotino", True),
         ("cubotino-uno", True),
-        ("mindcuber", False),
+        ("mindcuber", True),
         ("two-arm", True),
-        ("four-arm", False),
-        ("six-motor", False),
+        ("four-arm", True),
+        ("otvinta", False),
+        ("six-motor", True),
     ],
 )
 def test_the_step_is_there_for_robots_that_it_can_calibrate(name: str, can: bool) -> None:
@@ -258,7 +259,7 @@ class KnowingFinder:
 
 
 def test_broken_off_it_leaves_what_was_kept_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "FINDERS", {"flipper": KnowingFinder})
+    monkeypatch.setattr(flow, "finder_for", lambda _: KnowingFinder)
     before = {KEY: 1330}
     with robot() as (_, session):
         session.keep(before)

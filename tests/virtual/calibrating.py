@@ -36,11 +36,13 @@ class VirtualCamera:
     """A camera of the simulated robot, a picture each thirtieth of a simulated second.
 
     While another thread lets the time pass (a motion is filmed), pictures are taken there at their
-    times: that thread waits until the next one is asked for.
+    times: that thread waits until the next one is asked for. Cameras that are asked at once take
+    turns.
     """
 
-    def __init__(self, rehearsal: Rehearsal, name: str) -> None:
+    def __init__(self, rehearsal: Rehearsal, name: str, turn: threading.Lock) -> None:
         self.name = name
+        self._turn = turn
         self.studio = Studio(rehearsal.robot)
         self._rehearsal = rehearsal
         self._due: float | None = None
@@ -63,8 +65,9 @@ class VirtualCamera:
                 self._due = None
                 if self._taken is not None:
                     return self._taken
-            loop.pass_time(PERIOD_S)
-            return self._frame()
+            with self._turn:
+                loop.pass_time(PERIOD_S)
+                return self._frame()
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -109,8 +112,9 @@ class CalibratingSession(Session):
         self._undo = []
         self.contact = FirstContact({}, simulated=True)
         self.contact.calibrating = True
+        turn = threading.Lock()
         self.cameras = {
-            camera.name: VirtualCamera(rehearsal, camera.name)
+            camera.name: VirtualCamera(rehearsal, camera.name, turn)
             for camera in rehearsal.profile.cameras
         }
         self._machine: Machine | None = None

@@ -55,8 +55,9 @@ class FaceWatch:
 
     def __init__(self, session: Session, camera: CameraSettings, view: View, sign: int) -> None:
         self._session = session
+        self.profile = session.profile
         self._camera = camera.name
-        self._size = session.profile.cube.size
+        self._size = self.profile.cube.size
         self._usual = np.array(view.quad) * camera.resolution
         self._sign = sign
         self._plane: Floats | None = None

@@ -5,15 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
-from robot.calibration.finding.face_watch import FaceWatch
-from robot.calibration.finding.result import Finding
+from robot.calibration.finding.face_watch import FaceWatch, view_from_above
+from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.finding.rotations import Rotation
 from robot.calibration.step import Session
+from robot.documents import JsonObject
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 
 HOLD_MARGIN_DEGREES = 3.0
 """How much further than where they begin to hold a lid or jaws go: enough to hold, far from
 pressing."""
+
+SCALE_SPREAD = 0.2
+"""By how much servos may differ in how far they turn for a pulse: usually half of it."""
 
 
 class Finder(ABC):
@@ -44,8 +49,50 @@ class Finder(ABC):
         """Positions to which others go while those are watched: whatever would hold the cube."""
         return {}
 
+    def _face_in_view(self, prepared: str) -> Finding:
+        """The face in the picture, before anything has moved; ``prepared``: how it should be."""
+        seen = self.watch.look()
+        if seen is None:
+            raise CouldNot(
+                f"no whole face of the cube is in view: put a scrambled cube in, {prepared}, and "
+                "see that light and focus are right (`cubist calibrate camera --live`)"
+            )
+        evidence = {"corners_px": seen.corners.round(1).tolist(), "advice": self.watch.advice}
+        return Finding("camera", "the face is in view; nothing has moved yet", evidence=evidence)
 
-FINDERS: Kinds[type[Finder]] = Kinds(
-    "finder of positions", "robot.calibration.finding.{kind}", ("flipper", "grippers")
+    def _square_place(self, text: str, evidence: JsonObject) -> Finding:
+        """Where the face has its corners in the picture when it stands square."""
+        camera, view = view_from_above(self.watch.profile)
+        key = f"cameras.{camera.name}.views.{view.site}.quad"
+        corners = self.watch.corners_at(0.0) / camera.resolution
+        quad = [[round(float(x), 5), round(float(y), 5)] for x, y in corners]
+        return Finding("camera", text, {key: quad}, {key: 0.003}, evidence)
+
+
+def find_line(rotation: Rotation) -> Finding:
+    """How far something turns for a pulse or a step, by the cube that only it holds."""
+    line = rotation.find_line()
+    unit = rotation.walker.settings.unit
+    slack = line.slack_us * abs(line.degrees_per_us)
+    evidence: JsonObject = {
+        f"{unit}_per_degree": round(1 / line.degrees_per_us, 3),
+        "slack_degrees": round(slack, 2),
+        "residual_degrees": round(line.residual_degrees, 3),
+    }
+    text = f"{rotation.name}: {abs(1 / line.degrees_per_us):.2f} {unit} to the degree"
+    return Finding("rotation", f"{text}, {slack:.1f} degrees of slack", evidence=evidence)
+
+
+FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
+    "finder of positions",
+    "robot.calibration.finding.{kind}",
+    ("flipper", "grippers", "direct"),
 )
-"""By the kind of the mechanism."""
+"""By the kind of the mechanism: those of its robots that there is one for."""
+
+
+def finder_for(profile: RobotProfile) -> type[Finder] | None:
+    """What finds this robot's positions, if there is something."""
+    kind = profile.mechanism.kind
+    finders = FINDERS.get(kind, ())
+    return next((one for one in finders if one.suits(profile)), None)

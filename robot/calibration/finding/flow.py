@@ -9,7 +9,8 @@ from statistics import mean
 
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
-from robot.calibration.finding.finder import FINDERS, Finder
+from robot.calibration.finding.finder import Finder, finder_for
+from robot.calibration.finding.motors import check_motors, common_speeds
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
@@ -30,8 +31,7 @@ FILMS = 6
 
 def can_find(profile: RobotProfile) -> bool:
     """Whether there is something that finds this robot's positions."""
-    finder = FINDERS.get(profile.mechanism.kind)
-    return finder is not None and finder.suits(profile)
+    return finder_for(profile) is not None
 
 
 class AutomaticCalibration(Measurement):
@@ -109,15 +109,17 @@ class AutomaticCalibration(Measurement):
 
     def _findings(self) -> Iterator[Finding]:
         session = self.session
-        kind = session.profile.mechanism.kind
-        if kind not in FINDERS:
-            known = ", ".join(FINDERS)
+        suitable = finder_for(session.profile)
+        if suitable is None:
             raise CouldNot(
-                f"only robots of kind {known} find their positions themselves so far, not {kind}: "
-                "use `cubist calibrate all`"
+                f"{session.profile.name} is not built like a robot that finds its positions itself "
+                "so far, see docs/calibration.md: use `cubist calibrate all`"
             )
-        finder = FINDERS[kind](session)
+        finder = suitable(session)
         yield from finder.find()
+        yield from common_speeds(session.profile, self._found)
+        session.try_out(self._found)
+        yield from check_motors(session)
         session.try_out(self._found)
         yield from self._travel(finder)
         session.try_out(self._found)

@@ -1,24 +1,30 @@
-"""A gripper that turns the cube while the camera measures by how much."""
+"""A table or gripper that turns the cube while the camera measures by how much."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 
 from robot.calibration.finding.face_watch import FaceWatch, Floats
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
 from robot.calibration.finding.tilt import TiltGauge
 from robot.calibration.finding.walking import Walker
-from robot.mechanism.grippers.settings import GripperSettings
 from robot.settings.base import Site
+from robot.settings.stepper import Stepper
 
 MOST_OFF_DEGREES = 4.0
-"""How far the ends of a gripper's way may be from where the line has them."""
+"""How far the ends of its way may be from where the line has them."""
 
-STANDS_STILL_PART = 0.25
-"""Of the angle that a step should make: less, and the gripper pushes against something."""
+STILL_DEGREES = 0.9
+"""A servo that a step turns by less pushes against something."""
+
+MOST_PLAY_DEGREES = 4.0
+"""Of what a stepper drives."""
+
+PEEK_DEGREES = 6.0
+"""How far a stepper should go in each of the first two steps, which show what its steps are."""
 
 OUT_OF_VIEW = (
     "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
@@ -27,22 +33,26 @@ OUT_OF_VIEW = (
 
 
 class Rotation(ABC):
-    """The rotation of one gripper; positions are known by ``quarters``, angles are in degrees.
+    """What turns the cube: a table, or the rotation of a gripper, moved by a servo or a stepper.
 
-    ``sweep``: how far to either side its line is measured; ``step_us``: in which steps.
+    ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
+    ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
+    ``step_degrees`` of a stepper.
     """
 
     sweep: float
     step_us: int
+    step_degrees: float
 
-    def __init__(self, watch: FaceWatch, walker: Walker, gripper: GripperSettings) -> None:
-        self.watch, self.walker = watch, walker
-        self.quarters = dict(gripper.angles)
+    def __init__(self, walker: Walker, quarters: Mapping[str, int]) -> None:
+        self.walker = walker
+        self.quarters = dict(quarters)
         self._line: ServoLine | None = None
+        self._stride = 0
 
     @property
     def name(self) -> str:
-        """Its servo."""
+        """Its motor."""
         return self.walker.name
 
     @property
@@ -50,13 +60,6 @@ class Rotation(ABC):
         """Its angles against pulses."""
         assert self._line is not None, "the line is found before whatever needs it"
         return self._line
-
-    @cached_property
-    def degree_us(self) -> float:
-        """Pulse microseconds to a degree of a servo of this robot, by the profile."""
-        places = self.walker.settings.positions_us
-        (low, first), *_, (high, last) = sorted((places[n], q) for n, q in self.quarters.items())
-        return (high - low) / (90 * abs(last - first))
 
     @abstractmethod
     def angle(self) -> float:
@@ -72,20 +75,52 @@ class Rotation(ABC):
 
     def find_line(self) -> ServoLine:
         """Sweep it, then go to zero; raises :class:`CouldNot`."""
-        home = next(name for name, quarters in self.quarters.items() if not quarters)
-        self.walker.wake(self.walker.settings.positions_us[home])
+        self._stride = self._peeked() if self.is_stepper else self._profile_stride()
         points: list[SweepPoint] = []
         for target in (self.sweep, -self.sweep, 0.0):
             points += self._swept(target)
+            if len(points) > 1 and not self.is_stepper:
+                self._stride = _sense(points) * self.step_us
         line = fit_line(self.refined(points))
         if line is None:
-            raise CouldNot(
-                f"the cube does not turn with {self.name}: is the servo at its pin and powered, "
-                "and do only its jaws hold the cube?"
-            )
+            raise self._not_turning()
         self._line = line
         self.go(0.0)
         return line
+
+    @property
+    def is_stepper(self) -> bool:
+        """Whether a stepper turns it: for ever, from wherever it stands."""
+        return isinstance(self.walker.settings, Stepper)
+
+    def _profile_stride(self) -> int:
+        """Wakes a servo at its home; pulse of a step of the sweep, by the profile."""
+        places = self.walker.settings.places
+        ordered = sorted(self.quarters, key=self.quarters.__getitem__)
+        home = next(name for name, quarters in self.quarters.items() if not quarters)
+        self.walker.wake(places[home])
+        return self.step_us * (1 if places[ordered[-1]] > places[ordered[0]] else -1)
+
+    def _peeked(self) -> int:
+        """Steps of a step of the sweep, by how far some steps turn a stepper."""
+        settings = self.walker.settings
+        assert isinstance(settings, Stepper) and settings.steps_per_turn
+        steps = max(1, round(settings.steps_per_turn * PEEK_DEGREES / 360))
+        self.walker.wake()
+        start, seen = self.walker.at, []
+        for made in (steps, 2 * steps):
+            self.walker.go(start + made)
+            seen.append(self.angle())
+        turned = seen[1] - seen[0]
+        if abs(turned) < PEEK_DEGREES / 10:
+            raise self._not_turning()
+        return round(steps * self.step_degrees / turned)
+
+    def _not_turning(self) -> CouldNot:
+        return CouldNot(
+            f"the cube does not turn with {self.name}: is the motor at its pins and powered, and "
+            "does nothing else hold the cube?"
+        )
 
     def refined(self, points: list[SweepPoint]) -> list[SweepPoint]:
         """The points of a sweep, as well as they can be known after it."""
@@ -93,9 +128,13 @@ class Rotation(ABC):
 
     def go(self, degrees: float) -> None:
         """Turn to an angle, from whichever side, the slack taken into account."""
+        self.turn(degrees)
+        self.expect(degrees)
+
+    def turn(self, degrees: float) -> None:
+        """The same while the cube may stay where it is."""
         line = self.line
         self.walker.go(line.pulse(degrees, line.pulse(degrees) > self.walker.at))
-        self.expect(degrees)
 
     def swing(self, degrees: float) -> float:
         """Turn so far and back; by how much the cube has followed. Another part that holds it keeps
@@ -117,10 +156,19 @@ class Rotation(ABC):
                 f"the cube turned by {off:+.1f} degrees when the jaws closed on it: put it in "
                 "square to both grippers"
             )
-        self.shift_zero(off)
-        self._line = self.line.about(off)
+        self.recentre(off)
         self.go(0.0)
         return off
+
+    def recentre(self, degrees: float) -> None:
+        """Count the angles of face and line from there on."""
+        self.shift_zero(degrees)
+        self._line = self.line.about(degrees)
+
+    def settle(self) -> None:
+        """To zero, the last of the way towards larger angles, which takes up any play."""
+        self.go(-self.line.slack_us * abs(self.line.degrees_per_us) - self.step_degrees)
+        self.go(0.0)
 
     def find_stops(self) -> tuple[dict[str, int], dict[str, float]]:
         """Pulses of the positions, each looked at, and how far each was off the line."""
@@ -148,69 +196,75 @@ class Rotation(ABC):
         return places, off
 
     def _swept(self, target: float) -> Iterator[SweepPoint]:
-        """Angles on the way to one, each a step further; ends where the servo goes no further."""
+        """Angles on the way to one, each a step further; ends where it goes no further."""
         angle = self.angle()
         rising = target > angle
-        step = self._sense * self.step_us * (1 if rising else -1)
-        low, high = self.walker.settings.limits_us
-        moved = False
+        step = self._stride * (1 if rising else -1)
+        low, high = self.walker.limits
+        lead = self._lead
         while (target > angle) == rising and low <= self.walker.at + step <= high:
             self.walker.go(self.walker.at + step)
             last, angle = angle, self.angle()
-            least = STANDS_STILL_PART * self.step_us / self.degree_us
-            if moved and abs(angle - last) < least:
+            lead -= 1
+            if lead >= 0:  # the first steps take up the slack
+                continue
+            if abs(angle - last) < self.step_us / 40 * STILL_DEGREES:
                 self.walker.go(self.walker.at - 2 * step)  # it pushes against something: back off
                 return
-            if moved:  # the first step takes up the slack
-                yield SweepPoint(self.walker.at, angle, step > 0)
-            moved = True
+            yield SweepPoint(self.walker.at, angle, step > 0)
 
     @property
-    def _sense(self) -> int:
-        """1 if longer pulses turn it to larger angles, as in the profile."""
-        places = self.walker.settings.positions_us
-        ordered = sorted(self.quarters, key=self.quarters.__getitem__)
-        return 1 if places[ordered[-1]] > places[ordered[0]] else -1
+    def _lead(self) -> int:
+        """How many steps of a sweep take up the slack, at most."""
+        return math.ceil(MOST_PLAY_DEGREES / self.step_degrees) if self.is_stepper else 1
 
 
-class SpinningGripper(Rotation):
+def _sense(points: list[SweepPoint]) -> int:
+    """1 if larger places turn it to larger angles, as seen."""
+    first, last = points[0], points[-1]
+    return 1 if (last.degrees > first.degrees) == (last.pulse_us > first.pulse_us) else -1
+
+
+class SpinningPart(Rotation):
     """Below the cube: it turns the face in view about the camera's line of sight."""
 
     sweep = 70.0
-    step_us = 40
+    step_us, step_degrees = 40, 6.0
 
-    def __init__(self, watch: FaceWatch, walker: Walker, gripper: GripperSettings) -> None:
-        super().__init__(watch, walker, gripper)
-        self._near = 0.0
+    def __init__(self, watch: FaceWatch, walker: Walker, quarters: Mapping[str, int]) -> None:
+        super().__init__(walker, quarters)
+        self.watch = watch
+        self.expected = 0.0
 
     def angle(self) -> float:
         """See :meth:`Rotation.angle`."""
-        seen = self.watch.look(self._near)
+        seen = self.watch.look(self.expected)
         if seen is None:
             raise CouldNot(OUT_OF_VIEW.format(self.name))
-        self._near = seen.degrees
+        self.expected = seen.degrees
         return seen.degrees
 
     def expect(self, degrees: float) -> None:
         """See :meth:`Rotation.expect`."""
-        self._near = degrees
+        self.expected = degrees
 
     def shift_zero(self, degrees: float) -> None:
         """See :meth:`Rotation.shift_zero`."""
         self.watch.zero += degrees
-        self._near -= degrees
+        self.expected -= degrees
 
 
 class TiltingGripper(Rotation):
     """Beside the cube: it tilts the face in view, and after a quarter turn shows another one."""
 
     sweep = 16.0
-    step_us = 20
+    step_us, step_degrees = 20, 1.8
 
     def __init__(
-        self, watch: FaceWatch, walker: Walker, gripper: GripperSettings, site: Site
+        self, watch: FaceWatch, walker: Walker, quarters: Mapping[str, int], site: Site
     ) -> None:
-        super().__init__(watch, walker, gripper)
+        super().__init__(walker, quarters)
+        self.watch = watch
         self._gauge = TiltGauge(site)
         self._near = self._zero = 0.0
         self._views: dict[float, Floats] = {}

@@ -1,4 +1,4 @@
-"""How far a servo turns for a pulse, from angles seen at several pulses."""
+"""How far a servo turns for a pulse, or a stepper for its steps, from angles seen at several."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+
 FEWEST_POINTS = 6
+
+USUAL_DEGREE_US = 1000 / 90
+"""Of hobby servos: a quarter turn for a millisecond more."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,8 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class ServoLine:
-    """Degrees against pulse: a line for each direction, ``slack_us`` of pulse apart.
+    """Degrees against pulse: a line for each direction, ``slack_us`` of pulse apart. Of a stepper
+    steps stand for microseconds, and its play for the slack.
 
     A servo stops within its dead band before it is there, so that the angle for a pulse depends on
     the side it comes from. ``residual_degrees`` is how far points are off their line (root of the
@@ -75,3 +82,15 @@ def fit_line(points: Sequence[SweepPoint]) -> ServoLine | None:
         slack_us=max(0.0, float(2 * lag / slope)),
         residual_degrees=float(np.sqrt(np.mean(residual**2))),
     )
+
+
+def servo_degree_us(profile: RobotProfile) -> float:
+    """Pulse microseconds to a degree of a servo of this robot: by the positions of one that turns
+    something by quarters, where it has any."""
+    for part in profile.mechanism.rotating:
+        servo = profile.actuators[part.motor]
+        if isinstance(servo, Servo) and len(part.angles) > 1:
+            places = sorted((servo.positions_us[name], q) for name, q in part.angles.items())
+            (low, first), *_, (high, last) = places
+            return (high - low) / (90 * abs(last - first))
+    return USUAL_DEGREE_US

@@ -17,7 +17,7 @@ that a sweep of some degrees is enough to find both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.calibration.finding.face_watch import UNIT_SQUARE
+from robot.calibration.finding.least_squares import fitted
 from robot.settings.base import Site
 
 Floats = NDArray[np.float64]
@@ -33,11 +34,6 @@ USUAL_HEIGHT = 4.5
 """Of a camera above the face, in half widths of it: good enough to begin a sweep with."""
 
 HEIGHTS = (1.5, 50.0)
-ROUNDS = 8
-"""Of a fit: from angles of some degrees it is exact after four."""
-
-NUDGE = 1e-4
-
 CENTRE_MOVES: dict[Site, tuple[float, float]] = {
     "R": (0.0, -1.0),
     "L": (0.0, 1.0),
@@ -70,7 +66,7 @@ class TiltGauge:
 
     def degrees(self, corners: Floats) -> float:
         """The tilt of a face with these corners in the level plane, float64[4, 2]."""
-        found = _fitted(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
+        found = fitted(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
         return float(found[0])
 
     def adapted(self, views: Sequence[Floats]) -> Self:
@@ -82,19 +78,8 @@ class TiltGauge:
             parts = [gauge.corners(d) - seen for d, seen in zip(at[3:], views, strict=True)]
             return np.concatenate([part.ravel() for part in parts])
 
-        return self._at(_fitted(misses, np.array([*self.foot, self.height, *first])))
+        return self._at(fitted(misses, np.array([*self.foot, self.height, *first])))
 
     def _at(self, values: Floats) -> Self:
         right, down, height = (float(value) for value in values[:3])
         return type(self)(self.site, (right, down), min(max(height, HEIGHTS[0]), HEIGHTS[1]))
-
-
-def _fitted(misses: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """The values with the least squares of misses, by Gauss and Newton."""
-    at = start
-    for _ in range(ROUNDS):
-        missed = misses(at)
-        slopes = [(misses(at + NUDGE * step) - missed) / NUDGE for step in np.eye(len(at))]
-        change, *_ = np.linalg.lstsq(np.stack(slopes, axis=1), -missed, rcond=None)
-        at = at + change
-    return at

@@ -1,4 +1,4 @@
-"""A servo that is moved in small steps while somebody watches: here the camera does."""
+"""An actuator that is moved in small steps while somebody watches: here the camera does."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from robot.calibration.finding.result import CouldNot
-from robot.calibration.positions import MOVING, Moved
+from robot.calibration.positions import FARTHEST, MOVING, Moved
 from robot.calibration.step import Session
-from robot.machine.first_contact import LARGEST_STEP_US, position_key
+from robot.machine.first_contact import largest_step, position_key
 from robot.settings import RobotProfile
-from robot.settings.actuators import Servo
+from robot.settings.actuators import ActuatorSettings
 
 COARSE_US, FINE_US = 10, 2
 
@@ -35,37 +35,44 @@ class Edge:
 
 @dataclass
 class Walker:
-    """One servo of the robot in maintenance, and how far it has been seen to go."""
+    """One actuator of the robot in maintenance, and how far it has been seen to go: in
+    microseconds of pulse, or in steps."""
 
     session: Session
     name: str
-    settings: Servo
+    settings: ActuatorSettings
     at: int = 0
     low: int = 0
     high: int = 0
 
-    def wake(self, first: int) -> None:
-        """Its first pulse, unless it has moved before."""
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Lowest and highest place; a motor that turns round has next to none."""
+        return self.settings.limits or FARTHEST
+
+    def wake(self, first: int | None = None) -> None:
+        """Its first pulse, unless it has moved before; a stepper stays where it stands."""
         self._note(self.session.perform(MOVING, actuator=self.name, to=None, begin_at=first))
 
     def go(self, target: float) -> None:
-        """To a pulse, in as many steps as it takes; raises :class:`CouldNot` beyond its limits."""
-        low, high = self.settings.limits_us
+        """To a place, in as many steps as it takes; raises :class:`CouldNot` beyond its limits."""
+        low, high = self.limits
         if not low <= round(target) <= high:
             raise CouldNot(
                 f"{self.name} would have to go to {target:.0f} us, beyond its limits_us "
                 f"{low}..{high}: put its horn on another tooth, or widen limits_us in the profile"
             )
         while self.at != round(target):
-            lowest, highest = self.low - LARGEST_STEP_US, self.high + LARGEST_STEP_US
-            to = max(lowest, min(highest, round(target)))
+            to, step = round(target), largest_step(self.settings)
+            if step is not None:
+                to = max(self.low - step, min(self.high + step, to))
             self._note(self.session.perform(MOVING, actuator=self.name, to=to))
 
     def find_edge(self, begins: Callable[[], bool], direction: int) -> Edge:
         """Where something begins on the way up (1) or down (-1): coarsely, finely, and on the way
         back, which ends before it. Raises :class:`CouldNot` where it does not within a quarter of
         the limits."""
-        start, (low, high) = self.at, self.settings.limits_us
+        start, (low, high) = self.at, self.limits
         while not begins():
             if abs(self.at - start) >= (high - low) / 4:
                 raise CouldNot(
@@ -91,11 +98,5 @@ class Walker:
 
 
 def walker_of(session: Session, profile: RobotProfile, name: str) -> Walker:
-    """A servo of a profile; raises :class:`CouldNot` for another kind of actuator."""
-    servo = profile.actuators[name]
-    if not isinstance(servo, Servo):
-        raise CouldNot(
-            f"{name} is no servo: the camera finds positions of servos only, see `cubist calibrate "
-            "stepper`"
-        )
-    return Walker(session, name, servo)
+    """An actuator of a profile."""
+    return Walker(session, name, profile.actuators[name])

@@ -1,0 +1,183 @@
+"""How a cube stands before a camera that sees several of its faces at once.
+
+The profile says where the faces should be in the picture; a camera that was mounted by hand sees
+them elsewhere. One face is found by itself. The cube being a cube, it says where the others are,
+and those that are then found there make the pose exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.calibration.camera import Image
+from robot.calibration.finding.least_squares import fitted
+from robot.calibration.finding.result import CouldNot
+from robot.settings.base import Site
+from robot.settings.profile import CameraSettings
+from solver.cube.facelets import NORMALS, READING
+from vision.locate.face import FaceGrid, confirm_grid, locate_grids
+from vision.locate.view_check import OddView, face_in_view
+
+Floats = NDArray[np.float64]
+Quads = Mapping[Site, Floats]
+
+FOCAL_PARTS = (0.6, 0.9, 1.3, 1.9, 2.8)
+"""Focal lengths of lenses, in widths of the picture, from which a fit may begin."""
+
+FARTHEST_PITCHES = 2.0
+"""How far, in stickers, a face may be from where the profile has it."""
+
+NEAR_PITCHES = 0.5
+"""How far a face that is found may be from where the others have it."""
+
+CERTAIN = 0.6
+"""Fit from which a face that is found by itself is believed."""
+
+MOST_MISS_PITCHES = 0.15
+"""Largest distance of corners that are found from those of the fitted cube."""
+
+
+@dataclass(frozen=True, eq=False)
+class CubePose:
+    """A pinhole camera before a cube with edges of length 2 around the origin: Rodrigues vector,
+    shift, focal length and middle of the picture in pixels."""
+
+    turn: Floats
+    shift: Floats
+    focal: float
+    middle: tuple[float, float]
+
+    def corners(self, site: Site) -> Floats:
+        """Where the corners of the face at a site are, float64[4, 2], as the site is drawn."""
+        return self._project(site_corners(site))
+
+    @classmethod
+    def fitted(cls, quads: Quads, resolution: tuple[int, int], start: CubePose | None) -> CubePose:
+        """The pose that has corners nearest to given ones, in pixels. Without a ``start`` two faces
+        or more are needed."""
+        solid = np.concatenate([site_corners(site) for site in quads])
+        pixels = np.concatenate(list(quads.values()))
+        middle = (resolution[0] / 2, resolution[1] / 2)
+        if start is not None:
+            return cls._nearest(solid, pixels, start, fixed=len(quads) == 1)
+        trials = []
+        for part in FOCAL_PARTS:
+            focal = part * resolution[0]
+            matrix = np.array([[focal, 0, middle[0]], [0, focal, middle[1]], [0, 0, 1]])
+            _, turn, shift = cv2.solvePnP(solid, pixels, matrix, None, flags=cv2.SOLVEPNP_SQPNP)
+            begin = cls(np.ravel(turn), np.ravel(shift), focal, middle)
+            trials.append(cls._nearest(solid, pixels, begin, fixed=False))
+        return min(trials, key=lambda pose: float(np.abs(pose._project(solid) - pixels).max()))
+
+    @classmethod
+    def _nearest(cls, solid: Floats, pixels: Floats, start: CubePose, *, fixed: bool) -> CubePose:
+        """By least squares; ``fixed``: with the focal length of the start."""
+
+        def at(values: Floats) -> CubePose:
+            focal = start.focal if fixed else float(np.exp(values[6]))
+            return cls(values[:3], values[3:6], focal, start.middle)
+
+        def misses(values: Floats) -> Floats:
+            return (at(values)._project(solid) - pixels).ravel()
+
+        begin = [*start.turn, *start.shift, *([] if fixed else [np.log(start.focal)])]
+        return at(fitted(misses, np.array(begin)))
+
+    def _project(self, points: Floats) -> Floats:
+        rotation = np.asarray(cv2.Rodrigues(self.turn)[0])
+        seen = points @ rotation.T + self.shift
+        return np.asarray(seen[:, :2] / seen[:, 2:] * self.focal + self.middle)
+
+
+def site_corners(site: Site) -> Floats:
+    """Corners of a face in the robot's frame, float64[4, 3], as the site is drawn."""
+    down, right = (np.array(direction, dtype=np.float64) for direction in READING[site])
+    signs = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    return np.array([np.array(NORMALS[site]) + right * x + down * y for x, y in signs])
+
+
+def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
+    """Corners in pixels of every face that a camera looks at, in a picture uint8[H, W, 3].
+
+    Raises :class:`CouldNot`.
+    """
+    drawn: Quads = {view.site: np.array(view.quad) * camera.resolution for view in camera.views}
+    usual = CubePose.fitted(drawn, camera.resolution, None)
+    found = _first_face(image, drawn, size)
+    if found is None:
+        raise CouldNot(
+            f"camera {camera.name} sees no face of a cube near where the profile has one: put a "
+            "scrambled cube in, square to the motors, and see that light and focus are right "
+            f"(`cubist calibrate camera --live --camera {camera.name}`)"
+        )
+    pose = CubePose.fitted(found, camera.resolution, usual)
+    for site in drawn.keys() - found.keys():
+        hint = FaceGrid.of_corners(pose.corners(site), size)
+        grid = confirm_grid(image, hint)
+        if grid is not None and _apart(grid.corners, hint) < NEAR_PITCHES:
+            found = {**found, site: _as_drawn(grid.corners, hint.corners)}
+    pose = CubePose.fitted(found, camera.resolution, pose)
+    quads = {view.site: pose.corners(view.site) for view in camera.views}
+    _check(camera, found, quads, size)
+    _check_seen(camera, image, quads, size)
+    return quads
+
+
+def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
+    """The face that is surest by itself, at the site whose place in the profile is nearest."""
+    grids = [one for one in locate_grids(image, (size,)) if one.fit >= CERTAIN]
+    if not grids:
+        return None
+    grid = max(grids, key=lambda one: one.fit)
+    near = {site: _as_drawn(grid.corners, quad) for site, quad in drawn.items()}
+    site = min(near, key=lambda one: float(np.abs(near[one] - drawn[one]).max()))
+    if np.abs(near[site] - drawn[site]).max() > FARTHEST_PITCHES * grid.pitch:
+        return None
+    return {site: near[site]}
+
+
+def _as_drawn(corners: Floats, quad: Floats) -> Floats:
+    """Corners in the order of a quadrilateral that they are near to."""
+    turns = [np.roll(corners, turn, axis=0) for turn in range(4)]
+    return np.asarray(min(turns, key=lambda turned: float(np.abs(turned - quad).sum())))
+
+
+def _apart(corners: Floats, hint: FaceGrid) -> float:
+    """Largest distance of corners from a hint's, in its pitches."""
+    off = np.linalg.norm(_as_drawn(corners, hint.corners) - hint.corners, axis=1)
+    return float(off.max()) / hint.pitch
+
+
+def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> None:
+    """Raises :class:`CouldNot` where the faces found are not of one cube, or not all in view."""
+    pitch = min(FaceGrid.of_corners(quad, size).pitch for quad in quads.values())
+    miss = max(float(np.abs(found[site] - quads[site]).max()) for site in found)
+    if miss > MOST_MISS_PITCHES * pitch:
+        raise CouldNot(
+            f"the faces that camera {camera.name} shows are up to {miss:.0f} pixels off those of "
+            "one cube: is there another one in view?"
+        )
+    corners = np.concatenate(list(quads.values()))
+    if corners.min() < -pitch / 4 or (corners > np.array(camera.resolution) + pitch / 4).any():
+        raise CouldNot(
+            f"camera {camera.name} does not show its faces as a whole: move it away from the cube"
+            " or turn it back"
+        )
+
+
+def _check_seen(camera: CameraSettings, image: Image, quads: Quads, size: int) -> None:
+    """Raises :class:`CouldNot` where a face is not to be seen where it should be."""
+    grids = {site: FaceGrid.of_corners(quad, size) for site, quad in quads.items()}
+    for site, grid in grids.items():
+        beside = [other for at, other in grids.items() if at != site]
+        try:
+            seen = face_in_view(image, size, grid, beside)
+        except OddView as odd:
+            raise CouldNot(f"camera {camera.name}, face {site}: {odd}") from odd
+        if _apart(seen.corners, grid) > NEAR_PITCHES:
+            raise CouldNot(f"camera {camera.name} does not show face {site} where it should be")

@@ -1,0 +1,94 @@
+"""Cameras at a cube's corners: where its faces are, how far one of them is turned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from robot.calibration.finding.cube_pose import CubePose, faces_in_view, site_corners
+from robot.calibration.finding.result import CouldNot
+from robot.calibration.finding.spin import Unrolled
+from robot.settings import load_profile
+from robot.settings.base import Site
+from robot.twin.cube import CubeBody, Pose, scrambled
+from robot.twin.misadjustment import Misadjustment
+from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
+from robot.twin.render import site_corners as true_corners
+
+PROFILE = load_profile("six-motor")
+CAMERA = PROFILE.cameras[0]
+SITES: tuple[Site, ...] = ("U", "R", "F")
+
+Image = NDArray[np.uint8]
+
+
+STRAIGHT = place_camera(CAMERA)
+PAINTER = Painter(STRAIGHT, 2.0)
+"""Its first picture takes ten times as long as any other."""
+
+
+def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -> Image:
+    """What a camera sees; ``layers``: degrees by which they are turned."""
+    twists = tuple((site, degrees / 90) for site, degrees in layers)
+    one = PAINTER if optics is STRAIGHT else Painter(optics, 2.0)
+    return one.paint(body, Pose(np.eye(3), twists), StudioLight())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_faces_are_found_before_a_camera_that_was_mounted_askew(seed: int) -> None:
+    optics = moved_camera(place_camera(CAMERA), Misadjustment(seed).camera(CAMERA.name))
+    found = faces_in_view(CAMERA, picture(optics, scrambled(3, seed)), 3)
+    for view in CAMERA.views:
+        truth = optics.project(true_corners(view.site))
+        assert np.abs(np.array(view.quad) * CAMERA.resolution - truth).max() > 20
+        assert np.abs(found[view.site] - truth).max() < 6
+
+
+def test_without_a_cube_no_faces_are_guessed() -> None:
+    with pytest.raises(CouldNot, match="camera upper sees no face"):
+        faces_in_view(CAMERA, picture(STRAIGHT, None), 3)
+
+
+def test_a_cube_that_is_cut_off_is_named() -> None:
+    optics = place_camera(CAMERA)
+    near = replace(optics, focal=1.5 * optics.focal)
+    with pytest.raises(CouldNot, match="upper"):
+        faces_in_view(CAMERA, picture(near, scrambled(3, 1)), 3)
+
+
+@given(st.integers(0, 9999))
+@settings(max_examples=10)
+def test_a_pose_is_found_by_the_corners_of_three_faces(seed: int) -> None:
+    optics = moved_camera(place_camera(CAMERA), Misadjustment(seed).camera(CAMERA.name))
+    quads = {site: optics.project(site_corners(site)) for site in SITES}
+    pose = CubePose.fitted(quads, CAMERA.resolution, None)
+    assert pose.focal == pytest.approx(optics.focal, rel=0.01)
+    for site, quad in quads.items():
+        assert pose.corners(site) == pytest.approx(quad, abs=0.1)
+
+
+@given(st.sampled_from(SITES), st.floats(-35, 35), st.integers(1, 99))
+@settings(max_examples=6, deadline=None)
+def test_a_turned_layer_shows_by_how_much(site: Site, degrees: float, seed: int) -> None:
+    optics, body = STRAIGHT, scrambled(3, seed)
+    corners = optics.project(true_corners(site))
+    first = Unrolled.of(picture(optics, body), corners)
+    turned = Unrolled.of(picture(optics, body, (site, degrees)), corners)
+    found, agreement = turned.turned_from(first, 0.8 * degrees)
+    assert found == pytest.approx(degrees, abs=0.3)
+    assert agreement > 0.8
+
+
+def test_a_face_that_is_covered_does_not_agree() -> None:
+    optics, body = STRAIGHT, scrambled(3, 1)
+    corners = optics.project(true_corners("U"))
+    first = Unrolled.of(picture(optics, body), corners)
+    other = Unrolled.of(picture(optics, scrambled(3, 2)), corners)
+    gone = Unrolled.of(picture(optics, None), corners)
+    assert gone.turned_from(first, 0.0)[1] < 0.5
+    assert other.turned_from(first, 0.0)[1] < 0.7

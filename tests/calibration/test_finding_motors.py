@@ -1,0 +1,129 @@
+"""Steppers find out which way they turn, in how many steps, and what play is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot.calibration.finding.finder import finder_for
+from robot.calibration.finding.motors import MICROSTEPS, common_speeds, wiring_finding, wiring_of
+from robot.calibration.finding.result import CouldNot
+from robot.calibration.store import Calibration, apply
+from robot.documents import JsonObject
+from robot.settings import load_profile
+from robot.settings.stepper import Stepper
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import parse_misadjustment
+from tests.calibration.found import wrong_motors
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+
+FOUR_ARM = load_profile("four-arm")
+MINDCUBER = load_profile("mindcuber")
+TABLE = MINDCUBER.actuators_of(Stepper)["table"]
+
+
+@given(
+    factor=st.sampled_from(MICROSTEPS),
+    sign=st.sampled_from((1, -1)),
+    off=st.floats(0.95, 1.05),
+    inverted=st.booleans(),
+)
+@settings(max_examples=20)
+def test_a_motor_is_known_by_its_steps_to_the_degree(
+    factor: float, sign: int, off: float, inverted: bool
+) -> None:
+    motor = TABLE.model_copy(update={"invert_direction": inverted})
+    found = wiring_of(motor, "table", sign * off * factor * 1600 / 360, 3.4)
+    assert found.turn_steps == 1600 * factor
+    assert found.inverted is (inverted != (sign < 0))
+    assert found.play_steps == 3
+    values = wiring_finding("table", motor, found, {}).values
+    calibrated = apply(MINDCUBER, Calibration(robot="mindcuber", values=dict(values)))
+    table = calibrated.actuators_of(Stepper)["table"]
+    assert table.steps_per_turn == 1600 * factor
+
+
+def test_motors_are_as_fast_among_each_other_as_they_were_meant_to_be() -> None:
+    found = {
+        "actuators.right.steps_per_turn": 3200,
+        "actuators.left.steps_per_turn": 1600,
+        "actuators.front.steps_per_turn": 800,
+    }
+    (finding,) = common_speeds(FOUR_ARM, found)
+    values = dict(finding.values)
+    calibrated = apply(FOUR_ARM, Calibration(robot="four-arm", values=found | values))
+    motors = calibrated.actuators_of(Stepper)
+    names = ("right", "left", "front")
+    assert {motors[n].max_speed_steps_per_s / (motors[n].steps_per_turn or 1) for n in names} == {
+        8000 / 3200
+    }
+    assert [motors[name].max_acceleration_steps_per_s2 for name in names] == [160000, 80000, 40000]
+    held = [motors[name].held for name in names]
+    assert [one and one.max_speed_steps_per_s for one in held] == [4000, 2000, 1000]
+    assert list(common_speeds(FOUR_ARM, {"actuators.left.steps_per_turn": 1600})) == []
+
+
+@pytest.mark.parametrize("turn", [1200, 2000, 1600 * 64])
+def test_a_turn_that_no_switch_makes_is_not_guessed(turn: float) -> None:
+    with pytest.raises(CouldNot, match="no microstep switch makes of 1600"):
+        wiring_of(TABLE, "table", turn / 360, 0)
+
+
+@contextmanager
+def robot(name: str, misadjusted: str) -> Iterator[tuple[Rehearsal, CalibratingSession]]:
+    truth = parse_misadjustment(misadjusted)
+    with Rehearsal(load_profile(name), scrambled(3, truth.seed), misadjusted=truth) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        with session.maintenance():
+            yield rehearsal, session
+
+
+def found_until(name: str, misadjusted: str, stage: str) -> tuple[JsonObject, JsonObject]:
+    """What a robot finds until the first finding of a stage, and which of it is not so."""
+    values: JsonObject = {}
+    with robot(name, misadjusted) as (rehearsal, session):
+        suitable = finder_for(rehearsal.profile)
+        assert suitable is not None
+        for finding in suitable(session).find():
+            values |= finding.values
+            if finding.stage == stage:
+                break
+        assert rehearsal.robot.violations == []
+    truth = parse_misadjustment(misadjusted)
+    return values, wrong_motors(load_profile(name), truth, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "motor"),
+    [
+        pytest.param("mindcuber", "3", "table", marks=pytest.mark.long),
+        ("four-arm", "1", "right"),
+        ("six-motor", "1", "up"),
+    ],
+)
+def test_a_motor_is_found_by_the_cube_that_it_turns(name: str, seed: str, motor: str) -> None:
+    values, wrong = found_until(name, seed, "motor")
+    assert wrong == {}
+    assert f"actuators.{motor}.invert_direction" in values
+    usual = load_profile(name).actuators_of(Stepper)[motor]
+    what = (
+        values[f"actuators.{motor}.steps_per_turn"],
+        values[f"actuators.{motor}.invert_direction"],
+    )
+    assert what != (usual.steps_per_turn, usual.invert_direction)
+
+
+@pytest.mark.parametrize(("name", "motor"), [("mindcuber", "table"), ("six-motor", "up")])
+def test_a_motor_that_does_not_turn_is_named(name: str, motor: str) -> None:
+    with robot(name, "2") as (rehearsal, session):
+        suitable = finder_for(rehearsal.profile)
+        assert suitable is not None
+        rehearsal.robot.jam(motor)
+        with pytest.raises(CouldNot, match=f"does not turn with {motor}"):
+            for _ in suitable(session).find():
+                pass
