@@ -49,6 +49,23 @@ NOTES: Mapping[str, str] = {
     "looked-again-at": "looked again at {faces}: the colours leave more than one possible cube",
     "started-over": "homed and started over after a fault: {fault}",
     "solved-again": "the cube was not solved after the turns: solved again from there",
+    # What has moved since the robot was calibrated.
+    "moved": (
+        "{actuator} {position} has moved {degrees} degrees since {since}: `cubist calibrate auto` "
+        "finds it anew; with `policy.self_adjust` the robot follows such drift by itself"
+    ),
+    "moved-too-far": (
+        "{actuator} {position} has moved {degrees} degrees since {since}, more than the robot may "
+        "follow by itself: see that its screws are tight, then `cubist calibrate auto`"
+    ),
+    "adjusted": (
+        "{actuator} had moved {degrees} degrees since {since}; the robot adjusted it: {pulses} "
+        "(`cubist calibration restore` undoes it)"
+    ),
+    "camera-moved": (
+        "the camera has moved since {since}: faces are {percent} % of their width from where they "
+        "were; see that it is tight, then `cubist calibrate camera`"
+    ),
     # What is wrong with the line.
     "line-damaged": (
         "the serial line damaged {damaged} of {total} messages ({share}): use a shorter or "

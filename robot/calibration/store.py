@@ -76,10 +76,11 @@ class CalibrationStore:
         """The version before the last save."""
         return self._read(previous_of(self.path), profile)
 
-    def save(self, calibration: Calibration) -> None:
+    def save(self, calibration: Calibration, *, keep_previous: bool = True) -> None:
         """Replace it, durably; raises :class:`robot.records.storage.StorageError`.
 
-        The first one replaces an empty one, so that it can be undone as well.
+        The first one replaces an empty one, so that it can be undone as well. Without
+        ``keep_previous`` the version to go back to stays the one that it was.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,11 +88,11 @@ class CalibrationStore:
             raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
         if not self.path.exists():
             self._write(Calibration(robot=calibration.robot))
-        self._write(calibration)
+        self._write(calibration, keep_previous=keep_previous)
 
-    def _write(self, calibration: Calibration) -> None:
+    def _write(self, calibration: Calibration, *, keep_previous: bool = True) -> None:
         text = json.dumps(calibration.model_dump(), indent=1, sort_keys=True) + "\n"
-        write_atomically(self.path, text.encode(), keep_previous=True)
+        write_atomically(self.path, text.encode(), keep_previous=keep_previous)
 
     def clear_leftovers(self) -> None:
         """Remove what a save that was cut off has left; at the start of the daemon."""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from robot.calibration.drift import LookTaken
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import Pictures
@@ -18,6 +19,7 @@ from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
 from robot.memory import leave_libraries
+from robot.notes import Note
 from robot.records.runs import (
     EXPLANATION_NAME,
     LinkRecord,
@@ -49,7 +51,8 @@ class Job:
     to stop: steps already in threads watch it themselves.
     ``progressed`` is told, in the event loop's thread too, each tenth of a step.
     ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
-    ``live`` and ``pictures`` show what it does to whoever watches.
+    ``live`` and ``pictures`` show what it does to whoever watches. ``looks`` are the pictures of
+    the last scan that show how the robot's table stands.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Job:
         self.remaining_s: float | None = None
         self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
+        self.looks: list[LookTaken] = []
         self._report = report
         self._progressed = progressed
         self._told = 0.0
@@ -149,6 +153,13 @@ class Job:
         self.record.notes += notes_of(self.record.warnings)
         for text in self.record.warnings:
             log.warning("run %s: %s", self.record.id, text)
+
+    async def add_notes(self, texts: Sequence[Note]) -> None:
+        """Put what people should know into the record of the job that is over."""
+        if texts:
+            self.record.warnings += texts
+            self.record.notes += notes_of(texts)
+            await self._keep(self.writer.save)
 
     async def save(self) -> None:
         """Write the record as it stands."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from robot.daemon import jobs
+from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import EventBoard, Job
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import (
@@ -75,6 +76,7 @@ class JobController:
         self.ended = asyncio.Event()
         self.power_off = False
         self.estop_open = False
+        self.drift: DriftWatch | None = None
         self.inspection_left_s: Callable[[], float | None] = lambda: None
         self._version = version
         self._simulated = simulated
@@ -131,7 +133,8 @@ class JobController:
     def status(self) -> RobotStatus:
         """What the robot is doing."""
         link = self.machine.motion.link_statistics()
-        warnings = list(complaints(link))
+        warnings: list[str] = list(complaints(link))
+        warnings += [] if self.drift is None else self.drift.notes
         return RobotStatus(
             state=self.state,
             since=self._since,
@@ -146,6 +149,7 @@ class JobController:
             link=link,
             warnings=list(warnings),
             notes=notes_of(warnings),
+            drift=[] if self.drift is None else self.drift.estimates,
             records=str(self.store.directory),
             version=self._version,
             process=os.getpid(),
@@ -354,6 +358,7 @@ class JobController:
         job.note_link_statistics(self.machine.motion.link_statistics())
         await asyncio.to_thread(self.store.prune)
         await job.finish()
+        adjusted = self.drift is not None and await self.drift.follow(job)
         await asyncio.to_thread(give_back)
         await asyncio.to_thread(self.store.prune)
         self._last_whole, self._last = job.record, job.record.summary()
@@ -361,6 +366,9 @@ class JobController:
         self._homed = fault is None and outcome is not Outcome.STOPPED
         if fault is not None:
             self._set_fault(fault)
+        elif adjusted:
+            self._homed = False
+            await self._connect()
         elif self.state is not RobotState.FAULT:
             self._rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))

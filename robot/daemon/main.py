@@ -12,7 +12,9 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore, apply
+from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -87,6 +89,9 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         controller.prepare()
         await _open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
+        drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
+        await drift.begin()
+        controller.drift = drift
         app = make_app(controller, maintenance, release)
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))

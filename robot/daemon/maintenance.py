@@ -130,6 +130,21 @@ class Maintenance:
             await asyncio.to_thread(self._store.restore)
             return self._set(await self.values())
 
+    async def adjust(self, values: JsonMapping, *, keep_previous: bool) -> None:
+        """Correct calibrated values at the end of a job; the robot is put together anew.
+
+        ``keep_previous``: whether the version to go back to becomes the one before this. Raises
+        :class:`BadCalibration` and :class:`robot.records.storage.StorageError`: nothing has changed
+        then.
+        """
+        async with self._busy:
+            stored = await asyncio.to_thread(self._store.load, self._profile)
+            calibration = stored.changed(values)
+            machine = await asyncio.to_thread(self._make_machine, apply(self._profile, calibration))
+            await asyncio.to_thread(self._store.save, calibration, keep_previous=keep_previous)
+            self._contact.values = calibration.values
+            await self._controller.replace(machine)
+
     def _set(self, calibration: Calibration) -> Calibration:
         self._contact.values = calibration.values
         self._changed = True

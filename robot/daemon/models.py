@@ -5,7 +5,7 @@ The OpenAPI description is generated from these models.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Literal, Self
 
@@ -95,6 +95,20 @@ class Preparation(CodedStep):
     remaining_s: float | None = None
 
 
+class DriftView(ApiDocument):
+    """How far a position has moved since a day, as the faces seen in ``solves`` show it.
+
+    ``corrected_degrees`` of it the robot has made up for by itself.
+    """
+
+    actuator: str
+    position: str
+    since: date
+    solves: int
+    degrees: float
+    corrected_degrees: float
+
+
 class RobotStatus(ApiDocument):
     """What the robot is doing and how it is; ``records`` is the folder of its run records.
 
@@ -115,6 +129,7 @@ class RobotStatus(ApiDocument):
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
     notes: list[NoteRecord] = Field(default_factory=list)
+    drift: list[DriftView] = Field(default_factory=list)
     records: str
     version: str
     process: int

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
+from robot.calibration.drift import LookTaken
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
 from robot.documents import JsonObject
@@ -87,6 +88,7 @@ async def _read(
     try:
         reading = await job.run_blocking("read", machine.scanner.read, images)
     except CubistError:
+        job.looks = []
         job.explanation = machine.scanner.take_explanation()
         raise
     drawing = machine.scanner.take_explanation()
@@ -126,6 +128,7 @@ async def _look_around(
     What need not be known before the robot moves on goes to ``meanwhile``.
     """
     timing = "scan" if phase is RobotState.SCANNING else "check"
+    job.looks = [] if phase is RobotState.SCANNING else job.looks
     job.enter(phase, JobStep.of("plan-looks"))
     tour = await job.run_blocking(timing, machine.planner.scan, held.state, faces)
     count = sum(len(step.looks) for step in tour.steps)
@@ -143,7 +146,13 @@ async def _look_around(
             await job.run_blocking(timing, machine.scanner.settle)
         taken = await job.run_blocking(timing, machine.scanner.take, step.looks, moved=step.moves)
         first = len(images) + 1
-        images += await asyncio.to_thread(_reduced, taken)
+        kept = await asyncio.to_thread(_reduced, taken)
+        images += kept
+        if number > 0 and phase is RobotState.SCANNING:
+            # A person may have put the cube in askew; now the robot itself has moved it.
+            at = step.plan.final_positions
+            seen_now = zip(kept, step.looks, strict=True)
+            job.looks += [LookTaken(image, view.site, at) for image, view in seen_now]
         # The robot goes on to the next look while this one's pictures are encoded and written.
         meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
         if number == 0 and phase is RobotState.SCANNING:

@@ -197,6 +197,7 @@ class PolicySettings(Settings):
     solve_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
     check_after: bool = True
     check_view: bool = True
+    self_adjust: bool = False
 
 
 class SimulatedActuator(Settings):

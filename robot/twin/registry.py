@@ -62,6 +62,9 @@ class SimulatedMotor(ABC):
         """Whether an edge has moved it since this was last asked."""
         return False
 
+    def drift(self, amount: float) -> None:  # noqa: B027  # what is homed finds its place again
+        """From now on stand so much farther than before, in its own units, when told the same."""
+
     def lose_steps(self, steps: int) -> None:
         """Miss its next steps without anybody noticing."""
         raise ValueError(f"{self.name} has no steps to lose")

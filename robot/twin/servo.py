@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from math import copysign
 from typing import ClassVar
@@ -87,6 +88,11 @@ class ServoMotor(SimulatedMotor):
             self._aim(width)
         else:
             self._report("bad-pulse", f"{self.name}: a pulse of {width:.1f} us", self.name)
+
+    def drift(self, amount: float) -> None:
+        """See :meth:`SimulatedMotor.drift`: worn gears, a horn that slips. It moves with its next
+        pulse."""
+        self._truth = replace(self._truth, zero_us=self._truth.zero_us + amount)
 
     def advance(self, start_us: float, end_us: float) -> None:
         """Let time pass."""

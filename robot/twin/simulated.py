@@ -170,6 +170,11 @@ class SimulatedRobot:
         """Block an actuator, or free it."""
         self._parts.motors[actuator].jammed = jammed
 
+    def drift(self, degrees: float) -> None:
+        """Let the servos that turn the cube stand so many degrees farther than before."""
+        for name, angles in parts_of(self.profile).rotations.items():
+            self._parts.motors[name].drift(degrees * degree_us(self.profile, {name: angles}))
+
     def mend(self) -> None:
         """Undo whatever is wrong with actuators and end stops."""
         for name, motor in self._parts.motors.items():

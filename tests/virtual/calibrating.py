@@ -175,7 +175,7 @@ class CalibratingSession(Session):
 
     def _made(self, profile: RobotProfile) -> Machine:
         rehearsal = self._rehearsal
-        motion = _Motion(rehearsal, profile, self.contact, [*self.cameras.values()])
+        motion = CalibratedMotion(rehearsal, profile, self.contact, [*self.cameras.values()])
         return Machine(
             profile.name,
             motion,
@@ -185,7 +185,9 @@ class CalibratingSession(Session):
         )
 
 
-class _Motion(MotionController):
+class CalibratedMotion(MotionController):
+    """Motion of the simulated robot by a calibrated profile; ``cameras`` may film it."""
+
     def __init__(
         self,
         rehearsal: Rehearsal,

@@ -133,7 +133,7 @@ class FaceWatch:
         """The angle of a face with these corners in the picture; None if it is not flat."""
         assert self._plane is not None
         flat = cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
-        if _off_square(flat) > LIFTED:
+        if off_square(flat) > LIFTED:
             return None
         return nearest_quarter(self._sign * degrees_of(flat) - self.zero, near)
 
@@ -150,7 +150,7 @@ class FaceWatch:
             cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
             for corners, _ in (first, later)
         )
-        if _off_square(after) > LIFTED:
+        if off_square(after) > LIFTED:
             return None
         side = round(len(first[1]) ** 0.5)
         stickers = later[1].reshape(side, side, 3)
@@ -205,7 +205,7 @@ def chromaticities(image: Image, grid: FaceGrid) -> Floats:
     return np.asarray(light / np.maximum(light.max(axis=1, keepdims=True), 1e-6))
 
 
-def _off_square(flat: Floats) -> float:
+def off_square(flat: Floats) -> float:
     """Largest distance of corners from those of the unit square as turned as they are."""
     angle = np.radians(degrees_of(flat))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])

@@ -1,0 +1,370 @@
+"""How far a robot's table has moved since it was calibrated, by the pictures that it takes anyway.
+
+While a robot scans, the cube stands on its table, arms up, and each face in view is turned as the
+table is. A servo's horn slips, its gears wear, a holder works loose: then the faces are not where
+the first solves found them. Each solve gives one angle for each position; a slow mean of them is
+kept on disk, and a correction of the pulses can be derived from it::
+
+    seen in a solve    +0.1  -0.2  +0.1 | +1.2  +0.9  +1.1  +1.0
+                       square: 0.0      | moved: 0.4  0.6  0.8  0.9 -> corrected by 0.9 degrees
+
+Whatever a person changes (positions, where the camera has the face) starts the estimate anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from statistics import mean, median
+
+import cv2
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from robot.calibration.finding.face_watch import LIFTED, UNIT_SQUARE, degrees_of, off_square
+from robot.documents import JsonObject
+from robot.machine.scanner import FaceImage
+from robot.notes import Note
+from robot.records.storage import StorageError, write_atomically
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from robot.settings.mechanisms import RotatingPart
+from vision.locate.view_check import OddView, face_in_view
+
+FILE_NAME = "drift.json"
+FORMAT = 1
+
+FIRST_SOLVES = 3
+"""They say where the faces are on a robot that is in order."""
+WEIGHT = 1 / 3
+"""Of the latest solve in the slow mean."""
+ADJUST_FROM_DEGREES = 0.75
+"""Less than that is the dead band of a servo."""
+WARN_FROM_DEGREES = 2.0
+MOST_AT_ONCE_DEGREES = 3.0
+MOST_DEGREES = 15.0
+"""A tooth of a servo's horn: whatever moves farther is loose, and needs a person."""
+CAMERA_MOVED = 0.1
+"""Half widths of the face. A table that has turned leaves the middle of the face where it was."""
+
+
+@dataclass(frozen=True, eq=False)
+class LookTaken:
+    """A picture of the face at a site, and where the actuators were meanwhile."""
+
+    image: FaceImage
+    site: str
+    positions: Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A face as it was seen: ``degrees`` as the table's angles count, from where the calibration
+    has the face, and how far ``right`` and ``down`` its middle was, in half widths."""
+
+    actuator: str
+    position: str
+    degrees: float
+    right: float
+    down: float
+
+
+class PositionDrift(BaseModel):
+    """A position of a servo, as the faces show it.
+
+    ``degrees`` it has moved since, corrections taken off; ``corrected`` is their sum. ``square`` is
+    where the faces were in the first ``solves``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    actuator: str
+    position: str
+    pulse_us: int
+    since: date
+    solves: int = 0
+    square: float = 0.0
+    degrees: float = 0.0
+    corrected: float = 0.0
+
+    @property
+    def moved(self) -> float:
+        """Degrees that it has moved in all."""
+        return self.degrees + self.corrected
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were solves enough to tell."""
+        return self.solves > FIRST_SOLVES
+
+    def seen_at(self, degrees: float) -> PositionDrift:
+        """After another solve in which the faces were there."""
+        solves = self.solves + 1
+        if solves <= FIRST_SOLVES:
+            square = self.square + (degrees - self.square) / solves
+            return self.model_copy(update={"solves": solves, "square": square})
+        now = self.degrees + WEIGHT * (degrees - self.square - self.degrees)
+        return self.model_copy(update={"solves": solves, "degrees": now})
+
+
+class CameraDrift(BaseModel):
+    """Where the middle of the face was in the first ``solves``, and how far away it is now."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solves: int = 0
+    first: tuple[float, float] = (0.0, 0.0)
+    moved: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def distance(self) -> float:
+        """In half widths of the face."""
+        return float(np.hypot(*self.moved))
+
+    def seen_at(self, place: tuple[float, float]) -> CameraDrift:
+        """After another solve in which the faces were there."""
+        solves = self.solves + 1
+        if solves <= FIRST_SOLVES:
+            first = _moved_to(self.first, place, 1 / solves)
+            return CameraDrift(solves=solves, first=first)
+        off = (place[0] - self.first[0], place[1] - self.first[1])
+        moved = _moved_to(self.moved, off, WEIGHT)
+        return CameraDrift(solves=solves, first=self.first, moved=moved)
+
+
+class Correction(BaseModel):
+    """What the robot corrected by itself: pulses by position, before and after."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: date
+    actuator: str
+    degrees: float
+    before_us: dict[str, int]
+    after_us: dict[str, int]
+
+
+class DriftRecord(BaseModel):
+    """All that is known of one robot. ``views``: where its calibration has the faces."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
+    robot: str
+    since: date
+    views: list[JsonObject] = Field(default_factory=list)
+    positions: list[PositionDrift] = Field(default_factory=list)
+    camera: CameraDrift = CameraDrift()
+    corrections: list[Correction] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, profile: RobotProfile, today: date) -> DriftRecord:
+        """Of a robot that was just calibrated."""
+        return cls(
+            robot=profile.name,
+            since=today,
+            views=_views(profile),
+            positions=[
+                PositionDrift(actuator=name, position=place, pulse_us=pulse, since=today)
+                for name, place, pulse in _pulses(profile)
+            ],
+        )
+
+    def is_of(self, profile: RobotProfile) -> bool:
+        """Whether nobody has changed what it is about."""
+        pulses = [(one.actuator, one.position, one.pulse_us) for one in self.positions]
+        same = self.robot == profile.name and self.views == _views(profile)
+        return same and pulses == list(_pulses(profile))
+
+    def after(self, seen: Sequence[Sighting]) -> DriftRecord:
+        """After a solve in which faces were seen like this."""
+        if not seen:
+            return self
+        middle = (median(one.right for one in seen), median(one.down for one in seen))
+        return self.model_copy(
+            update={
+                "positions": [_after(one, seen) for one in self.positions],
+                "camera": self.camera.seen_at(middle),
+            }
+        )
+
+    @property
+    def has_camera_moved(self) -> bool:
+        """Whether the faces have moved in a way that no table moves them."""
+        return self.camera.distance > CAMERA_MOVED
+
+    def known_of(self, actuator: str) -> list[PositionDrift]:
+        """The positions of an actuator of which the pictures tell enough."""
+        return [one for one in self.positions if one.actuator == actuator and one.is_known]
+
+    def notes(self) -> Iterator[Note]:
+        """What people should know, in plain words."""
+        if self.has_camera_moved:
+            percent = f"{50 * self.camera.distance:.0f}"
+            yield Note.of("camera-moved", percent=percent, since=self.since)
+            return
+        for one in self.positions:
+            if not one.is_known or abs(one.degrees) < WARN_FROM_DEGREES:
+                continue
+            code = "moved-too-far" if abs(one.moved) > MOST_DEGREES else "moved"
+            yield Note.of(
+                code,
+                actuator=one.actuator,
+                position=one.position,
+                degrees=f"{abs(one.moved):.1f}",
+                since=one.since,
+            )
+
+    def correction(
+        self, profile: RobotProfile, today: date
+    ) -> tuple[DriftRecord, Correction] | None:
+        """What to correct, if anything may be, and the record after it. ``profile``: as calibrated.
+
+        Positions that no picture shows move with the others of their servo.
+        """
+        if self.has_camera_moved:
+            return None
+        for actuator in dict.fromkeys(one.actuator for one in self.positions):
+            known = self.known_of(actuator)
+            if any(abs(one.degrees) >= ADJUST_FROM_DEGREES for one in known):
+                made = self._corrected(actuator, profile, today)
+                if made is not None:
+                    return made
+        return None
+
+    def _corrected(
+        self, actuator: str, profile: RobotProfile, today: date
+    ) -> tuple[DriftRecord, Correction] | None:
+        servo, known = profile.actuators[actuator], self.known_of(actuator)
+        assert isinstance(servo, Servo)
+        degree_us = _degree_us(profile, actuator)
+        usual = mean(one.degrees for one in known)
+        before: dict[str, int] = {}
+        after: dict[str, int] = {}
+        positions: list[PositionDrift] = []
+        for one in self.positions:
+            if one.actuator != actuator:
+                positions.append(one)
+                continue
+            wanted = one.degrees if one.is_known else usual
+            wanted = max(-MOST_AT_ONCE_DEGREES, min(MOST_AT_ONCE_DEGREES, wanted))
+            pulse = round(one.pulse_us - wanted * degree_us)
+            made = (one.pulse_us - pulse) / degree_us
+            low, high = servo.limits_us
+            if abs(one.corrected + made) > MOST_DEGREES or not low <= pulse <= high:
+                return None
+            before[one.position], after[one.position] = one.pulse_us, pulse
+            changed = {"pulse_us": pulse, "corrected": one.corrected + made}
+            if one.is_known:
+                changed["degrees"] = one.degrees - made
+            positions.append(one.model_copy(update=changed))
+        made_now = Correction(
+            at=today, actuator=actuator, degrees=round(usual, 2), before_us=before, after_us=after
+        )
+        corrections = [*self.corrections, made_now]
+        record = self.model_copy(update={"positions": positions, "corrections": corrections})
+        return record, made_now
+
+
+class DriftStore:
+    """The record in a state directory."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir / FILE_NAME
+
+    def load(self, profile: RobotProfile, today: date) -> DriftRecord:
+        """The record of a robot as calibrated; a new one where there is none of it as it is."""
+        try:
+            found = DriftRecord.model_validate_json(self.path.read_bytes())
+        except (OSError, ValidationError):
+            return DriftRecord.of(profile, today)
+        return found if found.is_of(profile) else DriftRecord.of(profile, today)
+
+    def save(self, record: DriftRecord) -> None:
+        """Replace it, durably; raises :class:`robot.records.storage.StorageError`."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
+        write_atomically(self.path, (record.model_dump_json(indent=1) + "\n").encode())
+
+
+def values_of(correction: Correction) -> JsonObject:
+    """A correction as calibrated values."""
+    key = f"actuators.{correction.actuator}.positions_us"
+    return {f"{key}.{position}": pulse for position, pulse in correction.after_us.items()}
+
+
+def sightings(profile: RobotProfile, looks: Iterable[LookTaken]) -> list[Sighting]:
+    """What those pictures show of its table; those without a whole level face show nothing."""
+    found = (
+        _sighting(look.image, part.motor, str(look.positions[part.motor]))
+        for look in looks
+        for part in _tables(profile)
+        if look.site == "U" and look.positions.get(part.motor) in part.angles
+    )
+    return [one for one in found if one is not None]
+
+
+def _sighting(image: FaceImage, actuator: str, position: str) -> Sighting | None:
+    grid = image.grid
+    try:
+        face = face_in_view(image.frame.image, grid.size)
+    except OddView:
+        return None
+    usual = np.asarray(grid.corners, dtype=np.float64)
+    corners = np.asarray(face.corners, dtype=np.float64)
+    matrix, _ = cv2.findHomography(usual, UNIT_SQUARE)
+    flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
+    if off_square(flat - flat.mean(axis=0)) > LIFTED:
+        return None
+    right, down = (corners.mean(axis=0) - usual.mean(axis=0)) / (grid.pitch * grid.size / 2)
+    # Angles of a table count clockwise from below; the camera looks at it from above.
+    return Sighting(actuator, position, -degrees_of(flat), float(right), float(down))
+
+
+def _after(one: PositionDrift, seen: Sequence[Sighting]) -> PositionDrift:
+    here = (one.actuator, one.position)
+    angles = [face.degrees for face in seen if (face.actuator, face.position) == here]
+    return one.seen_at(median(angles)) if angles else one
+
+
+def _moved_to(
+    before: tuple[float, float], to: tuple[float, float], part: float
+) -> tuple[float, float]:
+    return before[0] + part * (to[0] - before[0]), before[1] + part * (to[1] - before[1])
+
+
+def _tables(profile: RobotProfile) -> list[RotatingPart]:
+    """The tables below a cube that a servo turns."""
+    mechanism = profile.mechanism
+    if not mechanism.holding:
+        return []
+    servos = profile.actuators_of(Servo)
+    return [part for part in mechanism.rotating if part.motor in servos and len(part.angles) > 1]
+
+
+def _pulses(profile: RobotProfile) -> Iterator[tuple[str, str, int]]:
+    servos = profile.actuators_of(Servo)
+    for part in _tables(profile):
+        for position in sorted(part.angles):
+            yield part.motor, position, round(servos[part.motor].positions_us[position])
+
+
+def _views(profile: RobotProfile) -> list[JsonObject]:
+    views = [
+        {"camera": camera.name, "site": view.site, "quad": view.model_dump(mode="json")["quad"]}
+        for camera in profile.cameras
+        for view in camera.views
+    ]
+    return views if _tables(profile) else []
+
+
+def _degree_us(profile: RobotProfile, actuator: str) -> float:
+    """Microseconds of pulse for a degree of a table's servo, signed."""
+    (part,) = (one for one in _tables(profile) if one.motor == actuator)
+    places = profile.actuators_of(Servo)[actuator].positions_us
+    (low, first), *_, (high, last) = sorted((places[n], q) for n, q in part.angles.items())
+    return (high - low) / (90 * (last - first))

@@ -1,0 +1,148 @@
+"""Follows, from job to job, how far the robot has moved since it was calibrated."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import date
+from typing import Protocol
+
+from robot.calibration.drift import (
+    Correction,
+    DriftRecord,
+    DriftStore,
+    Sighting,
+    sightings,
+    values_of,
+)
+from robot.calibration.store import CalibrationStore, apply
+from robot.daemon.job import Job
+from robot.daemon.models import DriftView
+from robot.documents import JsonMapping
+from robot.notes import Note
+from robot.outcomes import Outcome
+from robot.settings import RobotProfile
+from solver.errors import CubistError
+
+log = logging.getLogger("cubistd")
+
+IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED})
+"""How a job ends after which the robot may adjust itself."""
+
+
+class Adjust(Protocol):
+    """Puts calibrated values into force between two jobs; see :meth:`Maintenance.adjust`."""
+
+    async def __call__(self, values: JsonMapping, *, keep_previous: bool) -> None:
+        """Keep them and put the robot together anew."""
+
+
+class DriftWatch:
+    """The estimate of one robot, and what it corrects by itself where ``policy.self_adjust`` says
+    so. All methods are for the event loop's thread; ``profile`` is the robot's, not calibrated."""
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        calibrations: CalibrationStore,
+        store: DriftStore,
+        adjust: Adjust,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._profile = profile
+        self._calibrations = calibrations
+        self._store = store
+        self._adjust = adjust
+        self._today = today
+        self._record: DriftRecord | None = None
+
+    @property
+    def notes(self) -> list[Note]:
+        """What has moved too far, in plain words."""
+        return [] if self._record is None else list(self._record.notes())
+
+    @property
+    def estimates(self) -> list[DriftView]:
+        """How far the positions have moved of which the pictures tell enough."""
+        if self._record is None:
+            return []
+        return [
+            DriftView(
+                actuator=one.actuator,
+                position=one.position,
+                since=one.since,
+                solves=one.solves,
+                degrees=round(one.moved, 2),
+                corrected_degrees=round(one.corrected, 2),
+            )
+            for one in self._record.positions
+            if one.is_known
+        ]
+
+    async def begin(self) -> None:
+        """Read what was known when the daemon ended."""
+        _, self._record = await asyncio.to_thread(self._load)
+
+    async def follow(self, job: Job) -> bool:
+        """Take what a job has seen into account; whether the robot was adjusted to it.
+
+        The job is over. Whatever goes wrong here leaves the robot, and how the job ended, as it is.
+        """
+        looks, job.looks = job.looks, []
+        try:
+            profile, record = await asyncio.to_thread(self._load)
+            self._record = record
+            if not looks:
+                return False
+            seen = await asyncio.to_thread(sightings, profile, looks)
+            self._record = await asyncio.to_thread(self._noted, record, seen)
+            may_adjust = profile.policy.self_adjust and job.record.outcome in IN_ORDER
+            if may_adjust and await self._adjust_to(job, profile, self._record):
+                return True
+            await job.add_notes(self.notes)
+        except CubistError as error:
+            log.warning("run %s: the robot's drift was not followed: %s", job.record.id, error)
+        except Exception:
+            log.exception("run %s: the robot's drift was not followed", job.record.id)
+        return False
+
+    async def _adjust_to(self, job: Job, profile: RobotProfile, record: DriftRecord) -> bool:
+        """Correct what has moved, if anything may be; everything or nothing of it."""
+        found = record.correction(profile, self._today())
+        if found is None:
+            return False
+        after, correction = found
+        # What a person kept last is what `cubist calibration restore` goes back to.
+        await self._adjust(values_of(correction), keep_previous=not record.corrections)
+        self._record = after
+        told = _told(correction, record)
+        log.info("run %s: %s", job.record.id, told)
+        await job.add_notes([told, *self.notes])
+        await asyncio.to_thread(self._store.save, after)
+        return True
+
+    def _load(self) -> tuple[RobotProfile, DriftRecord]:
+        """The robot as calibrated, and what is known of it."""
+        calibrated = apply(self._profile, self._calibrations.load(self._profile))
+        return calibrated, self._store.load(calibrated, self._today())
+
+    def _noted(self, record: DriftRecord, seen: list[Sighting]) -> DriftRecord:
+        after = record.after(seen)
+        if after is not record:
+            self._store.save(after)
+        return after
+
+
+def _told(correction: Correction, before: DriftRecord) -> Note:
+    pulses = ", ".join(
+        f"{position} {was} -> {correction.after_us[position]} us"
+        for position, was in correction.before_us.items()
+    )
+    return Note.of(
+        "adjusted",
+        actuator=correction.actuator,
+        degrees=f"{abs(correction.degrees):.1f}",
+        since=before.corrections[-1].at if before.corrections else before.since,
+        pulses=pulses,
+    )
