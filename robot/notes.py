@@ -89,6 +89,10 @@ NOTES: Mapping[str, str] = {
 states of the daemon."""
 
 
+DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved"})
+"""That the robot does not stand any more as it was calibrated."""
+
+
 class Note(Coded):
     """Why something was refused, or what else people should know."""
 

@@ -17,9 +17,11 @@ from robot.cli.output import (
     note,
     require_terminal,
 )
+from robot.cli.status import drift_lines
 from robot.client import NoDaemon
 from robot.machine.boot_change import BootChange, plan_fix, plan_undo
 from robot.machine.checkup import CheckResult, Computer, check_up, firmware, worst
+from robot.notes import DRIFT_NOTES
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
@@ -118,7 +120,9 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
     findings = list(check_up(settings, state_directory(), machine))
     yield from findings
     try:
-        yield _daemon(daemon_client().status())
+        status = daemon_client().status()
+        yield _daemon(status)
+        yield from _drift(status)
     except NoDaemon as error:
         port = next(found for found in findings if found.about == "board")
         if port.verdict == "ok":
@@ -132,6 +136,16 @@ def _daemon(status: JsonMapping) -> CheckResult:
         fault = status["fault"]
         return CheckResult("daemon", "bad", fault["cause"], fault["remedy"])
     return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
+
+
+def _drift(status: JsonMapping) -> Iterator[CheckResult]:
+    """What has moved since the robot was calibrated, where the daemon has seen enough to tell."""
+    lines = drift_lines(status)
+    moved = [note["text"] for note in status.get("notes", []) if note["code"] in DRIFT_NOTES]
+    if moved:
+        yield CheckResult("drift", "warning", "; ".join(lines), "; ".join(moved))
+    elif lines:
+        yield CheckResult("drift", "ok", "; ".join(lines))
 
 
 def _tell(finding: CheckResult) -> None:

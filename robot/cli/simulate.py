@@ -13,7 +13,7 @@ from robot.cli.demo import (
     seed_option,
     speed_option,
 )
-from robot.cli.numbers import misadjust_option, size_option
+from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
 from robot.outcomes import ExitCode
 from robot.paths import Simulation, running_simulation
@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     help=f"Inject a fault in the first job: {', '.join(INJECTIONS)}.",
 )
 @misadjust_option
+@click.option(
+    "--drift",
+    type=Number(-5, 5),
+    default=0.0,
+    metavar="DEGREES",
+    help="After each job the servos that turn the cube stand so much farther.",
+)
 @click.option("--web/--no-web", default=True, help="Serve the robot's page (the default).")
 @json_option
 @click.pass_context
@@ -54,6 +61,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     moves: str | None,
     faults: tuple[str, ...],
     misadjusted: Misadjustment | None,
+    drift: float,
     web: bool,
     as_json: bool,
 ) -> int:
@@ -99,7 +107,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     # Also when its terminal is closed: robot stopped, processes ended, folder removed.
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         try:
-            run_async(stay(options, ready, web=web))
+            run_async(stay(options, ready, web=web, drift=drift))
         except KeyboardInterrupt:
             note("ended")
     return ExitCode.DONE

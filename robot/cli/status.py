@@ -88,12 +88,23 @@ def tell_status(now: JsonMapping) -> None:
         click.echo(
             f"  What to do: {said.remedy(now['fault']) or 'see the journal (`cubist logs`)'}"
         )
+    for line in drift_lines(now):
+        click.echo(f"  {line}")
     for warning in now["warnings"]:
         click.echo(f"  {said.note(warning, now.get('notes', []))}")
     if now["last_run"]:
         last = now["last_run"]
         outcome = outcome_name(last["outcome"])
         click.echo(f"  last: run {last['id']} {outcome} in {last['duration_s']:.1f} s")
+
+
+def drift_lines(now: JsonMapping) -> list[str]:
+    """How far each position has moved since the robot was calibrated, for a person."""
+    return [
+        f"drift: {one['actuator']} {one['position']} {one['degrees']:+.1f} degrees since "
+        f"{one['since']}, {one['corrected_degrees']:+.1f} of it corrected ({one['solves']} solves)"
+        for one in now.get("drift", [])
+    ]
 
 
 def _how_far(work: JsonMapping) -> str:

@@ -27,7 +27,7 @@ from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
 
-IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED})
+IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED, Outcome.DONE})
 """How a job ends after which the robot may adjust itself."""
 
 

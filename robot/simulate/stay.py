@@ -39,10 +39,10 @@ Ready = Callable[[Simulation, str | None], None]
 """Hears when all is there, and the address of the page."""
 
 
-async def stay(options: DemoOptions, ready: Ready, *, web: bool = True) -> None:
+async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: float = 0.0) -> None:
     """Keep a simulated robot until cancelled, or until its daemon is shut down.
 
-    ``web``: whether its page is served, too.
+    ``web``: whether its page is served, too. ``drift``: degrees by which it drifts with each job.
 
     Raises :class:`DemoFault` when a part of it ends, :class:`robot.paths.SimulationRuns` when this
     user has one already.
@@ -56,7 +56,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True) -> None:
             ):
                 attendant = Attendant(options, stage)
                 async with attendant.listening(simulation):
-                    following = asyncio.create_task(_inject(stage))
+                    following = asyncio.create_task(_inject(stage, drift))
                     try:
                         ready(simulation, url)
                         await _until_shut_down(stage)
@@ -65,11 +65,13 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True) -> None:
                         stage.injection.cancel()
 
 
-async def _inject(stage: DemoStage) -> None:
-    """Let the faults asked for happen in their stages."""
+async def _inject(stage: DemoStage, drift: float) -> None:
+    """Let the faults asked for happen in their stages, and the robot drift with each job."""
     async with stage.daemon.events() as events:
         async for event in events:
             stage.injection.enter(event.state)
+            if event.event == "finished":
+                stage.scene.robot.drift(drift)
 
 
 async def _until_shut_down(stage: DemoStage) -> None:

@@ -11,18 +11,18 @@ from typing import Self
 
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore, apply
-from robot.daemon.drift_watch import DriftWatch
+from robot.daemon.drift_watch import IN_ORDER, DriftWatch
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import StartRequest
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.machine.scanner import Scanner
-from robot.outcomes import Outcome
 from robot.planner import build_mechanism
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
-from robot.twin.cube import scrambled
+from robot.simulate.stay import cube_after
+from robot.twin.cube import CubeBody, scrambled
 from tests.virtual.calibrating import CalibratedMotion, VirtualCamera
 from tests.virtual.rehearsal import FirstSolutionPlanner, Rehearsal
 
@@ -68,10 +68,17 @@ class DriftingRobot:
         document = apply(self.profile, self.calibrations.load(self.profile)).model_dump()
         return {name: dict(one["positions_us"]) for name, one in document["actuators"].items()}
 
-    def solve(self, cubes: int, degrees: float) -> int:
+    def solve(self, cubes: int, degrees: float, moves: str | None = None) -> int:
         """Solve so many cubes with one daemon, drifting by some degrees after each; how many were
-        solved without a violation, up to the first that was not."""
-        return asyncio.run(self._solve(cubes, lambda: self.robot.drift(degrees)))
+        solved without a violation, up to the first that was not. ``moves`` scramble each cube; by
+        default each is another at random."""
+
+        def next_cube() -> CubeBody:
+            if moves is not None:
+                return cube_after(self.profile.cube.size, moves)
+            return scrambled(self.profile.cube.size, len(self.records) + 1)
+
+        return asyncio.run(self._solve(cubes, next_cube, lambda: self.robot.drift(degrees)))
 
     def daemon(self) -> tuple[JobController, DriftWatch, Maintenance]:
         """The parts of a daemon."""
@@ -89,17 +96,19 @@ class DriftingRobot:
         controller.drift = watch
         return controller, watch, maintenance
 
-    async def _solve(self, cubes: int, drift: Callable[[], None]) -> int:
+    async def _solve(
+        self, cubes: int, next_cube: Callable[[], CubeBody], drift: Callable[[], None]
+    ) -> int:
         controller, watch, _ = self.daemon()
         await watch.begin()
         await controller.open()
         try:
             for solved in range(cubes):
-                self.robot.insert(scrambled(self.profile.cube.size, len(self.records) + 1))
+                self.robot.insert(next_cube())
                 run = await controller.start(StartRequest(kind="solve"))
                 await controller.finished()
                 self.records.append(await controller.run_record(run))
-                in_order = self.records[-1].outcome is Outcome.SOLVED and self.robot.solved
+                in_order = self.records[-1].outcome in IN_ORDER and self.robot.solved
                 if not in_order or self.robot.violations:
                     return solved
                 self.today += timedelta(days=1)

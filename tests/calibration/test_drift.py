@@ -1,0 +1,298 @@
+"""What has moved since a robot was calibrated: seen in its scans, told, and followed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.calibration.drift import (
+    ADJUST_FROM_DEGREES,
+    FIRST_SOLVES,
+    MOST_AT_ONCE_DEGREES,
+    MOST_DEGREES,
+    Correction,
+    DriftRecord,
+    DriftStore,
+    Sighting,
+    sightings,
+    values_of,
+)
+from robot.calibration.store import Calibration, apply
+from robot.documents import JsonMapping
+from robot.settings import RobotProfile, list_profiles, load_profile
+from tests.virtual.drifting import FIRST_DAY, DriftingRobot
+
+MAY = date(2026, 5, 3)
+CUBOTINO = load_profile("cubotino")
+TOLERANCE = 5
+"""Degrees off square that jam the robot of the tests."""
+DEGREE_US = 500 / 90
+
+
+def seen(degrees: float, *positions: str, right: float = 0.0) -> list[Sighting]:
+    """Faces of one solve that stood so at these positions of the table."""
+    return [
+        Sighting("holder", position, degrees, right, 0.0) for position in positions or ("home",)
+    ]
+
+
+def followed(*solves: list[Sighting], since: date = MAY) -> DriftRecord:
+    """A record of a robot in order, and after more solves."""
+    record = DriftRecord.of(CUBOTINO, since)
+    for one in [seen(0.0, "home", "cw")] * FIRST_SOLVES + list(solves):
+        record = record.after(one)
+    return record
+
+
+def moved(record: DriftRecord) -> dict[str, float]:
+    return {one.position: one.degrees for one in record.positions}
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10))
+def test_what_the_first_solves_show_is_in_order_and_what_differs_has_moved(
+    first: float, later: float
+) -> None:
+    record = DriftRecord.of(CUBOTINO, MAY)
+    for _ in range(FIRST_SOLVES):
+        record = record.after(seen(first))
+    assert moved(record)["home"] == 0.0
+    for _ in range(30):
+        record = record.after(seen(first + later))
+    assert moved(record)["home"] == pytest.approx(later, abs=0.01)
+    assert moved(record)["ccw"] == 0.0
+
+
+@given(st.lists(st.floats(-0.5, 0.5), min_size=20, max_size=40))
+def test_a_dead_band_is_no_drift(noise: list[float]) -> None:
+    record = followed(*[seen(degrees, "home", "cw") for degrees in noise])
+    assert list(record.notes()) == []
+    assert record.correction(CUBOTINO, MAY) is None
+
+
+def test_one_face_that_was_measured_wrongly_moves_nothing() -> None:
+    record = followed(seen(0.0) + seen(0.1) + seen(30.0))
+    assert abs(moved(record)["home"]) < 0.1
+
+
+def test_people_are_told_in_plain_words_since_when_what_has_moved() -> None:
+    record = followed(*[seen(3.0)] * 20)
+    (note,) = record.notes()
+    assert note.startswith("holder home has moved 3.0 degrees since 2026-05-03: ")
+    assert note.code == "moved"
+    far = followed(*[seen(MOST_DEGREES + 2)] * 30)
+    assert [note.code for note in far.notes()] == ["moved-too-far"]
+
+
+def test_a_correction_turns_the_table_back_at_all_its_positions() -> None:
+    record = followed(*[seen(2.0, "home", "cw")] * 30)
+    made = record.correction(CUBOTINO, MAY)
+    assert made is not None
+    after, correction = made
+    # Longer pulses of this table mean larger angles.
+    expected = round(-2.0 * DEGREE_US)
+    before = CUBOTINO.actuators["holder"].places
+    for position, pulse in correction.after_us.items():
+        assert pulse - before[position] == pytest.approx(expected, abs=1)
+    assert set(correction.after_us) == {"ccw", "home", "cw"}
+    assert all(abs(degrees) < 0.2 for degrees in moved(after).values())
+    calibrated = apply(CUBOTINO, Calibration(robot="cubotino", values=values_of(correction)))
+    assert after.is_of(calibrated)
+    assert not record.is_of(calibrated)
+    assert after.correction(calibrated, MAY) is None
+
+
+@given(st.floats(0.2, 5.0), st.sampled_from([-1, 1]), st.integers(1, 60))
+def test_corrections_stay_within_bounds(step: float, sign: int, solves: int) -> None:
+    profile, record, true = CUBOTINO, followed(), 0.0
+    for _ in range(solves):
+        true += sign * step
+        corrected = record.positions[1].corrected
+        record = record.after(seen(true - corrected, "home", "cw"))
+        made = record.correction(profile, MAY)
+        if made is None:
+            continue
+        after, correction = made
+        for one, was in zip(after.positions, record.positions, strict=True):
+            assert abs(one.corrected - was.corrected) <= MOST_AT_ONCE_DEGREES + 0.1
+            assert abs(one.corrected) <= MOST_DEGREES
+        profile = apply(profile, Calibration(robot="cubotino", values=values_of(correction)))
+        record = after
+    low, high = profile.actuators["holder"].limits or (0, 0)
+    assert all(low <= one.pulse_us <= high for one in record.positions)
+
+
+def test_a_camera_that_has_moved_is_named_and_nothing_is_corrected() -> None:
+    record = followed(*[seen(4.0, "home", "cw", right=0.3)] * 20)
+    (note,) = record.notes()
+    assert note.code == "camera-moved"
+    assert "15 % of their width" in note
+    assert record.correction(CUBOTINO, MAY) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"robot": 1}', b"\xff"])
+def test_a_damaged_file_starts_the_estimate_anew(tmp_path: Path, content: bytes) -> None:
+    store = DriftStore(tmp_path)
+    store.save(followed(*[seen(3.0)] * 9))
+    assert moved(store.load(CUBOTINO, MAY))["home"] > 2
+    store.path.write_bytes(content)
+    assert store.load(CUBOTINO, MAY) == DriftRecord.of(CUBOTINO, MAY)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"actuators.holder.positions_us.home": 1510},
+        {"cameras.top.views.U.quad": [[0.29, 0.18], [0.71, 0.17], [0.74, 0.74], [0.26, 0.74]]},
+    ],
+)
+def test_what_a_person_changes_is_right(tmp_path: Path, values: Mapping[str, Any]) -> None:
+    store = DriftStore(tmp_path)
+    store.save(followed(*[seen(3.0)] * 9))
+    changed = apply(CUBOTINO, Calibration(robot="cubotino", values=dict(values)))
+    assert store.load(changed, date(2026, 6, 1)) == DriftRecord.of(changed, date(2026, 6, 1))
+
+
+def test_robots_without_a_table_on_a_servo_have_nothing_to_follow() -> None:
+    tables = {name for name in list_profiles() if DriftRecord.of(load_profile(name), MAY).positions}
+    assert {"cubotino", "cubotino-micro"} <= tables
+    assert not {"two-arm", "four-arm", "six-motor", "mindcuber"} & tables
+    assert sightings(load_profile("two-arm"), []) == []
+
+
+def drifting(state_dir: Path, *, self_adjust: bool, **policy: object) -> DriftingRobot:
+    document = CUBOTINO.model_dump(mode="json")
+    document["policy"] |= {"self_adjust": self_adjust, "improve_while_turning": False, **policy}
+    document["policy"]["solve_retries"] = 0
+    document["simulation"]["tolerance_degrees"] = TOLERANCE
+    return DriftingRobot(RobotProfile.model_validate(document), state_dir)
+
+
+def put_in_order(robot: DriftingRobot) -> None:
+    """As after the first solves of a robot that was just calibrated."""
+    robot.drifts.save(
+        DriftRecord.of(robot.profile, FIRST_DAY)
+        .after(seen(0.0, "home", "cw"))
+        .after(seen(0.0, "home", "cw"))
+        .after(seen(0.0, "home", "cw"))
+    )
+
+
+def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
+    with drifting(tmp_path, self_adjust=False, check_after=False) as robot:
+        put_in_order(robot)
+        assert robot.solve(3, 2.6, "R") == 2
+        codes = {violation.kind for violation in robot.robot.violations}
+        assert "flip-not-square" in codes
+        assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
+        _, watch, _ = robot.daemon()
+        asyncio.run(watch.begin())
+        at_home = next(one for one in watch.estimates if one.position == "home")
+        # A third of 2.6 degrees, then a third of the way from there to 5.2.
+        assert at_home.degrees == pytest.approx(2.6 / 3 + (5.2 - 2.6 / 3) / 3, abs=0.1)
+        assert (at_home.since, at_home.corrected_degrees) == (FIRST_DAY, 0.0)
+        assert [note.code for note in watch.notes] == ["moved", "moved"]
+        assert {note.code for note in robot.records[-1].notes} == {"moved"}
+
+
+def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
+    with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
+        put_in_order(robot)
+        assert robot.solve(3, 2.6, "R") == 3
+        assert robot.robot.violations == []
+        corrections = robot.drifts.load(
+            apply(robot.profile, robot.calibrations.load(robot.profile)), robot.today
+        ).corrections
+        assert len(corrections) > 1
+        assert corrections[-1].after_us == robot.in_force["holder"]
+        notes = [note for record in robot.records for note in record.notes]
+        assert [note.code for note in notes if note.code == "adjusted"] == ["adjusted"] * len(
+            corrections
+        )
+        assert "since 2026-05-03; the robot adjusted it: ccw 1000 -> " in notes[0].text
+        # One step back leads to what a person kept, not to the correction before.
+        robot.calibrations.restore()
+        assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
+
+
+def test_a_correction_that_cannot_be_kept_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from robot.records.storage import StorageError
+
+    with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
+        robot.drifts.save(
+            DriftRecord.of(robot.profile, FIRST_DAY)
+            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "cw"))
+        )
+
+        def full(*_: object, **__: object) -> None:
+            raise StorageError("calibration.json: the disk is full")
+
+        monkeypatch.setattr(robot.calibrations, "save", full)
+        assert robot.solve(1, 0.0, "R") == 1
+        assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
+        assert json.loads(robot.drifts.path.read_text())["corrections"] == []
+
+
+def test_nothing_is_adjusted_before_the_job_is_over(tmp_path: Path) -> None:
+    with drifting(tmp_path, self_adjust=True) as robot:
+        outcomes: list[Any] = []
+        made = robot.daemon
+
+        def spying() -> Any:
+            controller, watch, maintenance = made()
+
+            async def adjust(values: JsonMapping, *, keep_previous: bool) -> None:
+                assert controller._job is not None
+                outcomes.append((controller._job.record.outcome, robot.robot.solved))
+                await maintenance.adjust(values, keep_previous=keep_previous)
+
+            watch._adjust = adjust
+            return controller, watch, maintenance
+
+        robot.daemon = spying  # type: ignore[method-assign]
+        robot.drifts.save(
+            DriftRecord.of(robot.profile, FIRST_DAY)
+            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "cw"))
+        )
+        assert robot.solve(1, 0.0, "R U") == 1
+        assert outcomes == [("solved", True)]
+
+
+def test_a_correction_names_its_positions() -> None:
+    correction = Correction(
+        at=MAY,
+        actuator="holder",
+        degrees=ADJUST_FROM_DEGREES,
+        before_us={"home": 1500},
+        after_us={"home": 1496},
+    )
+    assert values_of(correction) == {"actuators.holder.positions_us.home": 1496}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_fifty_solves_with_a_drift_of_a_fifth_of_a_degree(tmp_path: Path) -> None:
+    with drifting(tmp_path, self_adjust=True) as robot:
+        assert robot.solve(50, 0.2) == 50
+        assert robot.robot.violations == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_without_following_it_the_fifty_end_early(tmp_path: Path) -> None:
+    with drifting(tmp_path, self_adjust=False) as robot:
+        assert robot.solve(50, 0.2) < 30
+        assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
