@@ -195,7 +195,7 @@ def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
 def test_every_code_is_used() -> None:
     """And every code that is used is in the table."""
     used: set[str] = set()
-    for package in ("robot.daemon", "robot.link"):
+    for package in ("robot.calibration", "robot.daemon", "robot.link"):
         for file in files(package).iterdir():
             if file.name.endswith(".py"):
                 source = file.read_text(encoding="utf-8")
