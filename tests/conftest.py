@@ -4,6 +4,7 @@ No example has a deadline: the machine's speed is no property of the program.
 """
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,3 +21,13 @@ def pytest_configure(config: pytest.Config) -> None:
     del config
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _interrupts() -> Iterator[None]:
+    """No test leaves Ctrl-C to the next in another state than it found it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    left = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+    assert left == before

@@ -10,7 +10,7 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.client import ControlClient, NoDaemon, RequestRefused
@@ -48,17 +48,27 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     parser.add_argument("--socket", type=Path, help="control socket of the daemon")
     found = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
     try:
         settings = load_profile(found.profile).display
         if settings is None:
             raise NoDisplay(f"the profile {found.profile} has no display: see `display:` in it")
-        show_until(ended, settings, ControlClient(found.socket), chosen_catalogue(environ))
+        with _ended_by(signal.SIGTERM, signal.SIGINT) as ended:
+            show_until(ended, settings, ControlClient(found.socket), chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
         sys.exit(BAD_USAGE)
+
+
+@contextlib.contextmanager
+def _ended_by(*numbers: signal.Signals) -> Iterator[threading.Event]:
+    """What the signals set; afterwards they do what they did before."""
+    ended = threading.Event()
+    before = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def show_until(

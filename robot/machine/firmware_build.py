@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,12 +125,26 @@ def build(name: str) -> Built:
     folder = build_folder(name)
     require(BUILDING)
     command = ["make", "-C", str(sources() / "avr"), f"BOARD={name}", f"BUILD={folder}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with _alone_in(folder):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise FirmwareTrouble(f"the firmware for {board.title} does not build:\n{done.stderr}")
     elf = folder / "cubist.elf"
     flash, ram = sizes(elf)
     return Built(board, elf, folder / "cubist.hex", flash, ram)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else builds there meanwhile; raises :class:`FirmwareTrouble` if nothing can be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise FirmwareTrouble(f"the firmware cannot be built in {folder}: {error}") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def sizes(elf: Path) -> tuple[int, int]:

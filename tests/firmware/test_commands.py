@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,22 @@ def test_sizes_are_reported() -> None:
     told = json.loads(shown.stdout)
     assert told["flash_bytes"] <= 28 * 1024 and told["static_ram_bytes"] <= 1600
     assert Path(told["hex"]).read_text().startswith(":")
+
+
+def test_several_may_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(firmware_build, "build_folder", lambda _: tmp_path / "firmware")
+    with ThreadPoolExecutor(3) as builders:
+        flash = {one.flash_bytes for one in builders.map(firmware_build.build, ["uno"] * 3)}
+    assert len(flash) == 1 and flash.pop() > 10_000
+
+
+def test_where_nothing_can_be_built_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(firmware_build, "build_folder", lambda _: tmp_path / "file" / "firmware")
+    with pytest.raises(FirmwareTrouble, match=re.escape(f"{tmp_path}/file")):
+        firmware_build.build("uno")
 
 
 def test_flashing_names_chip_port_and_file() -> None:
