@@ -38,13 +38,20 @@ def robot() -> None:
 def list_(as_json: bool) -> int:
     """List the robots that come with Cubist."""
     from robot.settings import list_profiles, load_profile, profile_path
+    from robot.settings.other_cubes import sizes_of
 
     for name in (*list_profiles(), *list_profiles(reference=True)):
         profile = load_profile(name)
         if as_json:
-            kind = profile.mechanism.kind
-            about = {"name": name, "title": profile.title, "kind": kind, "size": profile.cube.size}
-            emit(about | {"path": str(profile_path(name))})
+            about = {
+                "name": name,
+                "title": profile.title,
+                "kind": profile.mechanism.kind,
+                "size": profile.cube.size,
+                "sizes": sizes_of(profile),
+                "path": str(profile_path(name)),
+            }
+            emit(about)
         else:
             click.echo(f"{name:16} {profile.title}")
     return ExitCode.DONE

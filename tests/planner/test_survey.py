@@ -58,8 +58,11 @@ def test_compare_puts_robots_side_by_side(capsys):
 
 def test_list_names_them_all(capsys):
     assert run(["robot", "list", "--json"]) == 0
-    names = [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()]
-    assert "cubotino-uno" in names and "reference/d" in names
+    robots = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    sizes = {robot["name"]: (robot["size"], robot["sizes"]) for robot in robots}
+    assert sizes["cubotino-uno"] == sizes["reference/d"] == (3, [3])
+    assert sizes["two-arm-2x2x2"] == (2, [2])
+    assert sizes["crane"] == (3, [2, 3, 4, 5, 6, 7])
 
 
 @pytest.mark.parametrize(
