@@ -305,7 +305,7 @@ def test_without_pillow_it_says_so_too() -> None:
 
 def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["--profile", "cubotino"])
+        main(["--profile", "two-arm"])
     assert ended.value.code == 2
     assert "has no display" in caplog.text
 

@@ -333,12 +333,12 @@ SPI = "\ndisplay: {controller: st7789, width: 240, height: 135, dc_gpio: 25, but
     ],
 )
 def test_pins_that_cannot_be(buttons: str, complaint: str) -> None:
-    text = profile_path("cubotino").read_text()
+    text = profile_path("cubotino-pocket").read_text()
     with pytest.raises(BadProfile, match=complaint):
         parse_profile(text + SPI % buttons)
 
 
 def test_a_profile_with_buttons() -> None:
-    text = profile_path("cubotino").read_text()
+    text = profile_path("cubotino-pocket").read_text()
     found = parse_profile(text + SPI % "next_gpio: 23, select_gpio: 24").display
     assert found is not None and found.buttons == PINS
