@@ -6,6 +6,7 @@ patches.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import cv2
@@ -26,6 +27,10 @@ _LARGEST_SHARE = 0.3
 
 _SOLIDITY = (0.25, 0.86)
 """Area as a share of the convex hull's: too ragged below the first, whole above the second."""
+
+_PAIRS = 2**17
+"""Pairs of patches looked at together: a picture full of texture has thousands of patches, and
+tables of all their pairs would take gigabytes."""
 
 _FLATTEST = 0.5
 _PARALLELOGRAM = (0.88, 1.09)
@@ -59,12 +64,19 @@ class Blobs:
         order = np.argsort(-self.areas, kind="stable")
         centres, areas = self.centres[order], self.areas[order]
         x, y = centres.T
-        gaps = np.square(x[:, None] - x) + np.square(y[:, None] - y)
-        near = gaps < 0.3**2 * np.minimum(areas[:, None], areas[None, :])
-        similar = areas[None, :] < 2.5 * areas[:, None]
-        shadowed = np.triu(near & similar, 1).any(axis=0)
+        shadowed = np.zeros(len(order), dtype=bool)
+        for part in _parts(len(order), len(order)):
+            gaps = np.square(x[part, None] - x) + np.square(y[part, None] - y)
+            near = gaps < 0.3**2 * np.minimum(areas[part, None], areas)
+            shadowed |= np.triu(near, 1 + part.start).any(axis=0)
         chosen = order[~shadowed]
         return Blobs(self.centres[chosen], self.areas[chosen], self.shapes[chosen])
+
+
+def _parts(rows: int, columns: int) -> Iterator[slice]:
+    """Slices of the rows of a table, none of more than ``_PAIRS`` entries unless a row is."""
+    height = max(1, _PAIRS // max(1, columns))
+    return (slice(first, min(first + height, rows)) for first in range(0, rows, height))
 
 
 def edge_strength(image: Picture) -> Picture:
@@ -257,20 +269,29 @@ def _seeds(blobs: Blobs) -> tuple[Ints, Floats]:
     whose columns are the two steps. Distances are measured by the patch's own shape, so that a
     tilted face looks square.
     """
-    steps = blobs.centres[None, :] - blobs.centres[:, None]
     inverse = np.asarray(np.linalg.inv(blobs.shapes), dtype=np.float64)
+    found = [_seeds_of(blobs, inverse, part) for part in _parts(len(blobs), len(blobs))]
+    anchors = np.concatenate([numbers for numbers, _ in found])
+    frames = np.concatenate([columns for _, columns in found])
+    largest = np.argsort(-blobs.areas[anchors], kind="stable")[:_SEEDS]
+    return anchors[largest], frames[largest]
+
+
+def _seeds_of(blobs: Blobs, inverse: Floats, part: slice) -> tuple[Ints, Floats]:
+    """Patches of ``part`` with their frames; ``inverse`` float64[n, 2, 2] is of all shapes."""
+    steps = blobs.centres - blobs.centres[part, None]
     x, y = steps[..., 0], steps[..., 1]
-    xx, xy, yy = (inverse[:, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
+    xx, xy, yy = (inverse[part, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
     metric = (xx * x * x + 2.0 * xy * x * y + yy * y * y) / 12.0
-    ratio = blobs.areas[None, :] / blobs.areas[:, None]
+    ratio = blobs.areas / blobs.areas[part, None]
     near = (metric > _PITCH[0] ** 2) & (metric < _PITCH[1] ** 2)
     near &= (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
     count = min(_NEIGHBOURS, len(blobs) - 1)
     order = np.argsort(np.where(near, metric, np.inf), axis=1, kind="stable")[:, :count]
     taken = np.take_along_axis(near, order, axis=1)
-    anchors, frames = _frames(np.take_along_axis(steps, order[..., None], axis=1), taken, inverse)
-    largest = np.argsort(-blobs.areas[anchors], kind="stable")[:_SEEDS]
-    return anchors[largest], frames[largest]
+    steps = np.take_along_axis(steps, order[..., None], axis=1)
+    anchors, frames = _frames(steps, taken, inverse[part])
+    return anchors + part.start, frames
 
 
 def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[Ints, Floats]:
@@ -297,6 +318,13 @@ def _frames(steps: Floats, taken: NDArray[np.bool_], inverse: Floats) -> tuple[I
 
 def _support(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
     """How many patches stand near nodes of each frame, within two steps of its anchor."""
+    counts = [
+        _support_of(blobs, anchors[part], frames[part]) for part in _parts(len(anchors), len(blobs))
+    ]
+    return np.concatenate(counts)
+
+
+def _support_of(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
     offsets = blobs.centres[None, :] - blobs.centres[anchors][:, None]
     to_nodes = np.asarray(np.linalg.inv(frames), dtype=np.float64)
     on_node = np.ones(offsets.shape[:2], dtype=bool)
