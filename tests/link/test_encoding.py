@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.faults import Fault, RobotFault
-from robot.link.encoding import encode_schedule
+from robot.link.encoding import PIECE, SEGMENT_SIZE, Shape, encode_schedule
+from robot.link.framing import crc16
 from robot.link.limits import Capabilities, check_plan, peak_rate
-from robot.link.protocol import MAX_PAYLOAD, Board, ResetCause, Timing, TurnBit, Turns
+from robot.link.protocol import (
+    MAX_DELAY_US,
+    MAX_PAYLOAD,
+    ActuatorKind,
+    Board,
+    ClearProfiles,
+    ProfileBegin,
+    ProfileSegments,
+    ResetCause,
+    Timing,
+    TurnBit,
+    Turns,
+    Welcome,
+)
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
@@ -154,3 +171,113 @@ def test_too_many_shapes_are_refused() -> None:
     schedule = fast_schedule(1, 5000)
     with pytest.raises(RobotFault, match="memory"):
         check_plan(schedule, encode_schedule(schedule, ("a",)), capabilities(units=1))
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 9])
+def test_a_shape_is_uploaded_in_frames_of_whole_segments(count: int) -> None:
+    segments = tuple(bytes([number + 1]) * SEGMENT_SIZE for number in range(count))
+    shape = Shape(ActuatorKind.STEPPER, segments, 1234)
+    begin, *pieces = shape.messages()
+    data = b"".join(segments)
+    assert begin == ProfileBegin(ActuatorKind.STEPPER, count, 1234, crc16(data))
+    assert all(isinstance(piece, ProfileSegments) for piece in pieces)
+    sizes = [len(piece.payload()) for piece in pieces]
+    assert b"".join(piece.payload() for piece in pieces) == data
+    assert sizes[:-1] == [PIECE] * (len(sizes) - 1) and 0 < sizes[-1] <= PIECE
+    assert PIECE % SEGMENT_SIZE == 0 and MAX_PAYLOAD // 3 < PIECE <= MAX_PAYLOAD // 2
+    assert shape.units == count + 1
+
+
+def test_an_upload_begins_by_clearing_what_was_there() -> None:
+    schedule = fast_schedule(2, 5000)
+    plan = encode_schedule(schedule, ("a", "b"))
+    assert plan.upload() == [ClearProfiles(), *plan.shapes[0].messages()]
+
+
+def test_frames_of_turns_are_filled_and_hold_whole_turns() -> None:
+    turns = tuple(TimedTurn(number * 300_000, 0) for number in range(40))
+    plan = encode_schedule(Schedule((profile("a", 200_000),), turns, 0), NAMES)
+    assert {len(turn) for turn in plan.turns[1:]} == {5}
+    sizes = [len(frame.payload()) for frame in plan.turn_messages()]
+    whole = PIECE - PIECE % 5
+    assert sum(sizes) == sum(len(turn) for turn in plan.turns)
+    assert set(sizes[1:-1]) == {whole} and whole - 3 <= sizes[0] <= PIECE
+    assert encode_schedule(Schedule((), (), 0), NAMES).turn_messages() == []
+
+
+def test_the_longest_pause_and_the_last_number_of_a_shape_still_fit() -> None:
+    profiles = (profile("a", 100_000), profile("b", 100_000))
+
+    def after(pause_us: int) -> tuple[bytes, ...]:
+        turns = (TimedTurn(0, 0), TimedTurn(pause_us, 1))
+        return encode_schedule(Schedule(profiles, turns, 0), NAMES).turns
+
+    assert starts_read_back(after(MAX_DELAY_US), [100_000])[1] == MAX_DELAY_US
+    with pytest.raises(RobotFault, match="apart"):
+        after(MAX_DELAY_US + 1)
+
+    def shapes(count: int) -> int:
+        kinds = tuple(profile("a", 10_000 + number) for number in range(count))
+        turns = tuple(TimedTurn(number * 1_000_000, number) for number in range(count))
+        return len(encode_schedule(Schedule(kinds, turns, 0), NAMES).shapes)
+
+    assert shapes(TurnBit.PROFILE_MASK + 1) == 64
+    with pytest.raises(RobotFault, match="64 kinds") as caught:
+        shapes(TurnBit.PROFILE_MASK + 2)
+    assert caught.value.fault == Fault.BEYOND_BOARD
+
+
+def test_capabilities_are_what_the_greeting_says() -> None:
+    greeting = Welcome(9, 8, 77, 66, Board.ATMEGA328P, 1, 2, 3, 60, 320, 50, 40, 30, 2)
+    assert Capabilities.of(greeting) == Capabilities(
+        Board.ATMEGA328P, "1.2.3", 9, 77, 66, ResetCause(2), 60, 320, 50, 40, 30
+    )
+
+
+def test_time_per_step_grows_evenly_with_the_motors() -> None:
+    board = capabilities()
+    assert [board.rate(axes) for axes in (0, 1, 2)] == [60_000, 60_000, 32_000]
+    assert board.rate(6) == pytest.approx(12_000)
+    per_step = [1 / board.rate(axes) for axes in range(2, 8)]
+    assert [b - a for a, b in pairwise(per_step)] == pytest.approx([per_step[1] - per_step[0]] * 5)
+    assert [board.rate(axes, True) for axes in (1, 2)] == [16_000, 16_000]
+    assert board.rate(6, True) == pytest.approx(6_000)
+    faster_with_six = replace(board, rate_six=40_000)
+    assert faster_with_six.rate(6) == faster_with_six.rate(2), "measured wrongly: no gain"
+
+
+def test_memory_that_just_suffices_suffices() -> None:
+    schedule = fast_schedule(1, 5000)
+    plan = encode_schedule(schedule, ("a",))
+    units = sum(shape.units for shape in plan.shapes)
+    check_plan(schedule, plan, capabilities(units))
+    with pytest.raises(RobotFault, match=f"take {units} units.*has {units - 1}"):
+        check_plan(schedule, plan, capabilities(units - 1))
+
+
+def test_motors_count_together_only_while_both_move() -> None:
+    """One is too slow for the other's company, and which moves first makes no difference."""
+    speed = 45_000.0
+    limits = StepperLimits(start_speed=speed, max_speed=speed, acceleration=1e6)
+    profiles = tuple(stepper_move(name, 0, 1000, limits) for name in "ab")
+    end = profiles[0].duration_us
+
+    def check(start_us: int) -> None:
+        schedule = Schedule(profiles, (TimedTurn(0, 0), TimedTurn(start_us, 1)), 0)
+        check_plan(schedule, encode_schedule(schedule, NAMES), capabilities())
+
+    check(end)
+    with pytest.raises(RobotFault, match=rf"2 motors .* {(end - 1) / 1e6:.3f} s into"):
+        check(end - 1)
+    slow = stepper_move("b", 0, 1000, LIMITS)
+    both = Schedule((profiles[0], slow), (TimedTurn(0, 0), TimedTurn(0, 1)), 0)
+    with pytest.raises(RobotFault, match="2 motors"):
+        check_plan(both, encode_schedule(both, NAMES), capabilities())
+
+
+def test_servos_do_not_count_among_the_motors_that_step() -> None:
+    fast = fast_schedule(1, 57_143)
+    turns = (TimedTurn(0, 1), *fast.turns)
+    schedule = Schedule((*fast.profiles, profile("b", 900_000)), turns, 0)
+    assert peak_rate(schedule.profiles[1]) == 0.0
+    check_plan(schedule, encode_schedule(schedule, NAMES), capabilities())

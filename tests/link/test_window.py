@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from robot.link.protocol import WINDOW, Home, Message, Turns
-from robot.link.window import RESEND_AFTER_S, SendWindow
+from robot.link.window import LONGEST_RESEND_S, RESEND_AFTER_S, SendWindow
 
 QUEUE_BYTES = 60
 
@@ -141,3 +141,43 @@ def test_progress_begins_the_patience_anew() -> None:
     window.acknowledge(0, late)
     assert list(window.pump(2 * late - 0.01 * late)) == []
     assert [seq for seq, _ in window.pump(late + RESEND_AFTER_S)] == [1, 2]
+
+
+def test_patience_doubles_up_to_its_limit() -> None:
+    window = SendWindow()
+    window.put(Home(1))
+    assert window.pump(5.0) == [(0, Home(1))]
+    now = 5.0
+    for pause in (RESEND_AFTER_S, 2 * RESEND_AFTER_S, LONGEST_RESEND_S, LONGEST_RESEND_S):
+        assert window.pump(now + 0.99 * pause) == []
+        now += 1.001 * pause
+        assert window.pump(now) == [(0, Home(1))]
+    assert (window.sent, window.resent) == (1, 4)
+    window.acknowledge(0, now)
+    window.put(Home(2))
+    assert window.pump(now) == [(1, Home(2))]
+    assert window.pump(now + 1.001 * RESEND_AFTER_S) == [(1, Home(2))]
+
+
+def test_what_is_sent_later_does_not_put_off_what_is_overdue() -> None:
+    window = SendWindow()
+    window.put(Home(1))
+    window.pump(0.0)
+    window.put(Home(2))
+    assert window.pump(0.9 * RESEND_AFTER_S) == [(1, Home(2))]
+    assert window.pump(1.001 * RESEND_AFTER_S) == [(0, Home(1)), (1, Home(2))]
+
+
+def test_turns_wait_until_the_queue_has_room_for_all_of_them() -> None:
+    window = SendWindow()
+    window.acknowledge(255, 0.0, 10)
+    for message in (Turns(bytes(4)), Turns(bytes(6)), Turns(bytes(1)), Home(1)):
+        window.put(message)
+    assert window.pump(0.0) == [(0, Turns(bytes(4))), (1, Turns(bytes(6)))]
+    assert window.credit == 0
+    window.acknowledge(1, 0.0)
+    assert (window.handled, window.credit) == (1, 10)
+    window.acknowledge(1, 0.0, 0)
+    assert window.pump(0.0) == [], "commands keep their place behind turns"
+    window.acknowledge(1, 0.0, 1)
+    assert window.pump(0.0) == [(2, Turns(bytes(1))), (3, Home(1))]
