@@ -105,7 +105,7 @@ class JobController:
         await self._connect()
 
     def prepare(self) -> None:
-        """Begin to make the tables of the search ready, so that no solve has to wait for them."""
+        """Begin to make reading and search ready, so that no solve has to wait for them."""
         self.preparation = _preparation(JobStep.of("load-tables"))
         self._preparing = asyncio.create_task(self._prepare())
 
@@ -116,6 +116,7 @@ class JobController:
             loop.call_soon_threadsafe(self._set_preparation, progress)
 
         try:
+            await asyncio.to_thread(self.machine.scanner.prepare)
             await asyncio.to_thread(self.machine.planner.prepare, self._unwanted, hear)
         except CubistError as error:
             if not self._unwanted.is_set():

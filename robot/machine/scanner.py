@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -31,9 +32,14 @@ from vision.frame import Camera, Frame
 from vision.locate.face import FaceGrid, NoFace, at_working_size, locate_face
 from vision.locate.six_faces import CubeLooks
 from vision.locate.view_check import OddView, face_in_view
-from vision.measure.colour_space import ColourReferences, references_from_json, references_to_json
+from vision.measure.colour_space import (
+    USUAL,
+    ColourReferences,
+    references_from_json,
+    references_to_json,
+)
 from vision.measure.sticker_colours import FACES, FaceColours, StickerColours, merge_looks
-from vision.measure.stickers import measure
+from vision.measure.stickers import measure, measure_face
 
 T = TypeVar("T")
 
@@ -45,6 +51,7 @@ JPEG_QUALITY = 92
 PREVIEW_QUALITY = 80
 PREVIEW_WIDTH = 640
 GLANCE_SIZE = (80, 60)
+PREPARED_PIXELS = 120
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +107,20 @@ class Scanner:
         self._explanation: Callable[[], bytes] = bytes
         # Somebody may watch through a camera at the moment in which a job begins to look.
         self._in_use = {name: threading.Lock() for name in self._cameras}
+
+    def prepare(self) -> None:
+        """Read a solved cube that nobody has shown: what a first look has to load and to work out
+        is there before it.
+        """
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * PREPARED_PIXELS
+        quads = FaceGrid.of_corners(square, self._size).quads
+        seen = {}
+        for face, light in zip(FACES, USUAL, strict=True):
+            shade = np.round(255 * light ** (1 / 2.2)).astype(np.uint8)
+            image = np.tile(shade, (PREPARED_PIXELS, PREPARED_PIXELS, 1))
+            seen[face] = measure_face(Frame(image, "", 0), quads)
+        with suppress(Unreadable):
+            read_cube(StickerColours.of_faces(seen), self._references)
 
     def settle(self) -> None:
         """Adapt to the light, then lock exposure and colours until the next call."""

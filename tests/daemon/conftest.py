@@ -164,6 +164,9 @@ class FakeScanner:
     previews: int = 0
     moved: list[bool] = field(default_factory=list)
 
+    def prepare(self) -> None:
+        pass
+
     def settle(self) -> None:
         pass
 

@@ -17,6 +17,7 @@ from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
+from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, Picture
 from vision.measure.stickers import face_quads, measure_face
@@ -105,6 +106,22 @@ def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
         scanner.read(images[:2])
     without = decoded(scanner.take_explanation()())
     assert with_pictures.shape[0] > without.shape[0] > 100
+
+
+@pytest.mark.parametrize("name", ["cubotino-uno", "cubotino-pocket", "crane"])
+def test_what_is_read_beforehand_is_a_cube_that_leaves_no_trace(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile, read = load_profile(name), []
+    monkeypatch.setattr(
+        "robot.machine.scanner.read_cube",
+        lambda *given: read.append(read_cube(*given)) or read[-1],
+    )
+    scanner = Scanner(profile, {})
+    scanner.prepare()
+    (reading,) = read
+    assert reading.confident and reading.cube.is_solved
+    assert scanner.take_explanation()() == b""
 
 
 def test_five_faces_may_tell_a_cube_and_where_the_robot_is_then() -> None:
