@@ -65,9 +65,10 @@ class VirtualCamera:
                 self._due = None
                 if self._taken is not None:
                     return self._taken
-            with self._turn:
-                loop.pass_time(PERIOD_S)
-                return self._frame()
+        # Not while holding what other cameras wait for, whose time passes with this one's.
+        with self._turn:
+            loop.pass_time(PERIOD_S)
+            return self._frame()
 
     def close(self) -> None:
         """Nothing to give back."""
