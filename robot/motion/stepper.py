@@ -31,6 +31,9 @@ from robot.settings.stepper import Stepper
 BISECTIONS = 60
 TOLERANCE_PER_INTERVAL = 1 / 4
 """A step may stray by this part of its interval: microsteps, far below what a rotor follows."""
+SHORTEST_PART = 0.92
+"""Of the shortest interval of a motion: no run has shorter ones. The board refuses steps that are
+faster by more than a tenth than its motor may go."""
 MAX_COUNT = 32_767
 MAX_ADD = 32_767
 
@@ -234,10 +237,11 @@ def compress(times_ticks: NDArray[np.int64]) -> tuple[StepSegment, ...]:
     """Runs whose steps fall near the ascending ``times_ticks`` (counted from the start)."""
     intervals = np.diff(times_ticks, prepend=0)
     tolerance = np.maximum(intervals * TOLERANCE_PER_INTERVAL, 1.0)
+    shortest = max(1, math.ceil(SHORTEST_PART * int(intervals.min(initial=1 << 30))))
     runs: list[StepSegment] = []
     done, clock = 0, 0
     while done < len(times_ticks):
-        run = _longest_run(times_ticks[done:] - clock, tolerance[done:])
+        run = _longest_run(times_ticks[done:] - clock, tolerance[done:], shortest)
         runs.append(run)
         done += run.count
         clock += run_ticks(run)
@@ -250,17 +254,19 @@ def run_ticks(run: StepSegment) -> int:
     return count * run.interval_ticks + run.add_ticks * count * (count - 1) // 2
 
 
-def _longest_run(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> StepSegment:
+def _longest_run(
+    wanted: NDArray[np.int64], tolerance: NDArray[np.float64], shortest: int
+) -> StepSegment:
     """Double the length while a run fits, then bisect; a single step always fits."""
     limit = min(len(wanted), MAX_COUNT)
-    best = StepSegment(max(1, min(int(wanted[0]), MAX_INTERVAL_TICKS)), 1, 0)
+    best = StepSegment(max(shortest, min(int(wanted[0]), MAX_INTERVAL_TICKS)), 1, 0)
     low, high = 1, 2
-    while high <= limit and (run := _fit(wanted[:high], tolerance[:high])):
+    while high <= limit and (run := _fit(wanted[:high], tolerance[:high], shortest)):
         best, low, high = run, high, high * 2
     high = min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        run = _fit(wanted[:middle], tolerance[:middle])
+        run = _fit(wanted[:middle], tolerance[:middle], shortest)
         if run:
             best, low = run, middle
         else:
@@ -268,8 +274,11 @@ def _longest_run(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> S
     return best
 
 
-def _fit(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> StepSegment | None:
-    """A parabola through first, middle and last step of the stretch, if all steps are near it."""
+def _fit(
+    wanted: NDArray[np.int64], tolerance: NDArray[np.float64], shortest: int
+) -> StepSegment | None:
+    """A parabola through first, middle and last step of the stretch, if all steps are near it and
+    none is sooner after another than ``shortest``."""
     count = len(wanted)
     numbers = np.arange(1, count + 1, dtype=np.int64)
     sums = numbers * (numbers - 1) // 2
@@ -278,7 +287,7 @@ def _fit(wanted: NDArray[np.int64], tolerance: NDArray[np.float64]) -> StepSegme
     for add in {int(np.floor(slope)), int(np.ceil(slope))}:
         interval = round((int(wanted[-1]) - add * int(sums[-1])) / count)
         last = interval + add * (count - 1)
-        if not (min(interval, last) > 0 and max(interval, last) <= MAX_INTERVAL_TICKS):
+        if min(interval, last) < shortest or max(interval, last) > MAX_INTERVAL_TICKS:
             continue
         if abs(add) <= MAX_ADD and np.all(
             np.abs(interval * numbers + add * sums - wanted) <= tolerance

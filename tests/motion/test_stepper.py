@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -51,6 +51,15 @@ def test_played_steps_stay_near_the_curve(limits: StepperLimits, steps: int) -> 
     played = np.cumsum(intervals(profile))
     allowed = np.maximum(np.diff(wanted, prepend=0.0) / 4, 1.0) + 1.5
     assert np.all(np.abs(played - wanted) <= allowed)
+
+
+@settings(max_examples=60)
+@given(LIMITS, st.integers(2, 3000))
+@example(StepperLimits(400, 3000, 150_000), 400)
+def test_no_step_is_faster_than_a_board_takes(limits: StepperLimits, steps: int) -> None:
+    """It refuses what is faster by more than a tenth than the motor may go."""
+    shortest = intervals(stepper_move("turner", 0, steps, limits)).min()
+    assert shortest >= int(0.9 * TICKS_PER_S / limits.max_speed)
 
 
 @settings(max_examples=60)
