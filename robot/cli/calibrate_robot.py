@@ -91,12 +91,18 @@ def _perform_all(
 @click.option("--robot", "profile", help="The robot's profile; that of the daemon when not given.")
 @simulated_option
 @misadjust_option
+@click.option(
+    "--only",
+    metavar="STAGE",
+    help="Find only this anew and keep the rest: an actuator, camera, times or colours.",
+)
 @click.option("--save/--try", default=True, help="Keep what was found, or only try.")
 @json_option
-def automatic(
+def automatic(  # one argument per option
     profile: str | None,
     simulated: bool | None,
     misadjusted: Misadjustment | None,
+    only: str | None,
     save: bool,
     as_json: bool,
 ) -> int:
@@ -105,13 +111,15 @@ def automatic(
     Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. What
     was found is kept once two solves have proven it; Ctrl-C leaves the calibration as it was.
     """
-    from robot.calibration.finding.flow import AutomaticCalibration
+    from robot.calibration.finding.flow import AutomaticCalibration, stages_of
 
     robot = load_profile(profile or _usual_robot(simulated))
+    if only is not None and only not in stages_of(robot):
+        raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
     with _robot_to_calibrate(robot, simulated, misadjusted, AUTOMATIC_SPEED) as twin:
         session = Session(profile=robot)
         clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
-        measurement = AutomaticCalibration(session, clock)
+        measurement = AutomaticCalibration(session, clock, only)
         with session.maintenance():
             conduct(measurement, as_json)
             kept = save and session.keep(measurement.values)

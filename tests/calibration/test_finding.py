@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ from robot.calibration.finding.face_watch import (
     view_from_above,
 )
 from robot.calibration.finding.film import Passage, passage_of, travel_us
-from robot.calibration.finding.flow import AutomaticCalibration, can_find
+from robot.calibration.finding.flow import AutomaticCalibration, can_find, stage_of, stages_of
 from robot.calibration.finding.proof import PROVING
-from robot.calibration.finding.result import Finding
+from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.servo_line import SweepPoint, fit_line
 from robot.calibration.step import Row, Session
 from robot.machine.first_contact import confirmable
@@ -31,6 +32,7 @@ from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import NORMALS, Pose, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
+from robot.twin.registry import degree_us, parts_of
 from robot.twin.render import Painter, StudioLight, place_camera
 from robot.twin.studio import OddScene
 from tests.calibration.found import Outcome, calibrated
@@ -245,6 +247,10 @@ def test_a_servo_that_does_not_move_is_named(jammed: str, why: str) -> None:
         assert why in failed(session)
 
 
+PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0.21242, 0.67956]]
+"""Where the camera of robot 7 has the face."""
+
+
 class KnowingFinder:
     """Finds a position at once; the camera sees nothing move."""
 
@@ -271,6 +277,86 @@ def test_broken_off_it_leaves_what_was_kept_before(monkeypatch: pytest.MonkeyPat
             assert session.stored.values == before
             script.close()
             assert session.calibration.values == before
+
+
+@pytest.mark.parametrize(
+    ("only", "keys"),
+    [
+        ("lid", {f"actuators.lid.positions_us.{place}" for place in ("open", "close", "flip")}),
+        ("times", {"actuators.holder.travel"}),
+        ("colours", {"colours"}),
+    ],
+)
+@pytest.mark.long
+def test_one_stage_is_found_anew_and_the_rest_is_kept(only: str, keys: set[str]) -> None:
+    profile, truth = load_profile("cubotino"), parse_misadjustment("7")
+    per_degree = degree_us(profile, parts_of(profile).rotations)
+    true = {
+        f"actuators.{name}.positions_us.{place}": round(
+            truth.servo(name, servo, per_degree).pulse(pulse)
+        )
+        for name, servo in profile.actuators_of(Servo).items()
+        for place, pulse in servo.positions_us.items()
+    }
+    with robot("7") as (rehearsal, session):
+        kept: dict[str, Any] = true | {"cameras.top.views.U.quad": PLACE_FOR_SEVEN}
+        if only == "lid":
+            kept["actuators.lid.positions_us.close"] += 40
+        session.keep(kept)
+        measurement = AutomaticCalibration(session, only=only)
+        with session.maintenance():
+            for _ in measurement.measure():
+                pass
+            assert session.stored.values == kept
+        assert measurement.document.get("because", "") == ""
+        assert set(measurement.values) == keys
+        assert rehearsal.robot.violations == []
+        for key, value in measurement.values.items():
+            if key in true:
+                assert value == pytest.approx(true[key], abs=2 * per_degree)
+
+
+class TalkativeFinder(KnowingFinder):
+    """Finds positions of two actuators."""
+
+    def find(self) -> Iterator[Finding]:
+        yield Finding("table", "there, too", {"actuators.holder.positions_us.home": 1490})
+        yield from super().find()
+
+
+def test_what_is_found_on_the_way_to_one_stage_is_not_tried_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flow, "finder_for", lambda _: TalkativeFinder)
+    with robot() as (_, session):
+        session.keep({"actuators.holder.positions_us.home": 1480})
+        with session.maintenance():
+            measurement = AutomaticCalibration(session, only="camera")
+            assert list(measurement.measure()) != []
+            assert "shows nothing of camera" in measurement.document["because"]
+            assert measurement.values == {}
+            tried: list[dict[str, Any]] = []
+            monkeypatch.setattr(session, "try_out", lambda values: tried.append(dict(values)))
+            monkeypatch.setattr(session, "perform", failing)
+            assert len(list(AutomaticCalibration(session, only="lid").measure())) == 2
+        assert {KEY: 1340} in tried
+        assert all("holder" not in key for values in tried for key in values)
+
+
+def failing(*_: object, **__: object) -> None:
+    raise CouldNot("nothing moves in this test")
+
+
+def test_every_value_that_is_found_belongs_to_a_stage() -> None:
+    stages = stages_of(load_profile("cubotino"))
+    assert stages == ("holder", "lid", "camera", "times", "colours")
+    found = {
+        "actuators.lid.positions_us.open": "lid",
+        "actuators.lid.travel": "times",
+        "cameras.top.views.U.quad": "camera",
+        "colours": "colours",
+    }
+    assert {key: stage_of(key) for key in found} == found
 
 
 def test_an_outcome_tells_how_far_off_a_wrong_value_is() -> None:

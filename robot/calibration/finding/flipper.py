@@ -98,7 +98,8 @@ class FlipperFinder(Finder):
         if missing:
             raise CouldNot(f"{arm.actuator} has no position that does {', '.join(sorted(missing))}")
         self._names = roles
-        places = self.lid.settings.places
+        # As drawn: distances between positions that were calibrated may be what is to be redone.
+        places = session.profile.actuators[arm.actuator].places
         self._shape = {role: float(places[name]) for role, name in roles.items()}
         holds, rolls = (self._shape[role] - self._shape["open"] for role in ("hold", "roll"))
         if holds * rolls > 0 and abs(rolls) < abs(holds):
@@ -325,7 +326,7 @@ class FlipperFinder(Finder):
 
     def _wake(self) -> None:
         """The first pulses of the lid, until it is out of the way."""
-        self.lid.wake(round(self._shape["open"]))
+        self.lid.wake(round(self.lid.settings.places[self._names["open"]]))
         if self._is_covered():
             self._get_out_of_picture()
         if self.table.is_stepper:

@@ -16,7 +16,7 @@ from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
 from robot.calibration.travel import travel_values
 from robot.client import NoDaemon
-from robot.documents import JsonObject
+from robot.documents import JsonMapping, JsonObject
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
@@ -34,11 +34,28 @@ def can_find(profile: RobotProfile) -> bool:
     return finder_for(profile) is not None
 
 
+CAMERA, TIMES, COLOURS = "camera", "times", "colours"
+
+
+def stages_of(profile: RobotProfile) -> tuple[str, ...]:
+    """What can be found anew by itself: the positions of an actuator, and what else there is."""
+    return (*profile.actuators, CAMERA, TIMES, COLOURS)
+
+
+def stage_of(key: str) -> str:
+    """Which of these a calibrated value belongs to, by its key."""
+    room, *rest = key.split(".")
+    if room != "actuators":
+        return {"cameras": CAMERA}.get(room, room)
+    return TIMES if rest[1] == "travel" else rest[0]
+
+
 class AutomaticCalibration(Measurement):
     """All that the robot finds out by itself; its values are kept only after they are proven.
 
     Until then they are tried out, and forgotten when maintenance ends: whatever breaks it off
-    leaves the old calibration. ``clock``: seconds of the robot's time.
+    leaves the old calibration. ``clock``: seconds of the robot's time. ``only``: one of
+    :func:`stages_of`; whatever else is found on the way to it stays as it is kept.
     """
 
     name = "auto"
@@ -49,9 +66,15 @@ class AutomaticCalibration(Measurement):
     )
     columns = ("stage", "")
 
-    def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        session: Session,
+        clock: Callable[[], float] = time.monotonic,
+        only: str | None = None,
+    ) -> None:
         super().__init__(session)
         self._clock = clock
+        self._only = only
         self._found: JsonObject = {}
         self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
@@ -103,9 +126,15 @@ class AutomaticCalibration(Measurement):
 
     def _rows(self) -> Iterator[Row]:
         for finding in self._findings():
-            self._found |= finding.values
-            self._uncertain |= finding.uncertain
+            self._found |= self._wanted_of(finding.values)
+            self._uncertain |= self._wanted_of(finding.uncertain)
             yield finding.row
+
+    def _wanted_of(self, values: JsonMapping) -> JsonObject:
+        return {key: value for key, value in values.items() if self._wants(stage_of(key))}
+
+    def _wants(self, stage: str) -> bool:
+        return self._only in {None, stage}
 
     def _findings(self) -> Iterator[Finding]:
         session = self.session
@@ -115,19 +144,34 @@ class AutomaticCalibration(Measurement):
                 f"{session.profile.name} is not built like a robot that finds its positions itself "
                 "so far, see docs/calibration.md: use `cubist calibrate all`"
             )
-        finder = suitable(session)
+        if self._only != COLOURS:
+            finder = suitable(session)
+            yield from self._positions(finder)
+            if self._wants(TIMES):
+                yield from self._travel(finder)
+            session.try_out(self._found)
+        if self._wants(COLOURS):
+            seen = session.perform(LOOKING, facelets=None)
+            yield Finding("colours", f"read from the cube {seen.facelets}", seen.values)
+            session.try_out(self._found)
+        if not self._found:
+            raise CouldNot(
+                f"the camera shows nothing of {self._only}: is a scrambled cube in the robot?"
+            )
+        for number in range(PROOFS):
+            yield self._proof(number + 1)
+
+    def _positions(self, finder: Finder) -> Iterator[Finding]:
+        """All positions: each shows where the others are. For times the face in view is enough."""
+        if self._only == TIMES:
+            yield next(finder.find())
+            return
+        session = self.session
         yield from finder.find()
         yield from common_speeds(session.profile, self._found)
         session.try_out(self._found)
         yield from check_motors(session)
         session.try_out(self._found)
-        yield from self._travel(finder)
-        session.try_out(self._found)
-        seen = session.perform(LOOKING, facelets=None)
-        yield Finding("colours", f"read from the cube {seen.facelets}", seen.values)
-        session.try_out(self._found)
-        for number in range(PROOFS):
-            yield self._proof(number + 1)
 
     def _proof(self, number: int) -> Finding:
         proof = self.session.perform(PROVING)
@@ -189,8 +233,10 @@ class AutomaticCalibration(Measurement):
         )
 
     def _servo_with_times(self, name: str) -> Servo:
-        """The servo with the times found by now."""
-        servo = self.session.profile.actuators_of(Servo)[name]
+        """The servo with the times found by now, the others as in the profile or, where only
+        times are found anew, as kept."""
+        kept = self.session.profile if self._only is None else self.session.calibrated
+        servo = kept.actuators_of(Servo)[name]
         found = self._found.get(f"actuators.{name}.travel")
         return (
             servo
