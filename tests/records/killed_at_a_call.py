@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from robot.calibration.store import Calibration, CalibrationStore
+from robot.calibration.drift import DriftRecord, DriftStore
+from robot.calibration.store import Calibration, CalibrationStore, apply
 from robot.outcomes import Outcome
 from robot.records.runs import RunStore
 from robot.settings import load_profile
@@ -38,6 +39,23 @@ def look_at_calibration(folder: Path) -> Any:
         "before": store.previous(load_profile("cubotino")).values,
         "files": sorted(path.name for path in folder.iterdir()),
     }
+
+
+def adjust(folder: Path, value: int) -> None:
+    """A person keeps a calibration; from the third on the robot corrects it by itself."""
+    profile = load_profile("cubotino")
+    store, home = CalibrationStore(folder), "actuators.holder.positions_us.home"
+    kept = Calibration(robot="cubotino", values={home: 1500 + value})
+    store.save(kept, keep_previous=value < 3)
+    DriftStore(folder).save(DriftRecord.of(apply(profile, kept), NOW.date()))
+
+
+def look_at_adjustment(folder: Path) -> Any:
+    profile, store = load_profile("cubotino"), CalibrationStore(folder)
+    store.clear_leftovers()
+    calibrated = apply(profile, store.load(profile))
+    record = DriftStore(folder).load(calibrated, NOW.date())
+    return {**look_at_calibration(folder), "drift": record.is_of(calibrated)}
 
 
 def runs_of(folder: Path) -> RunStore:
@@ -92,6 +110,7 @@ def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> boo
 def main(what: str, folder: Path) -> None:
     save, look = {
         "calibration": (save_calibration, look_at_calibration),
+        "adjustment": (adjust, look_at_adjustment),
         "run": (save_run, look_at_runs),
     }[what]
     killed, call = True, 0

@@ -71,6 +71,22 @@ def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_
     assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
 
 
+def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) -> None:
+    found = looks("adjustment", tmp_path)
+    assert len(found) > 10
+    home = "actuators.holder.positions_us.home"
+    for look in found:
+        assert look["now"] in ({home: 1503}, {home: 1504})
+        assert look["before"] == {home: 1501}
+        assert look["drift"]
+    assert (found[0]["now"], found[-1]["now"]) == ({home: 1503}, {home: 1504})
+    assert found[-1]["files"] == [
+        "calibration.json",
+        "calibration.json.previous",
+        "drift.json",
+    ]
+
+
 def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> None:
     found = looks("run", tmp_path)
     assert len(found) > 25
