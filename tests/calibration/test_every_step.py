@@ -149,7 +149,7 @@ def robot(daemon: Any) -> ControlClient:
     jpeg = bytes(cv2.imencode(".jpg", cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR))[1])
     take = daemon.scanner.take
     daemon.scanner.picture = lambda _: jpeg
-    daemon.scanner.take = lambda looks: [
+    daemon.scanner.take = lambda looks, **_: [
         replace(image, colours=solved_face(image.face)) for image in take(looks)
     ]
     client = ControlClient()

@@ -39,7 +39,7 @@ def timed(fake: Any, profile: RobotProfile) -> Timings:
 
 def seeing(fake: Any, face_of: Callable[[str], FaceColours]) -> None:
     take = fake.scanner.take
-    fake.scanner.take = lambda looks: [
+    fake.scanner.take = lambda looks, **_: [
         replace(image, colours=face_of(image.face)) for image in take(looks)
     ]
 
