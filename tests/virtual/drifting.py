@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -45,8 +46,10 @@ class DriftingRobot:
         self.drifts = DriftStore(state_dir)
         self._state_dir = state_dir
         self._contact = FirstContact({}, simulated=True)
+        turn = threading.Lock()
         self._cameras = {
-            camera.name: VirtualCamera(self.rehearsal, camera.name) for camera in profile.cameras
+            camera.name: VirtualCamera(self.rehearsal, camera.name, turn)
+            for camera in profile.cameras
         }
 
     def __enter__(self) -> Self:
