@@ -11,7 +11,7 @@ import click
 
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.cli.measuring import conduct, finish, on_screen
-from robot.cli.numbers import misadjust_option
+from robot.cli.numbers import Number, misadjust_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.client import NoDaemon
 from robot.outcomes import ExitCode
@@ -96,6 +96,12 @@ def _perform_all(
     metavar="STAGE",
     help="Find only this anew and keep the rest: an actuator, camera, times or colours.",
 )
+@click.option(
+    "--faster",
+    type=Number(1, 50),
+    metavar="PERCENT",
+    help="Shorten times by up to so much, as long as cubes are still solved.",
+)
 @click.option("--save/--try", default=True, help="Keep what was found, or only try.")
 @json_option
 def automatic(  # one argument per option
@@ -103,6 +109,7 @@ def automatic(  # one argument per option
     simulated: bool | None,
     misadjusted: Misadjustment | None,
     only: str | None,
+    faster: float | None,
     save: bool,
     as_json: bool,
 ) -> int:
@@ -119,7 +126,7 @@ def automatic(  # one argument per option
     with _robot_to_calibrate(robot, simulated, misadjusted, AUTOMATIC_SPEED) as twin:
         session = Session(profile=robot)
         clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
-        measurement = AutomaticCalibration(session, clock, only)
+        measurement = AutomaticCalibration(session, clock, only, (faster or 0.0) / 100)
         with session.maintenance():
             conduct(measurement, as_json)
             kept = save and session.keep(measurement.values)

@@ -86,6 +86,9 @@ class Machine:
         tools = {name: str(self.tools / "cc") for name in ("CC", "CXX")}
         tools |= {"PYTHON": str(self.tools / "system-python")}
         state = {"CALLS": str(self.calls), "BREAK": str(self.broken)}
+        # Another Python's sitecustomize is as long and as old, to the second: compiled, the first
+        # one would go on to be used.
+        state["PYTHONDONTWRITEBYTECODE"] = "1"
         command = [str(self.checkout / ".ci" / "prepare"), "run"]
         done = subprocess.run(
             command,

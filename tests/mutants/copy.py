@@ -154,7 +154,9 @@ class Copy:
     def _environment(self, scratch: str) -> dict[str, str]:
         tools = f"{self._python.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         folders = {"XDG_STATE_HOME": f"{scratch}/state", "XDG_RUNTIME_DIR": f"{scratch}/run"}
-        plain = {"PATH": tools, "COLUMNS": "400"}
+        # A change may be as long and as old, to the second, as the one before: compiled, the
+        # first one would go on to be tried.
+        plain = {"PATH": tools, "COLUMNS": "400", "PYTHONDONTWRITEBYTECODE": "1"}
         cache = {"XDG_CACHE_HOME": str(self._tables)}
         return dict(os.environ) | folders | cache | plain
 

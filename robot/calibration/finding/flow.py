@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from statistics import mean
 
 from robot.calibration.colours import LOOKING
+from robot.calibration.finding.faster import shortened, steps_to
 from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
 from robot.calibration.finding.finder import Finder, finder_for
 from robot.calibration.finding.motors import check_motors, common_speeds
@@ -17,6 +18,7 @@ from robot.calibration.step import Measurement, Row, Script, Session
 from robot.calibration.travel import travel_values
 from robot.client import NoDaemon
 from robot.documents import JsonMapping, JsonObject
+from robot.faults import MotionFault, NotReadable
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
@@ -47,7 +49,7 @@ def stage_of(key: str) -> str:
     room, *rest = key.split(".")
     if room != "actuators":
         return {"cameras": CAMERA}.get(room, room)
-    return TIMES if rest[1] == "travel" else rest[0]
+    return TIMES if rest[1] in {"travel", "settle_ms", "held_settle_ms"} else rest[0]
 
 
 class AutomaticCalibration(Measurement):
@@ -55,7 +57,8 @@ class AutomaticCalibration(Measurement):
 
     Until then they are tried out, and forgotten when maintenance ends: whatever breaks it off
     leaves the old calibration. ``clock``: seconds of the robot's time. ``only``: one of
-    :func:`stages_of`; whatever else is found on the way to it stays as it is kept.
+    :func:`stages_of`; whatever else is found on the way to it stays as it is kept. ``faster``: by
+    which part times may get shorter than what is known to be enough, while cubes are solved.
     """
 
     name = "auto"
@@ -71,8 +74,10 @@ class AutomaticCalibration(Measurement):
         session: Session,
         clock: Callable[[], float] = time.monotonic,
         only: str | None = None,
+        faster: float = 0.0,
     ) -> None:
         super().__init__(session)
+        self._faster = faster
         self._clock = clock
         self._only = only
         self._found: JsonObject = {}
@@ -144,8 +149,10 @@ class AutomaticCalibration(Measurement):
                 f"{session.profile.name} is not built like a robot that finds its positions itself "
                 "so far, see docs/calibration.md: use `cubist calibrate all`"
             )
+        filmed: Collection[str] = ()
         if self._only != COLOURS:
             finder = suitable(session)
+            filmed = finder.seen_moving.keys()
             yield from self._positions(finder)
             if self._wants(TIMES):
                 yield from self._travel(finder)
@@ -160,6 +167,8 @@ class AutomaticCalibration(Measurement):
             )
         for number in range(PROOFS):
             yield self._proof(number + 1)
+        if self._faster:
+            yield self._shortened(filmed)
 
     def _positions(self, finder: Finder) -> Iterator[Finding]:
         """All positions: each shows where the others are. For times the face in view is enough."""
@@ -187,6 +196,43 @@ class AutomaticCalibration(Measurement):
             f"cube {number} read and solved in {executed_s:.1f} s of turning",
             evidence={"planned_s": round(planned_s, 2), "executed_s": round(executed_s, 2)},
         )
+
+    def _shortened(self, filmed: Collection[str]) -> Finding:
+        """Shorter times, step by step, as long as all cubes are solved with them.
+
+        After one that was not solved the robot goes back by two steps, which have to be proven.
+        """
+        base = self.session.calibrated
+        good = [0.0]
+        for part in steps_to(self._faster):
+            self.session.try_out(self._found | shortened(base, filmed, part))
+            if not self._is_faultless():
+                good = good[:-1] or good
+                self.session.try_out(self._found | shortened(base, filmed, good[-1]))
+                if not self._is_faultless():
+                    raise CouldNot(
+                        "the cube was lost while shorter times were tried: put it in again, and "
+                        "leave --faster out or ask for less"
+                    )
+                break
+            good.append(part)
+        percent = 100 * good[-1]
+        values = shortened(base, filmed, good[-1]) if percent else {}
+        text = f"times are {percent:.0f} % shorter where no camera sees them, and cubes are solved"
+        return Finding("faster", text, values, evidence={"percent": round(percent, 1)})
+
+    def _is_faultless(self) -> bool:
+        """Whether the robot solves cubes with what it tries out now; those are the proofs then."""
+        proofs = []
+        for _ in range(PROOFS):
+            try:
+                proofs.append(self.session.perform(PROVING))
+            except (MotionFault, NotReadable):
+                return False
+            if not proofs[-1].solved:
+                return False
+        self._proofs = proofs
+        return True
 
     def _travel(self, finder: Finder) -> Iterator[Finding]:
         """Times between positions, of what the camera sees move; for others why they stay."""
