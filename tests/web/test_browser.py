@@ -126,6 +126,10 @@ cubist.addEventListener("change", () => {
   if (cube) told.push({seen: cube.seen.filter(Boolean).length, facelets: cube.facelets});
 });
 """
+NOTE_STEPS = """
+globalThis.steps = [];
+cubist.addEventListener("change", () => steps.push(document.getElementById("step").textContent));
+"""
 SHOWN = """() => {
   const { model, moving } = cubist.pose;
   const letters = model.seen(cubist.cube.facelets);
@@ -302,9 +306,13 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         assert await page.evaluate("document.documentElement.lang") == "de"
         assert await page.text_content("#state") == "Bereit"
         assert await page.text_content("#stop") == "Halt"
+        await page.evaluate(NOTE_STEPS)
         await hold(page, "#start")
-        await until(page, "cubist.status.state === 'turning'")
-        assert re.fullmatch(r"Dreht: .* in \d+,\d s.*", str(await page.text_content("#step")))
+        await until(page, "document.getElementById('step').textContent.startsWith('Dreht: ')")
+        steps = await page.evaluate("steps")
+        looks = [step for step in steps if re.fullmatch(r"Sieht . an \(\d von 6\)", step)]
+        assert len(set(looks)) == 6, f"each step of a state is told: {steps}"
+        assert re.fullmatch(r"Dreht: .* in \d+,\d s.*", steps[-1]), steps
         await page.locator("#estop").click()
         await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
         assert await page.text_content("#fault-cause") == "Not-Halt"

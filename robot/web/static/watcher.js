@@ -97,9 +97,14 @@ export class Watcher extends EventTarget {
       if (event.event === "clock") this.#tick(event.at_us);
       else if (event.event === "motion") this.#begin(event.motion, event.at_us);
       else if (event.event === "cube") this.#begin(null);
-      if (this.status?.job && event.event === "step") this.status.job.step = event.text;
+      if (this.status?.job && (event.event === "step" || event.event === "state")) this.#enter(event);
       if (this.status?.job && event.event === "progress") this.status.job.progress = event.progress;
     });
+  }
+
+  /** The next step, in the same state or as the first of another. */
+  #enter({ text, step_code: code = "", step_parameters: parameters = {} }) {
+    Object.assign(this.status.job, { step: text, step_code: code, step_parameters: parameters, progress: null });
   }
 
   #begin(motion, atUs = 0) {
