@@ -124,7 +124,7 @@ def _print_one(found: Survey) -> None:
         f"{graph.states} states after a turn in {graph.classes} classes per axis; "
         f"compiled in {graph.compile_s:.2f} s"
     )
-    click.echo(f"  actuators  {'ready to drive' if found.drivable else 'times only: for planning'}")
+    click.echo(f"  actuators  {'ready to drive' if found.drivable else 'for planning only'}")
     click.echo(f"  tables     {_tables_text(found)}")
     click.echo(f"  scan       {_scan_text(found)}")
     if found.solves is not None:

@@ -110,7 +110,7 @@ def survey(
         title=profile.title,
         kind=profile.mechanism.kind,
         size=profile.cube.size,
-        drivable=_drivable(mechanism),
+        drivable=mechanism.profile.is_drivable,
         graph=Graph(
             len(mechanism.configurations),
             len(mechanism.transitions),
@@ -144,10 +144,6 @@ def _scan(mechanism: Mechanism) -> tuple[Scan | None, str]:
         return None, str(error)
     looks = sum(len(step.looks) for step in tour.steps)
     return Scan(len(tour.steps), looks, tour.duration_us), ""
-
-
-def _drivable(mechanism: Mechanism) -> bool:
-    return all(actuator.drivable for actuator in mechanism.profile.actuators.values())
 
 
 def random_cube(size: int, rng: np.random.Generator) -> AnyCube:

@@ -44,6 +44,9 @@ class ActuatorSettings(KindSettings):
     rotation_key: ClassVar[str] = ""
     """The key without which it does not rotate."""
 
+    board: Name | None = None
+    """Which of the further boards drives it; None: the first, that of ``firmware``."""
+
     @classmethod
     def registry(cls) -> Mapping[str, type[ActuatorSettings]]:
         """Every kind of actuator."""

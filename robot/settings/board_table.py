@@ -32,3 +32,5 @@ CHANNELS = 16
 """Channels of a PCA9685."""
 FIRST_MAESTRO = 64
 """Number of channel 0 of a Pololu Maestro, on a Raspberry Pi or another computer."""
+MAX_ACTUATORS = 8
+"""Actuators a board may have."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from robot.settings.actuators import ActuatorSettings
+from robot.settings.board_table import MAX_ACTUATORS
 from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted, no_such
 from robot.settings.other_cubes import OTHER_CUBES, for_cube
@@ -49,6 +51,7 @@ def _check_other_cubes(profile: RobotProfile) -> Iterator[Finding]:
 def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
     for name, actuator in profile.actuators.items():
         yield from actuator.check(("actuators", name))
+    yield from _check_boards(profile)
     yield from _check_pins(profile)
     yield from _check_cameras(profile.cameras)
     for index, camera in enumerate(profile.cameras):
@@ -61,12 +64,54 @@ def _check_parts(profile: RobotProfile) -> Iterator[Finding]:
             yield ("simulation", "actuators", name), no_such("actuator", profile.actuators)
 
 
+def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
+    """Actuators are at boards that exist, each of which is in use and can be told from others."""
+    for name, actuator in profile.actuators.items():
+        if actuator.board is not None and actuator.board not in profile.boards:
+            known = f"further boards: {', '.join(profile.boards) or 'none'}"
+            text = f"no board is called {actuator.board} ({known}); without it, the first"
+            yield ("actuators", name, "board"), text
+    in_use = {actuator.board for actuator in profile.actuators.values()}
+    ports = {profile.link.port: "the first board"}
+    is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
+    if profile.boards and profile.link.port == "auto" and not is_pi:
+        text = "with further boards nobody can tell them apart: give the first one's device"
+        yield ("link", "port"), text
+    pis = ["the first board"] if is_pi else []
+    for name, board in profile.boards.items():
+        path: Path = ("boards", name)
+        if name not in in_use:
+            yield path, "drives no actuator: say `board: " + name + "` at some, or leave it out"
+        if board.port == "auto":
+            yield (*path, "port"), "nobody can tell boards apart: give its device"
+        elif (owner := ports.setdefault(board.port, name)) != name:
+            yield (*path, "port"), f"{board.port} is {owner} already"
+        if BOARD_TARGETS[board.target].is_pi:
+            pis.append(name)
+            if len(pis) > 1:
+                yield (*path, "target"), f"the Raspberry Pi's own pins are {pis[0]} already"
+    if profile.boards and None not in in_use:
+        yield ("boards",), "the first board, that of `firmware`, drives no actuator"
+
+
 def _check_pins(profile: RobotProfile) -> Iterator[Finding]:
+    """See :func:`_check_pins_at`, for every board."""
+    boards: dict[str | None, tuple[Path, str]] = {None: (("firmware",), profile.firmware.target)}
+    boards |= {name: (("boards", name), one.target) for name, one in profile.boards.items()}
+    for name, (path, target) in boards.items():
+        at_it = {key: one for key, one in profile.actuators.items() if one.board == name}
+        if profile.boards and sum(one.drivable for one in at_it.values()) > MAX_ACTUATORS:
+            yield path, f"{len(at_it)} actuators at one board, which drives {MAX_ACTUATORS}"
+        yield from _check_pins_at(profile, target, at_it)
+
+
+def _check_pins_at(
+    profile: RobotProfile, target: str, actuators: Mapping[str, ActuatorSettings]
+) -> Iterator[Finding]:
     """The board has the pins, and parts share none but drivers their enable line."""
-    target = profile.firmware.target
     board = BOARD_TARGETS[target]
     used: dict[int, tuple[str, str]] = {}
-    for name, actuator in profile.actuators.items():
+    for name, actuator in actuators.items():
         for role, pin in actuator.connections.items():
             path: Path = ("actuators", name, "pins", role)
             if not board.has_pin(pin):
@@ -100,8 +145,9 @@ def _check_pi(
             name, role = used[max(pair)]
             text = f"GPIO {min(pair)} and {max(pair)} are one channel: both servos would move"
             yield ("actuators", name, "pins", role), text
-    for name, motor in profile.actuators_of(Stepper).items():
-        speed, most = motor.max_speed_steps_per_s, board.max_steps_per_s
+    motors = profile.actuators_of(Stepper)
+    for name in dict.fromkeys(name for name, _ in used.values() if name in motors):
+        speed, most = motors[name].max_speed_steps_per_s, board.max_steps_per_s
         if most is not None and speed > most:
             text = (
                 f"{speed} steps/s: a program on the Pi wakes too irregularly for more than {most}. "

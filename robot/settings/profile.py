@@ -100,6 +100,17 @@ class LinkSettings(Settings):
     port: str = "auto"
 
 
+class BoardSettings(FirmwareSettings):
+    """A further board, beside that of ``firmware`` and ``link``: what it is, and its device.
+
+    Boards of one kind look alike from the computer, so ``port`` is never looked for.
+    """
+
+    port: str = Field(
+        min_length=1, description="its device, as under /dev/serial/by-path/; auto is for one board"
+    )
+
+
 class PanelSettings(Settings):
     """GPIO (BCM) numbers of button, light, buzzer, emergency stop and touch pads.
 
@@ -231,6 +242,7 @@ class SimulationSettings(Settings):
 class RobotProfile(Settings):
     """A robot: what it is made of, how it is connected, how it was calibrated.
 
+    ``boards``: those beside the first one, by the names that actuators give as their ``board``.
     ``other_cubes``: what is different, by layers, when it takes a cube of another size.
     """
 
@@ -245,6 +257,7 @@ class RobotProfile(Settings):
     colours: ColourSettings | None = None
     firmware: FirmwareSettings = FirmwareSettings()
     link: LinkSettings = LinkSettings()
+    boards: dict[Name, BoardSettings] = Field(default_factory=dict, max_length=3)
     panel: PanelSettings = PanelSettings()
     display: DisplaySettings | None = None
     policy: PolicySettings = PolicySettings()
@@ -256,7 +269,13 @@ class RobotProfile(Settings):
         """What the board adds to the times of the actuators."""
         super().model_post_init(context)
         for actuator in self.actuators.values():
-            actuator.wait_for_frames(BOARD_TARGETS[self.firmware.target].frame_us)
+            board = self.board_of(actuator)
+            if board is not None:
+                actuator.wait_for_frames(BOARD_TARGETS[board.target].frame_us)
+
+    def board_of(self, actuator: ActuatorSettings) -> FirmwareSettings | None:
+        """The board that drives an actuator; None when it names one that is not there."""
+        return self.firmware if actuator.board is None else self.boards.get(actuator.board)
 
     def on_board(
         self, target: str, pins: Mapping[str, Mapping[str, int | str]] | None = None
@@ -273,6 +292,11 @@ class RobotProfile(Settings):
         """The same, with the document it was read from: complaints then name file and line."""
         self._document = document
         return self
+
+    @property
+    def is_drivable(self) -> bool:
+        """Whether every actuator can be driven, at one board; otherwise it is planned for only."""
+        return not self.boards and all(one.drivable for one in self.actuators.values())
 
     def actuators_of(self, kind: type[Own]) -> dict[str, Own]:
         """The actuators of one kind, by name."""

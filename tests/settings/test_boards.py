@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from robot.settings import RobotProfile, Servo, load_profile
+from robot.machine.board_configuration import actuator_setups
+from robot.mechanism.durations import NotDrivable
+from robot.planner import build_mechanism
+from robot.settings import BadProfile, RobotProfile, Servo, load_profile, parse_profile
 from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
+from robot.settings.loader import profile_path
 
 pytestmark = pytest.mark.quick
 
@@ -31,7 +36,7 @@ def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
         place = document
         for step in path:
             place = place.setdefault(step, {})
-        place[last] = value
+        place[last] = deepcopy(value)
     return RobotProfile.model_validate(document)
 
 
@@ -137,3 +142,107 @@ def test_a_robot_moved_to_another_board_keeps_what_it_is() -> None:
         robot.actuators_of(Servo)["lid"].transition_us("open", "close") for robot in (moved, uno)
     ]
     assert times == [(300_000, 220_000), (300_000, 200_000)]
+
+
+SECOND = {"second": {"target": "atmega328p", "port": "/dev/ttyUSB1"}}
+TWO_BOARDS: dict[str, Any] = {
+    "link.port": "/dev/ttyUSB0",
+    "boards": SECOND,
+    "actuators.lid.board": "second",
+}
+"""An Uno for the holder and one for the lid."""
+MOTORS = {
+    f"motor{number}": STEPPER | {"board": "second", "pins": {"step": 2, "direction": 3}}
+    for number in range(8)
+}
+
+
+def test_pins_are_counted_at_each_board() -> None:
+    same_pin = changed("cubotino-uno", TWO_BOARDS | {"actuators.lid.pins.pulse": 9})
+    assert check_profile(same_pin) == []
+    assert same_pin.actuators["holder"].connections == same_pin.actuators["lid"].connections
+    assert same_pin.board_of(same_pin.actuators["lid"]) is same_pin.boards["second"]
+    assert same_pin.board_of(same_pin.actuators["holder"]) is same_pin.firmware
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "text"),
+    [
+        ({"actuators.lid.board": "third"}, "actuators.lid.board", "no board is called third"),
+        ({"actuators.lid.pins.pulse": 20}, "actuators.lid.pins.pulse", "has pins 2..19, not 20"),
+        ({"link.port": "auto"}, "link.port", "nobody can tell them apart"),
+        ({"boards.second.port": "auto"}, "boards.second.port", "nobody can tell boards apart"),
+        ({"boards.second.port": "/dev/ttyUSB0"}, "boards.second.port", "is the first board alr"),
+        ({"actuators.holder.board": "second"}, "boards", "the first board, that of `firmware`"),
+        ({"actuators.lid.board": None}, "boards.second", "drives no actuator"),
+        (
+            {"firmware.target": "linux", "boards.second.target": "linux"},
+            "boards.second.target",
+            "own pins are the first board already",
+        ),
+        ({"actuators.lid.pins.pulse": "maestro:1"}, "actuators.lid.pins.pulse", "not 65"),
+        (
+            {
+                "boards.second.target": "linux",
+                "actuators.motor": STEPPER | {"board": "second", "max_speed_steps_per_s": 1001},
+            },
+            "actuators.motor.max_speed_steps_per_s",
+            "more than 1000",
+        ),
+        (
+            {"boards.second.target": "linux", "panel.buzzer_gpio": 10},
+            "actuators.lid.pins.pulse",
+            "GPIO 10 is already panel.buzzer_gpio",
+        ),
+        (
+            {f"actuators.{name}": motor for name, motor in MOTORS.items()},
+            "boards.second",
+            "9 actuators at one board, which drives 8",
+        ),
+    ],
+)
+def test_what_several_boards_cannot_do(changes: dict[str, Any], key: str, text: str) -> None:
+    profile = changed("cubotino-uno", TWO_BOARDS | changes)
+    found = [(".".join(map(str, at)), told) for at, told in check_profile(profile)]
+    assert any(at == key and text in told for at, told in found), found
+
+
+def test_limits_of_a_pi_are_for_its_own_actuators() -> None:
+    """A motor at an Arduino may be faster, and its pins are not the panel's."""
+    pins = {"step": 12, "direction": 13}
+    motor = STEPPER | {"board": "second", "max_speed_steps_per_s": 4000, "pins": pins}
+    at_pi = {"actuators.lid.board": None, "link.port": "auto"}
+    changes = TWO_BOARDS | at_pi | {"actuators.motor": motor}
+    assert check_profile(changed("cubotino", changes)) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "frames"), [("linux", 1), ("atmega328p", 0)], ids=["pi", "arduino"]
+)
+def test_servos_wait_for_the_frames_of_their_own_board(target: str, frames: int) -> None:
+    alone = load_profile("cubotino-uno").actuators_of(Servo)
+    both = changed("cubotino-uno", TWO_BOARDS | {"boards.second.target": target})
+    servos = both.actuators_of(Servo)
+    position = next(iter(servos["lid"].positions_us))
+    later = servos["lid"].settle_us(position, held=False) - alone["lid"].settle_us(position, False)
+    assert later == frames * FRAME_US
+    place = next(iter(servos["holder"].positions_us))
+    assert servos["holder"].settle_us(place, False) == alone["holder"].settle_us(place, False)
+
+
+def test_an_unknown_board_is_named_with_its_line() -> None:
+    text = profile_path("cubotino-uno").read_text()
+    wrong = text.replace("  lid:\n", "  lid:\n    board: secnd\n", 1)
+    with pytest.raises(BadProfile) as told:
+        parse_profile(wrong, "mine.yaml")
+    line = wrong.splitlines().index("    board: secnd") + 1
+    assert f"mine.yaml:{line}" in str(told.value)
+    assert "no board is called secnd (further boards: none)" in str(told.value)
+
+
+def test_several_boards_can_be_planned_for() -> None:
+    profile = changed("cubotino-uno", TWO_BOARDS)
+    assert build_mechanism(profile).configurations
+    assert (profile.is_drivable, load_profile("cubotino-uno").is_drivable) == (False, True)
+    with pytest.raises(NotDrivable, match="several boards"):
+        actuator_setups(profile)
