@@ -11,6 +11,7 @@
 #include "profiles.h"
 #include "queue.h"
 #include "safety.h"
+#include "timer.h"
 
 static bool configured;
 static uint16_t config_crc;
@@ -126,6 +127,17 @@ static uint8_t go(void)
     return FAULT_NONE;
 }
 
+static uint8_t go_at(const uint8_t *payload)
+{
+    struct go_at go_at;
+    memcpy(&go_at, payload, sizeof go_at);
+    if (!configured || player.started == player.turns) {
+        return FAULT_BAD_STATE;
+    }
+    player_go_at(go_at.tick);
+    return FAULT_NONE;
+}
+
 static uint8_t home(uint8_t mask)
 {
     if (!configured || mask >> actuator_count) {
@@ -148,6 +160,8 @@ static uint8_t payload_size(uint8_t type)
         return sizeof(struct profile_begin);
     case MESSAGE_PLAN_BEGIN:
         return sizeof(struct plan_begin);
+    case MESSAGE_GO_AT:
+        return sizeof(struct go_at);
     case MESSAGE_HOME:
         return sizeof(struct home);
     default:
@@ -205,6 +219,8 @@ static uint8_t carry_out(uint8_t type, const uint8_t *payload, uint8_t length)
         return queue_push(payload, length) ? FAULT_NONE : FAULT_BAD_MESSAGE;
     case MESSAGE_GO:
         return go();
+    case MESSAGE_GO_AT:
+        return go_at(payload);
     case MESSAGE_HOLD:
         player_hold();
         return FAULT_NONE;
@@ -284,6 +300,7 @@ void commands_status(struct status *status)
     status->late = player.late;
     status->held = safety_times_held();
     status->sensors = actuators_mask(actuator_senses);
+    status->now = timer_now();
 }
 
 uint8_t commands_whereabouts(struct whereabouts *whereabouts)

@@ -44,6 +44,7 @@ static uint16_t nonce;
 static uint8_t expected; /* sequence number */
 static bool ack_due;
 static bool status_due;
+static uint8_t echo; /* of the last ping */
 static bool welcome_due;
 static bool whereabouts_due;
 
@@ -115,6 +116,7 @@ static void send_due(void)
         commands_status(&status);
         status.bad_frames = bad_frames;
         status.lost_bytes = lost_bytes;
+        status.echo = echo;
         status_due = false;
         ack_due = false;
         send(MESSAGE_STATUS, &status, sizeof status);
@@ -136,6 +138,7 @@ static void handle_hello(const struct frame *frame, uint8_t length)
     if (frame->session != session || hello.nonce != nonce) {
         session = frame->session;
         expected = 0;
+        echo = 0;
         commands_new_session();
     }
     nonce = hello.nonce;
@@ -155,7 +158,9 @@ static void handle_frame(const struct frame *frame, uint8_t length)
     }
     safety_heard();
     if (frame->type < FIRST_SEQUENCED) {
-        *(frame->type == MESSAGE_LOCATE ? &whereabouts_due : &status_due) = true;
+        bool locate = frame->type == MESSAGE_LOCATE;
+        *(locate ? &whereabouts_due : &status_due) = true;
+        echo = locate ? echo : frame->payload[0];
         return;
     }
     if (frame->seq == expected && commands_handle(frame->type, frame->payload, length)) {

@@ -31,14 +31,19 @@ void player_begin(uint16_t plan, uint16_t turns)
     player.executed = 0;
 }
 
+void player_go_at(uint32_t tick)
+{
+    player.go = tick;
+    player.previous_start = tick;
+    player.previous_end = tick;
+    player.latest_end = tick;
+    player.running = true;
+}
+
 void player_go(void)
 {
     if (!player.running) {
-        player.go = timer_now() + GO_LEAD;
-        player.previous_start = player.go;
-        player.previous_end = player.go;
-        player.latest_end = player.go;
-        player.running = true;
+        player_go_at(timer_now() + GO_LEAD);
     }
     player.resumed = player.holding;
     player.holding = false;

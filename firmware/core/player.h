@@ -27,6 +27,9 @@ extern struct player player;
 
 void player_begin(uint16_t plan, uint16_t turns);
 void player_go(void);
+
+/* Starts the plan at a tick; at one that has passed the first turn is late. */
+void player_go_at(uint32_t tick);
 void player_hold(void);
 
 /* Holds, and then forgets the rest of the plan. */

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#define PROTOCOL_VERSION 3 /* version of this protocol; both sides must have the same */
-#define PROTOCOL_FIRMWARE_VERSION "0.3.0" /* version of the firmware built from this tree */
+#define PROTOCOL_VERSION 4 /* version of this protocol; both sides must have the same */
+#define PROTOCOL_FIRMWARE_VERSION "0.4.0" /* version of the firmware built from this tree */
 #define PROTOCOL_TICKS_PER_US 2 /* the clock of motion */
 #define PROTOCOL_MAX_PAYLOAD 48 /* bytes of payload in a frame */
 #define PROTOCOL_WINDOW 6 /* sequenced frames under way without acknowledgement */
@@ -36,7 +36,7 @@
 #define PROTOCOL_FIRST_PIN_LINUX 2
 #define PROTOCOL_PINS_LINUX 88 /* Raspberry Pi: BCM numbers 2 to 27; 32 to 47 are channels 0 to 15 of a PCA9685, 64 to 87 channels 0 to 23 of a Pololu Maestro */
 #define PROTOCOL_FIRMWARE_MAJOR 0
-#define PROTOCOL_FIRMWARE_MINOR 3
+#define PROTOCOL_FIRMWARE_MINOR 4
 #define PROTOCOL_FIRMWARE_PATCH 0
 /* The frame of an emergency stop as it travels, without the final 00. */
 #define PROTOCOL_STOP_PATTERN {0x07, 0xff, 0xff, 0xff, 0x7f, 0x87, 0x8c}
@@ -146,6 +146,7 @@ enum message {
     MESSAGE_GO = 0x32, /* starts the plan, or resumes it when held */
     MESSAGE_HOLD = 0x33, /* finish the turns in progress, then hold */
     MESSAGE_ABORT = 0x34, /* drops the rest of a held plan */
+    MESSAGE_GO_AT = 0x35, /* starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start together */
     MESSAGE_HOME = 0x40, /* homes actuators, together */
     MESSAGE_CLEAR = 0x41, /* forgets a latched fault */
     MESSAGE_RELEASE = 0x42, /* outputs off: motors without power, servos without pulses, nothing homed */
@@ -159,6 +160,10 @@ enum message {
 struct __attribute__((packed)) hello {
     uint8_t version; /* protocol version of the host */
     uint16_t nonce; /* chosen at random; Welcome returns it */
+};
+
+struct __attribute__((packed)) ping {
+    uint8_t echo; /* returned by Status, so that the host knows which of them is the answer */
 };
 
 struct __attribute__((packed)) config_begin {
@@ -201,6 +206,10 @@ struct __attribute__((packed)) plan_begin {
     uint16_t turns; /* turns it has */
 };
 
+struct __attribute__((packed)) go_at {
+    uint32_t tick; /* ticks since boot, as in Status */
+};
+
 struct __attribute__((packed)) home {
     uint8_t actuators; /* bit mask */
 };
@@ -238,6 +247,8 @@ struct __attribute__((packed)) status {
     uint8_t lost_bytes; /* bytes lost to a full receive buffer or a slow interrupt, since boot */
     uint8_t held; /* times the host fell silent, since boot */
     uint8_t sensors; /* bit mask of actuators whose sensor is active */
+    uint8_t echo; /* of the last Ping */
+    uint32_t now; /* ticks since boot; wraps after 35 minutes */
 };
 
 struct __attribute__((packed)) ack {

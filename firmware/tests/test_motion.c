@@ -209,6 +209,51 @@ static void hold_finishes_the_turn_and_go_resumes(void)
     CHECK(bench_status().executed > 60000 + 450 * TICKS_A_MS);
 }
 
+/* The status when a short turn that was to go at a tick has ended. */
+static struct status gone_at(uint64_t tick)
+{
+    const uint8_t turns[] = {SHORT, 2};
+    const struct plan_begin begin = {.plan = 8, .turns = 1};
+    const struct go_at at = {.tick = (uint32_t)tick};
+    bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
+    bench_command(MESSAGE_TURNS, turns, sizeof turns);
+    bench_command(MESSAGE_GO_AT, &at, sizeof at);
+    CHECK(bench_status().state == STATE_RUNNING);
+    bench_run_ms(300);
+    return bench_status();
+}
+
+static void a_plan_starts_at_the_tick_told(void)
+{
+    start_over();
+    uint8_t late = bench_status().late;
+    uint64_t go = bench_now() + 200 * TICKS_A_MS + 3;
+    struct status status = gone_at(go);
+    CHECK(bench_rise(STEP2_PIN, 0) == go + 2000);
+    CHECK(status.state == STATE_IDLE && status.late == late);
+    CHECK(status.executed == 10000 && status.now == (uint32_t)bench_now());
+}
+
+static void a_tick_that_has_passed_is_late(void)
+{
+    start_over();
+    uint8_t late = bench_status().late;
+    uint64_t now = bench_now();
+    struct status status = gone_at(now - 100 * TICKS_A_MS);
+    CHECK(status.late == (uint8_t)(late + 1) && status.turns_done == 1);
+    CHECK(bench_rise(STEP2_PIN, 0) >= now + GO_LEAD);
+}
+
+static void a_plan_under_way_is_not_started_again(void)
+{
+    start_over();
+    const uint8_t turns[] = {SHORT, 2, SHORT, 2};
+    const struct go_at at = {.tick = (uint32_t)bench_now()};
+    bench_play(turns, sizeof turns, 2);
+    bench_command(MESSAGE_GO_AT, &at, sizeof at);
+    CHECK(bench_status().fault == FAULT_BAD_STATE);
+}
+
 static void a_dry_queue_is_reported_and_loses_nothing(void)
 {
     start_over();
@@ -313,6 +358,9 @@ int main(void)
     a_servo_stays_when_its_profile_is_overwritten();
     turns_follow_each_other_in_time();
     hold_finishes_the_turn_and_go_resumes();
+    a_plan_starts_at_the_tick_told();
+    a_tick_that_has_passed_is_late();
+    a_plan_under_way_is_not_started_again();
     a_dry_queue_is_reported_and_loses_nothing();
     what_must_not_be_is_refused();
     limits_belong_to_the_range();

@@ -8,9 +8,10 @@ from robot.link.actuators import (
     TurnCheckSetup,
 )
 from robot.link.limits import Capabilities
-from robot.link.link import Execution, Link, LinkThread
+from robot.link.link import Execution, Link
 from robot.link.position_ledger import LastKnown, PositionLedger
 from robot.link.session import SessionStatistics
+from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
 
 __all__ = [

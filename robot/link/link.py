@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from robot.faults import FAULTS, Fault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
@@ -28,6 +25,7 @@ from robot.link.protocol import (
     BoardState,
     Clear,
     Go,
+    GoAt,
     Hold,
     Home,
     Message,
@@ -40,12 +38,12 @@ from robot.link.transport import Transport
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 
-T = TypeVar("T")
-
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
 
 Progress = Callable[[float], None]
+Gate = Callable[[], Awaitable[float]]
+"""Waits until everybody is ready; the time, by the link's clock, at which all are to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +144,17 @@ class Link:
         reported = reported_positions(await self._open_session.positions(), self.actuators)
         self.ledger.note_homed(setup.name, reported[setup.name])
 
-    async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
+    async def run(
+        self,
+        schedule: Schedule,
+        on_progress: Progress | None = None,
+        gate: Gate | None = None,
+    ) -> Execution:
         """Upload a schedule, play it and wait for its end.
 
+        With a ``gate`` it starts at the time that this tells, by the board's clock: together with
+        other boards, within a millisecond if these are connected alike. What it tells must be a few
+        dozen milliseconds ahead. Raises ``LINK_LOST`` where the clock cannot be compared.
         Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
         :class:`robot.faults.Stopped` after :meth:`stop`.
         """
@@ -165,7 +171,7 @@ class Link:
         self._raise_fault(before)
         if self._stopping:
             raise Stopped("before it began")
-        self._start(plan)
+        await self._start(plan, gate)
         self.ledger.begin(schedule)
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
         self.ledger.end(status.turns_done)
@@ -280,7 +286,7 @@ class Link:
         period = setup.period_steps if setup is not None else None
         return one == other if period is None else (one - other) % period == 0
 
-    def _start(self, plan: WirePlan) -> None:
+    async def _start(self, plan: WirePlan, gate: Gate | None) -> None:
         """Queue everything: the window and the credits decide when it leaves."""
         messages: list[Message] = []
         if plan.shapes != self._uploaded:
@@ -290,7 +296,21 @@ class Link:
         messages.append(PlanBegin(self._plan_number, len(plan.turns)))
         turns = plan.turn_messages()
         fitting = _fitting(turns, self.capabilities.queue_bytes)
-        self._open_session.put([*messages, *turns[:fitting], Go(), *turns[fitting:]])
+        messages += turns[:fitting]
+        go: Message = Go()
+        if gate is not None:
+            go = await self._ready_to_go(messages, gate)
+            messages = []
+        self._open_session.put([*messages, go, *turns[fitting:]])
+
+    async def _ready_to_go(self, messages: Sequence[Message], gate: Gate) -> GoAt:
+        """The board has ``messages``, its clock is known, and so is the time of the start."""
+        await self._command(*messages)
+        await self._open_session.compare_clocks()
+        start_at = await gate()
+        if self._stopping:
+            raise Stopped("before it began")
+        return GoAt(self._open_session.board_clock.tick_at(start_at))
 
     async def _follow(self, turns: int, duration_us: int, on_progress: Progress | None) -> Status:
         """Wait for the end; a hold for silence is resumed once the link works again."""
@@ -346,35 +366,3 @@ def _events(before: Status, after: Status) -> tuple[str, ...]:
     return tuple(
         name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
     )
-
-
-class LinkThread:
-    """A :class:`Link` on a loop of its own, so that nobody's work delays the heartbeat.
-
-    ``transport`` is called on that loop. Progress callbacks come on the loop's thread.
-    """
-
-    def __init__(
-        self,
-        transport: Callable[[], Transport],
-        actuators: Sequence[ActuatorSetup],
-        silence_hold_ms: int = SILENCE_HOLD_MS,
-        ledger: PositionLedger | None = None,
-    ) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
-        self._thread.start()
-        self.link = Link(transport(), actuators, silence_hold_ms=silence_hold_ms, ledger=ledger)
-
-    def wait(self, work: Coroutine[object, object, T]) -> T:
-        """What a coroutine of :attr:`link` returns or raises, for a thread that may block."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def close(self) -> None:
-        """Disconnect and end the thread; idempotent."""
-        if not self._thread.is_alive():
-            return
-        self.wait(self.link.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()

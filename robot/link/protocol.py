@@ -11,9 +11,9 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import ClassVar, Self
 
-VERSION = 3
+VERSION = 4
 """Version of this protocol; both sides must have the same."""
-FIRMWARE_VERSION = "0.3.0"
+FIRMWARE_VERSION = "0.4.0"
 """Version of the firmware built from this tree."""
 TICKS_PER_US = 2
 """The clock of motion."""
@@ -214,9 +214,12 @@ class Ping(Message):
 
     TYPE: ClassVar[int] = 0x02
     SEQUENCED: ClassVar[bool] = False
-    LAYOUT: ClassVar[Struct] = Struct("<")
+    LAYOUT: ClassVar[Struct] = Struct("<B")
     TAIL: ClassVar[bool] = False
-    FIELDS: ClassVar[tuple[str, ...]] = ()
+    FIELDS: ClassVar[tuple[str, ...]] = ("echo",)
+
+    echo: int
+    """Returned by Status, so that the host knows which of them is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +435,21 @@ class Abort(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class GoAt(Message):
+    """Starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start
+    together."""
+
+    TYPE: ClassVar[int] = 0x35
+    SEQUENCED: ClassVar[bool] = True
+    LAYOUT: ClassVar[Struct] = Struct("<I")
+    TAIL: ClassVar[bool] = False
+    FIELDS: ClassVar[tuple[str, ...]] = ("tick",)
+
+    tick: int
+    """Ticks since boot, as in Status."""
+
+
+@dataclass(frozen=True, slots=True)
 class Home(Message):
     """Homes actuators, together."""
 
@@ -537,7 +555,7 @@ class Status(Message):
 
     TYPE: ClassVar[int] = 0x82
     SEQUENCED: ClassVar[bool] = False
-    LAYOUT: ClassVar[Struct] = Struct("<BBBBBHHIHBBHBBB")
+    LAYOUT: ClassVar[Struct] = Struct("<BBBBBHHIHBBHBBBBI")
     TAIL: ClassVar[bool] = False
     FIELDS: ClassVar[tuple[str, ...]] = (
         "state",
@@ -555,6 +573,8 @@ class Status(Message):
         "lost_bytes",
         "held",
         "sensors",
+        "echo",
+        "now",
     )
 
     state: int
@@ -587,6 +607,10 @@ class Status(Message):
     """Times the host fell silent, since boot."""
     sensors: int
     """Bit mask of actuators whose sensor is active."""
+    echo: int
+    """Of the last Ping."""
+    now: int
+    """Ticks since boot; wraps after 35 minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -638,6 +662,7 @@ MESSAGES: Mapping[int, type[Message]] = {
         Go,
         Hold,
         Abort,
+        GoAt,
         Home,
         Clear,
         Release,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from robot.faults import Fault, LinkFault, RobotFault
+from robot.link.board_clock import BoardClock
 from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
@@ -37,6 +38,11 @@ PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
 """A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
 STOP_EVERY_S = 0.02
+COMPARISONS = 8
+"""Of clocks before a start: the best of so many counts."""
+WELL_COMPARED_S = 0.005
+"""The most that may be in doubt, of which nearly all is the way of the answer. That is as long for
+boards that are connected alike, so that these start together within much less."""
 TIMER_S = 0.001
 STALLED_S = 0.1
 """A loop that comes round so much too late was kept from its processor, and heard nothing."""
@@ -90,6 +96,10 @@ class LinkSession:
         self._used_at = 0.0
         self._used = asyncio.Event()
         self.status_count = 0
+        self.board_clock = BoardClock()
+        self._asked_at = 0.0
+        self._echo = 0
+        self._echo_due = False
         self._told: Positions | None = None
         self._failure: RobotFault | None = None
         self._changed = asyncio.Event()
@@ -183,10 +193,22 @@ class LinkSession:
         """The next status that comes; the heartbeat asks for one soon, ``ask`` at once."""
         seen = self.status_count
         if ask:
-            self._send(Ping(), 0)
+            self._ping()
         await self.until(lambda: self.status_count > seen)
         assert self.status is not None
         return self.status
+
+    async def compare_clocks(self) -> None:
+        """Ask for the board's clock until it is known well enough to start together with others.
+
+        Raises ``LINK_LOST`` when the line is too slow for that.
+        """
+        for _ in range(COMPARISONS):
+            self._ping()
+            await self.until(lambda: not self._echo_due)
+        if self.board_clock.doubt_s(self._clock()) > WELL_COMPARED_S:
+            doubt_ms = self.board_clock.doubt_s(self._clock()) * 1000
+            raise LinkFault(Fault.LINK_LOST, f"its clock is known to {doubt_ms:.1f} ms only")
 
     async def positions(self) -> Positions:
         """Where the actuators stand after all that was delivered; while none moves."""
@@ -203,7 +225,7 @@ class LinkSession:
         deadline = self._clock() + patience_s
         while True:
             self._transport.write_now(EMERGENCY_STOP * 2)
-            self._send(Ping(), 0)
+            self._ping()
             await self._wait(STOP_EVERY_S)
             if self.status and self.status.fault == Fault.EMERGENCY_STOP:
                 return
@@ -257,7 +279,7 @@ class LinkSession:
             raise LinkFault(Fault.LINK_LOST, f"nothing heard for {LOST_AFTER_S} s")
         if now >= self._next_ping_at - TIMER_S:  # timers may be early
             self._pinged_at = now
-            self._send(Ping(), 0)
+            self._ping()
 
     async def _pause(self) -> None:
         """Until the next beat: short while the link is in use, else as long as nobody uses it."""
@@ -287,6 +309,12 @@ class LinkSession:
         for seq, message in self._window.pump(self._clock()):
             self._send(message, seq)
 
+    def _ping(self) -> None:
+        """Ask for a status, which tells the board's clock as well."""
+        self._echo, self._echo_due = self._echo % 255 + 1, True
+        self._asked_at = self._clock()
+        self._send(Ping(self._echo), 0)
+
     def _send(self, message: Message, seq: int) -> None:
         frame = WireFrame(self._number, seq, 0, message.TYPE, message.payload())
         self._transport.write(frame.encode())
@@ -313,6 +341,9 @@ class LinkSession:
         elif frame.type == Status.TYPE:
             self.status = Status.parse(frame.payload)
             self.status_count += 1
+            if self._echo_due and self.status.echo == self._echo:
+                self._echo_due = False
+                self.board_clock.compare(self._asked_at, self._heard_at, self.status.now)
             self._acknowledge(frame, self.status.free)
         elif frame.type == Positions.TYPE and frame.ack == self._window.handled:
             self._told = Positions.parse(frame.payload)

@@ -10,7 +10,7 @@ import pytest
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
-from robot.link.link import single
+from robot.link.link import Gate, single
 from robot.link.position_ledger import LastKnown, broken_off
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
@@ -53,8 +53,8 @@ async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig
     await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
     start = link._start
 
-    def start_and_break(plan: WirePlan) -> None:
-        start(plan)
+    async def start_and_break(plan: WirePlan, gate: Gate | None) -> None:
+        await start(plan, gate)
         rig.port.inwards.damage = virtual.silence
 
     link._start = start_and_break  # type: ignore[method-assign]

@@ -1,0 +1,163 @@
+"""Clocks of boards, compared over the link, and plans that start together by them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from robot.faults import Fault, LinkFault, Stopped
+from robot.link.board_clock import WRAP, BoardClock
+from robot.link.link import single
+from robot.link.protocol import TICKS_PER_US
+from robot.link.session import WELL_COMPARED_S
+from robot.motion.stepper import stepper_move
+from robot.settings.board_table import TICKS_PER_S
+from tests.link.conftest import LIMITS, PUSHER_STEP, Rig, Witness, program
+from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
+
+pytestmark = pytest.mark.quick
+
+BOOTED_LATER_S = 1.0
+FASTER = 1e-4
+TOGETHER_TICKS = 1000 * TICKS_PER_US
+LEAD_S = 0.06
+
+
+def ask(clock: BoardClock, at: float, drift: float, offset_ticks: int, line: random.Random) -> None:
+    """A comparison over a line whose way there takes 0.2 to 1 ms, and back 0.8 to 4 ms."""
+    there, back = line.uniform(0.0002, 0.001), line.uniform(0.0008, 0.004)
+    ticks = round((at + there) * TICKS_PER_S * (1 + drift)) + offset_ticks
+    clock.compare(at, at + there + back, ticks % WRAP)
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-4, -1e-4, 5e-3])
+@pytest.mark.parametrize("offset_ticks", [0, TICKS_PER_S, WRAP - 5 * TICKS_PER_S])
+def test_time_and_drift_are_within_their_bounds(drift: float, offset_ticks: int) -> None:
+    clock, line = BoardClock(), random.Random(1)
+    for number in range(1200):
+        ask(clock, number * 0.05, drift, offset_ticks, line)
+    at = 60.5
+    truth = (round(at * TICKS_PER_S * (1 + drift)) + offset_ticks) % WRAP
+    off = (clock.tick_at(at) - truth + WRAP // 2) % WRAP - WRAP // 2
+    assert abs(off) <= TOGETHER_TICKS
+    assert abs(clock.drift - drift) < 60e-6
+    assert clock.drift * drift >= 0
+
+
+def test_the_shortest_way_there_and_back_counts() -> None:
+    clock = BoardClock()
+    clock.compare(10.0, 10.0002, 20_000_200)
+    clock.compare(10.1, 10.18, 20_200_000)  # read after most of the 80 ms: its middle is far off
+    assert abs(clock.tick_at(10.2) - 20_400_000) <= 200
+    assert clock.doubt_s(10.2) < 0.0002
+
+
+@contextlib.contextmanager
+def two_boards(*command: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+    """The second booted a second after the first, and has a clock that goes 100 ppm faster."""
+    with contextlib.closing(VirtualLoop()) as loop:
+        loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
+        rigs = []
+        for drift in (0.0, FASTER):
+            board = VirtualBoard(command, drift)
+            board.listener = pins = Witness(board.answer)
+            rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))
+            loop.pass_time(BOOTED_LATER_S)
+        try:
+            yield loop, rigs
+        finally:
+            for rig in rigs:
+                loop.run_until_complete(rig.end())
+
+
+@pytest.fixture(params=["host", "uno"])
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+    """Two alike boards: with the firmware of this computer, or Unos under simavr."""
+    command: tuple[str | Path, ...] = (program("cubist-firmware-host"),)
+    if request.param == "uno":
+        elf = request.getfixturevalue("avr_program").elf
+        command = (program("cubist-firmware-avr"), "--elf", elf)
+    with two_boards(*command) as boards:
+        yield boards
+
+
+def begun_at_s(rig: Rig, boot_s: float, drift: float) -> float:
+    """When the pusher made its first step, in the time of the loop."""
+    return boot_s + rig.pins.rises(PUSHER_STEP)[0] / TICKS_PER_S / (1 + drift)
+
+
+async def pushed_together(loop: VirtualLoop, rigs: list[Rig], waits_s: float) -> float:
+    """Both boards' pushers are sent the same way by one gate; when that was to be."""
+    links = [await rig.homed_link("pusher") for rig in rigs]
+    await asyncio.sleep(waits_s)
+    arrived, start_at = 0, loop.create_future()
+
+    async def gate() -> float:
+        nonlocal arrived
+        arrived += 1
+        if arrived == len(rigs):
+            start_at.set_result(loop.time() + LEAD_S)
+        at: float = await start_at
+        return at
+
+    plan = single(stepper_move("pusher", 0, 100, LIMITS))
+    for execution in await asyncio.gather(*(link.run(plan, gate=gate) for link in links)):
+        assert (execution.turns_done, execution.events) == (1, ())
+    return start_at.result()
+
+
+@pytest.mark.parametrize("waits_s", [0.0, 1.0])
+def test_boards_start_within_a_millisecond(
+    pair: tuple[VirtualLoop, list[Rig]], waits_s: float
+) -> None:
+    loop, rigs = pair
+    start_at = loop.run_until_complete(pushed_together(loop, rigs, waits_s))
+    first = begun_at_s(rigs[0], 0.0, 0.0)
+    second = begun_at_s(rigs[1], BOOTED_LATER_S, FASTER)
+    assert abs(first - second) * TICKS_PER_S <= TOGETHER_TICKS
+    assert abs(first - start_at) < WELL_COMPARED_S
+    ticks = [rig.pins.rises(PUSHER_STEP)[0] for rig in rigs]
+    assert ticks[0] - ticks[1] > TICKS_PER_S / 2, "their clocks do not agree"
+
+
+async def test_a_stop_before_the_start_moves_nothing(host_rig: Rig) -> None:
+    link = await host_rig.homed_link("pusher")
+
+    async def gate() -> float:
+        await link.stop()
+        return host_rig.loop.time() + LEAD_S
+
+    with pytest.raises(Stopped):
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+    await asyncio.sleep(1)
+    assert host_rig.pins.rises(PUSHER_STEP) == []
+
+
+async def test_a_start_that_has_passed_is_told_as_late(host_rig: Rig) -> None:
+    link = await host_rig.homed_link("pusher")
+
+    async def gate() -> float:
+        return host_rig.loop.time() - 0.05
+
+    execution = await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+    assert (execution.turns_done, execution.events) == (1, ("late",))
+
+
+async def test_a_line_too_slow_for_comparing_is_named(
+    host_rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = await host_rig.homed_link("pusher")
+    monkeypatch.setattr("robot.link.session.WELL_COMPARED_S", 0.0)
+
+    async def gate() -> float:
+        raise AssertionError("nobody starts")
+
+    with pytest.raises(LinkFault, match="its clock is known to") as told_of:
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+    assert told_of.value.fault is Fault.LINK_LOST
+    assert host_rig.pins.rises(PUSHER_STEP) == []
