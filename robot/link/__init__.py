@@ -7,6 +7,7 @@ from robot.link.actuators import (
     StepperSetup,
     TurnCheckSetup,
 )
+from robot.link.group import LinkGroup
 from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link
 from robot.link.position_ledger import LastKnown, PositionLedger
@@ -21,6 +22,7 @@ __all__ = [
     "Execution",
     "LastKnown",
     "Link",
+    "LinkGroup",
     "LinkThread",
     "PositionLedger",
     "SerialTransport",

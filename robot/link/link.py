@@ -154,7 +154,8 @@ class Link:
 
         With a ``gate`` it starts at the time that this tells, by the board's clock: together with
         other boards, within a millisecond if these are connected alike. What it tells must be a few
-        dozen milliseconds ahead. Raises ``LINK_LOST`` where the clock cannot be compared.
+        dozen milliseconds ahead. Raises ``LINK_LOST`` where the clock cannot be compared, and
+        ``HOST_LOST`` when anything happens later than planned.
         Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
         :class:`robot.faults.Stopped` after :meth:`stop`.
         """
@@ -173,7 +174,8 @@ class Link:
             raise Stopped("before it began")
         await self._start(plan, gate)
         self.ledger.begin(schedule)
-        status = await self._follow(len(plan.turns), schedule.duration_us, on_progress)
+        in_step = before if gate is not None else None
+        status = await self._follow(len(plan.turns), schedule.duration_us, on_progress, in_step)
         self.ledger.end(status.turns_done)
         return Execution(
             executed_us=status.executed // TICKS_PER_US,
@@ -312,8 +314,17 @@ class Link:
             raise Stopped("before it began")
         return GoAt(self._open_session.board_clock.tick_at(start_at))
 
-    async def _follow(self, turns: int, duration_us: int, on_progress: Progress | None) -> Status:
-        """Wait for the end; a hold for silence is resumed once the link works again."""
+    async def _follow(
+        self,
+        turns: int,
+        duration_us: int,
+        on_progress: Progress | None,
+        in_step: Status | None,
+    ) -> Status:
+        """Wait for the end; a hold for silence is resumed once the link works again.
+
+        Not so ``in_step`` with other boards, since that status: what is out of time is a fault.
+        """
         session = self._open_session
         try:
             while True:
@@ -322,6 +333,8 @@ class Link:
                 self._raise_fault(status)
                 if status.plan != self._plan_number:
                     continue
+                if in_step is not None and (events := _events(in_step, status)):
+                    raise RobotFault(Fault.HOST_LOST, f"out of step: {', '.join(events)}")
                 fraction = min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1))
                 self.ledger.note_progress(fraction)
                 if on_progress:

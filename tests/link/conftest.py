@@ -32,6 +32,9 @@ STACK = 7
 STEP, DIRECTION, ENDSTOP = 2, 3, 5
 PUSHER_STEP, PUSHER_DIRECTION = 6, 7
 SERVO_PINS = 9, 10
+BOOTED_LATER_S = 1.0
+FASTER = 1e-4
+"""What the second of two boards has ahead."""
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 SETUPS: tuple[ActuatorSetup, ...] = (
     ServoSetup("holder", pin=9, minimum_us=500, maximum_us=2500, start_us=1500, home_ms=100),
@@ -200,6 +203,24 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
             yield rig
         finally:
             loop.run_until_complete(rig.end())
+
+
+@contextlib.contextmanager
+def two_boards(*command: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+    """The second booted a second after the first, and has a clock that goes 100 ppm faster."""
+    with contextlib.closing(VirtualLoop()) as loop:
+        loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
+        rigs = []
+        for drift in (0.0, FASTER):
+            board = VirtualBoard(command, drift)
+            board.listener = pins = Witness(board.answer)
+            rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))
+            loop.pass_time(BOOTED_LATER_S)
+        try:
+            yield loop, rigs
+        finally:
+            for rig in rigs:
+                loop.run_until_complete(rig.end())
 
 
 @pytest.fixture

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from robot.faults import Fault, LinkFault, Stopped
+from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link.board_clock import WRAP, BoardClock
 from robot.link.link import single
 from robot.link.protocol import TICKS_PER_US
 from robot.link.session import WELL_COMPARED_S
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
-from tests.link.conftest import LIMITS, PUSHER_STEP, Rig, Witness, program
-from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
+from tests.link.conftest import (
+    BOOTED_LATER_S,
+    FASTER,
+    LIMITS,
+    PUSHER_STEP,
+    Rig,
+    program,
+    two_boards,
+)
+from tests.virtual import VirtualLoop
 
 pytestmark = pytest.mark.quick
 
-BOOTED_LATER_S = 1.0
-FASTER = 1e-4
 TOGETHER_TICKS = 1000 * TICKS_PER_US
 LEAD_S = 0.06
 
@@ -55,24 +60,6 @@ def test_the_shortest_way_there_and_back_counts() -> None:
     clock.compare(10.1, 10.18, 20_200_000)  # read after most of the 80 ms: its middle is far off
     assert abs(clock.tick_at(10.2) - 20_400_000) <= 200
     assert clock.doubt_s(10.2) < 0.0002
-
-
-@contextlib.contextmanager
-def two_boards(*command: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
-    """The second booted a second after the first, and has a clock that goes 100 ppm faster."""
-    with contextlib.closing(VirtualLoop()) as loop:
-        loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
-        rigs = []
-        for drift in (0.0, FASTER):
-            board = VirtualBoard(command, drift)
-            board.listener = pins = Witness(board.answer)
-            rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))
-            loop.pass_time(BOOTED_LATER_S)
-        try:
-            yield loop, rigs
-        finally:
-            for rig in rigs:
-                loop.run_until_complete(rig.end())
 
 
 @pytest.fixture(params=["host", "uno"])
@@ -138,14 +125,15 @@ async def test_a_stop_before_the_start_moves_nothing(host_rig: Rig) -> None:
     assert host_rig.pins.rises(PUSHER_STEP) == []
 
 
-async def test_a_start_that_has_passed_is_told_as_late(host_rig: Rig) -> None:
+async def test_a_start_that_has_passed_is_a_fault(host_rig: Rig) -> None:
     link = await host_rig.homed_link("pusher")
 
     async def gate() -> float:
         return host_rig.loop.time() - 0.05
 
-    execution = await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
-    assert (execution.turns_done, execution.events) == (1, ("late",))
+    with pytest.raises(RobotFault, match="out of step: late") as told:
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+    assert told.value.fault is Fault.HOST_LOST
 
 
 async def test_a_line_too_slow_for_comparing_is_named(

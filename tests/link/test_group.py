@@ -1,0 +1,176 @@
+"""Schedules that span two boards: started together, ended together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from robot.faults import Fault, LinkFault, RobotFault, Stopped
+from robot.link import LinkGroup
+from robot.link.group import split
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.stepper import stepper_move
+from robot.settings.board_table import TICKS_PER_S
+from tests.link.conftest import (
+    BOOTED_LATER_S,
+    FASTER,
+    LIMITS,
+    PUSHER_STEP,
+    SETUPS,
+    Rig,
+    program,
+    two_boards,
+)
+from tests.virtual import VirtualLoop
+
+pytestmark = pytest.mark.quick
+
+NAMES = "left", "right"
+PUSHER = SETUPS[-1]
+STEPS = 400
+TURNS = 6
+PERIOD_US = 400_000
+
+Boards = tuple[VirtualLoop, list[Rig], LinkGroup]
+
+
+@pytest.fixture
+def boards() -> Iterator[Boards]:
+    """Two boards with a pusher each, called left and right, homed."""
+    with two_boards(program("cubist-firmware-host")) as (loop, rigs):
+        setups = [(replace(PUSHER, name=name),) for name in NAMES]
+        opened = (rig.homed_link(setups=own) for rig, own in zip(rigs, setups, strict=True))
+        links = [loop.run_until_complete(link) for link in opened]
+        yield loop, rigs, LinkGroup(dict(zip(NAMES, links, strict=True)), loop.time)
+
+
+def pushes() -> Schedule:
+    """Both push at once, six times."""
+    moves = [
+        stepper_move(name, number * STEPS, STEPS, LIMITS)
+        for number in range(TURNS)
+        for name in NAMES
+    ]
+    turns = [TimedTurn(number // 2 * PERIOD_US, number) for number in range(2 * TURNS)]
+    return Schedule(tuple(moves), tuple(turns), TURNS * PERIOD_US)
+
+
+def steps_of(rig: Rig) -> int:
+    return sum(rig.pins.moves())
+
+
+def starts_s(rigs: list[Rig], number: int) -> list[float]:
+    """When each board began its push of that number, in the time of the loop."""
+    left, right = (rig.pins.rises(PUSHER_STEP)[number * STEPS] / TICKS_PER_S for rig in rigs)
+    return [left, BOOTED_LATER_S + right / (1 + FASTER)]
+
+
+def test_each_board_plays_its_part_at_the_same_time(boards: Boards) -> None:
+    loop, rigs, group = boards
+    heard: list[float] = []
+    execution = loop.run_until_complete(group.run(pushes(), heard.append))
+    assert (execution.turns_done, execution.events) == (2 * TURNS, ())
+    assert [steps_of(rig) for rig in rigs] == [TURNS * STEPS] * 2
+    for number in range(TURNS):
+        left, right = starts_s(rigs, number)
+        assert abs(left - right) <= 0.001, number
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+
+
+def test_progress_is_that_of_the_slowest(boards: Boards) -> None:
+    loop, rigs, group = boards
+    both = pushes()
+    heard: list[float] = []
+    one_and_six = replace(both, turns=(both.turns[0], *both.turns[1::2]))
+    loop.run_until_complete(group.run(one_and_six, heard.append))
+    assert [steps_of(rig) for rig in rigs] == [STEPS, TURNS * STEPS]
+    assert all(fraction < 1 for fraction in heard[:-1])
+    assert heard[-1] == 1.0
+
+
+def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards: Boards) -> None:
+    loop, rigs, group = boards
+
+    def pull(fraction: float) -> None:
+        if fraction > 0.3:
+            rigs[1].port.unplug()
+
+    with pytest.raises(LinkFault, match="board right") as told:
+        loop.run_until_complete(group.run(pushes(), pull))
+    assert told.value.fault is Fault.LINK_LOST
+    assert told.value.remedy
+    stopped_at = steps_of(rigs[0])
+    loop.run_until_complete(asyncio.sleep(5))  # the other board goes on to hear from its host
+    assert steps_of(rigs[0]) == stopped_at
+    assert stopped_at in {2 * STEPS, 3 * STEPS}, "what has begun is finished, and no more"
+
+
+def test_a_fault_of_one_that_stops_at_once_stops_the_other_at_once(boards: Boards) -> None:
+    loop, rigs, group = boards
+
+    async def broken() -> None:
+        run = asyncio.create_task(group.run(pushes()))
+        await asyncio.sleep(1.0)
+        await group.links["left"].emergency_stop()
+        with pytest.raises(RobotFault) as told:
+            await run
+        assert (told.value.fault, told.value.detail) == (Fault.EMERGENCY_STOP, "board left")
+        status = await group.links["right"].status()
+        assert status.fault == Fault.EMERGENCY_STOP
+
+    loop.run_until_complete(broken())
+    before = [steps_of(rig) for rig in rigs]
+    loop.pass_time(3)
+    assert [steps_of(rig) for rig in rigs] == before
+
+
+@pytest.mark.parametrize("lost", [None, 0, 1])
+def test_an_emergency_stop_reaches_every_board(boards: Boards, lost: int | None) -> None:
+    """Also the one that answers when the other does not."""
+    loop, rigs, group = boards
+
+    async def stopped() -> None:
+        if lost is not None:
+            rigs[lost].port.unplug()
+        try:
+            await group.emergency_stop()
+        except LinkFault as fault:
+            assert lost is not None
+            assert f"board {NAMES[lost]}" in fault.detail
+        else:
+            assert lost is None
+        for number, name in enumerate(NAMES):
+            if number != lost:
+                status = await group.links[name].status()
+                assert status.fault == Fault.EMERGENCY_STOP
+
+    loop.run_until_complete(stopped())
+
+
+def test_a_stop_ends_the_turns_of_both(boards: Boards) -> None:
+    loop, rigs, group = boards
+
+    async def stopped() -> None:
+        run = asyncio.create_task(group.run(pushes()))
+        await asyncio.sleep(1.0)
+        await group.stop()
+        with pytest.raises(Stopped):
+            await run
+
+    loop.run_until_complete(stopped())
+    steps = {steps_of(rig) for rig in rigs}
+    assert len(steps) == 1
+    assert 0 < min(steps) < TURNS * STEPS
+
+
+def test_only_the_boards_that_are_needed_take_part() -> None:
+    left = Schedule(pushes().profiles, pushes().turns[::2], pushes().duration_us)
+    parts = split(left, {"left": "first", "right": "second"})
+    assert list(parts) == ["first"]
+    assert [profile.actuator for profile in parts["first"].profiles] == ["left"] * TURNS
+    with pytest.raises(RobotFault, match="no actuator is called right"):
+        split(pushes(), {"left": "first"})
