@@ -10,13 +10,14 @@ from robot.link.actuators import (
 from robot.link.group import LinkGroup
 from robot.link.limits import Capabilities
 from robot.link.link import Execution, Link
-from robot.link.position_ledger import LastKnown, PositionLedger
+from robot.link.position_ledger import BoardLedger, LastKnown, PositionLedger
 from robot.link.session import SessionStatistics
 from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
 
 __all__ = [
     "ActuatorSetup",
+    "BoardLedger",
     "Capabilities",
     "EndstopHoming",
     "Execution",

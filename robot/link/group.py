@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import operator
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped
-from robot.link.link import Execution, Link, Progress
-from robot.link.session import Clock
+from robot.link.actuators import ActuatorSetup
+from robot.link.limits import Capabilities
+from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
+from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
+
+T = TypeVar("T")
 
 LEAD_S = 0.06
 """From when all boards are ready to their start: time for a start that has to be sent again."""
 
 
 class LinkGroup:
-    """The links to all boards, by the names of these; each is open, configured and homed."""
+    """The links to all boards of a robot, by the names of these; often there is one only.
+
+    Faults are those of the links. Where there are several boards, a fault names the board that has
+    it unless it names an actuator.
+    """
 
     def __init__(self, links: Mapping[str, Link], clock: Clock = time.monotonic) -> None:
         self.links = dict(links)
@@ -26,13 +37,55 @@ class LinkGroup:
             setup.name: name for name, link in links.items() for setup in link.actuators
         }
 
+    async def open(self) -> dict[str, Capabilities]:
+        """Connect to all boards and greet them; what each said of itself."""
+        return await self._at_all(Link.open)
+
+    async def close(self) -> None:
+        """Disconnect; each board makes its part of the robot safe when it misses the heartbeat."""
+        await self._at_all(Link.close)
+
+    async def configure(self, anew: bool = False) -> None:
+        """See :meth:`Link.configure`, for each board."""
+        await self._at_all(lambda link: link.configure(anew))
+
+    def adopt(self, actuators: Sequence[ActuatorSetup]) -> None:
+        """The same actuators set up otherwise, from the next :meth:`configure` on."""
+        for name, link in self.links.items():
+            link.adopt([setup for setup in actuators if self._board_of[setup.name] == name])
+
+    async def home(self, names: Sequence[str] | None = None) -> None:
+        """Home actuators one after the other (None: all in their order), then go to the start."""
+        for actuator in self._board_of if names is None else names:
+            board = _board_of(actuator, self._board_of)
+            with self._naming(board):
+                await self.links[board].home([actuator])
+
+    async def active_sensors(self) -> frozenset[str]:
+        """The actuators whose end stop or index sensor is active now."""
+        found = await self._at_all(Link.active_sensors)
+        return frozenset(name for active in found.values() for name in active)
+
+    async def release(self) -> None:
+        """Motors without power, servos without pulses; nothing is homed afterwards."""
+        await self._at_all(Link.release)
+
+    @property
+    def statistics(self) -> SessionStatistics:
+        """How well the links work, taken together."""
+        return functools.reduce(operator.add, (link.statistics for link in self.links.values()))
+
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Play a schedule on all boards that it needs, started within a millisecond.
 
         ``on_progress`` hears of the slowest. What goes wrong at one board stops all; raises as
-        :meth:`Link.run`, and a fault of a link, or without other detail, names the board.
+        :meth:`Link.run`.
         """
         parts = split(schedule, self._board_of)
+        if len(parts) == 1:
+            [(board, part)] = parts.items()
+            with self._naming(board):
+                return await self.links[board].run(part, on_progress)
         gate = _Gate(len(parts), self._clock)
         reached = dict.fromkeys(parts, 0.0)
 
@@ -43,10 +96,8 @@ class LinkGroup:
 
         async def play(name: str, part: Schedule) -> Execution:
             link = self.links[name]
-            try:
+            with self._naming(name):
                 execution = await link.run(part, lambda fraction: note(name, fraction), gate.ready)
-            except RobotFault as fault:
-                raise _of_board(fault, name) from fault
             note(name, 1.0)
             return execution
 
@@ -59,6 +110,8 @@ class LinkGroup:
                 cause = min(causes, key=lambda one: isinstance(one, Stopped))
                 gate.give_up()
                 await self._stop_for(cause)
+                # Each notes where the stop has left its actuators.
+                await asyncio.wait(runs, timeout=STOP_PATIENCE_S)
                 raise cause
         finally:
             for run in runs:
@@ -74,11 +127,11 @@ class LinkGroup:
 
     async def stop(self) -> None:
         """Every board finishes its turns in progress; a run under way raises ``Stopped``."""
-        await self._at_all("stop")
+        await self._at_all(Link.stop)
 
     async def emergency_stop(self) -> None:
         """Stop all motion of every board now, also when one of them does not answer."""
-        await self._at_all("emergency_stop")
+        await self._at_all(Link.emergency_stop)
 
     async def _stop_for(self, cause: BaseException) -> None:
         """What broke one board has been told; the others have nothing to add to it."""
@@ -86,15 +139,32 @@ class LinkGroup:
         with suppress(RobotFault, Stopped):
             await (self.emergency_stop() if at_once else self.stop())
 
-    async def _at_all(self, order: str) -> None:
+    async def _at_all(self, order: Callable[[Link], Awaitable[T]]) -> dict[str, T]:
         """Give all links an order at the same time; the first fault is raised in the end."""
-        orders = (getattr(link, order)() for link in self.links.values())
-        ends = await asyncio.gather(*orders, return_exceptions=True)
-        for name, end in zip(self.links, ends, strict=True):
-            if isinstance(end, RobotFault):
-                raise _of_board(end, name) from end
+        names = list(self.links)
+        ends = await asyncio.gather(
+            *(self._ordered(name, order) for name in names), return_exceptions=True
+        )
+        done: dict[str, T] = {}
+        for name, end in zip(names, ends, strict=True):
             if isinstance(end, BaseException):
                 raise end
+            done[name] = end
+        return done
+
+    async def _ordered(self, name: str, order: Callable[[Link], Awaitable[T]]) -> T:
+        with self._naming(name):
+            return await order(self.links[name])
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """What goes wrong inside is told with the board where that is not clear otherwise."""
+        try:
+            yield
+        except RobotFault as fault:
+            if len(self.links) == 1:
+                raise
+            raise of_board(fault, name) from fault
 
 
 def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
@@ -105,10 +175,7 @@ def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule
     turns: dict[str, list[TimedTurn]] = {}
     numbers: dict[str, dict[int, int]] = {}
     for turn in schedule.turns:
-        actuator = schedule.profiles[turn.profile].actuator
-        if actuator not in board_of:
-            raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {actuator}")
-        name = board_of[actuator]
+        name = _board_of(schedule.profiles[turn.profile].actuator, board_of)
         known = numbers.setdefault(name, {})
         number = known.setdefault(turn.profile, len(known))
         turns.setdefault(name, []).append(TimedTurn(turn.start_us, number))
@@ -122,7 +189,13 @@ def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule
     }
 
 
-def _of_board(fault: RobotFault, name: str) -> RobotFault:
+def _board_of(actuator: str, board_of: Mapping[str, str]) -> str:
+    if actuator not in board_of:
+        raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {actuator}")
+    return board_of[actuator]
+
+
+def of_board(fault: RobotFault, name: str) -> RobotFault:
     """The same, with the name of the board where nothing else tells which one it is."""
     if isinstance(fault, Stopped):
         return fault

@@ -17,7 +17,7 @@ from robot.link.actuators import (
 )
 from robot.link.encoding import Shape, WirePlan, encode_schedule
 from robot.link.limits import Capabilities, check_plan
-from robot.link.position_ledger import PositionLedger, reported_positions
+from robot.link.position_ledger import BoardLedger, reported_positions
 from robot.link.protocol import (
     SILENCE_HOLD_MS,
     TICKS_PER_US,
@@ -71,9 +71,9 @@ class Link:
         clock: Clock = time.monotonic,
         silence_hold_ms: int = SILENCE_HOLD_MS,
         draw: Draw = secrets.randbelow,
-        ledger: PositionLedger | None = None,
+        ledger: BoardLedger | None = None,
     ) -> None:
-        self.ledger = ledger or PositionLedger(clock)
+        self.ledger = ledger or BoardLedger(clock)
         self.actuators = tuple(actuators)
         self._numbers = {setup.name: index for index, setup in enumerate(self.actuators)}
         self._transport = transport
@@ -211,6 +211,11 @@ class Link:
     async def status(self) -> Status:
         """The firmware's state now."""
         return await self._open_session.fresh_status()
+
+    async def active_sensors(self) -> frozenset[str]:
+        """The actuators whose end stop or index sensor is active now."""
+        sensors = (await self.status()).sensors
+        return frozenset(name for name, number in self._numbers.items() if sensors >> number & 1)
 
     @property
     def capabilities(self) -> Capabilities:

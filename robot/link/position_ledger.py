@@ -35,20 +35,19 @@ class LastKnown:
     moving: tuple[str, ...] = ()
 
 
-class PositionLedger:
-    """Where each actuator stands, by name, in steps or microseconds of pulse."""
+class BoardLedger:
+    """Where the actuators of one board stand, by name: what its link writes down.
+
+    In steps or microseconds of pulse.
+    """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._homed: dict[str, int] = {}
         self._remembered: dict[str, int] = {}
-        self._run: _Run | None = None
-        self._left = LastKnown({})
-        self._caught: tuple[str, ...] = ()
-        self._caught_unheard: tuple[str, ...] = ()
-        self._fault: MotionFault | None = None
+        self.run: Run | None = None
+        self.caught_unheard: tuple[str, ...] = ()
         self._boot_id: int | None = None
-        self._distrusted = False
 
     def position(self, name: str) -> int | None:
         """Where an actuator rests; None while it is not homed."""
@@ -69,24 +68,17 @@ class PositionLedger:
         """What can be told without asking the board; None while nothing is known."""
         if not self.known:
             return None
-        if self._run is None:
+        if self.run is None:
             return LastKnown(self.known)
-        return broken_off(self.known, self._run.schedule, self._run.executed_us)
-
-    @property
-    def caught_moving(self) -> tuple[str, ...]:
-        """What a fault caught in motion and has not been homed since: home it first."""
-        return self._caught
-
-    # What the link reports.
+        return broken_off(self.known, self.run.schedule, self.run.executed_us)
 
     def forget_positions(self) -> None:
         """Nothing is known until the board has been asked."""
-        self._homed, self._remembered, self._run = {}, {}, None
+        self._homed, self._remembered, self.run = {}, {}, None
 
     def note_reported(self, positions: Mapping[str, int]) -> None:
         """The board knows these, none of which is homed yet, and nothing is under way."""
-        self._homed, self._remembered, self._run = {}, dict(positions), None
+        self._homed, self._remembered, self.run = {}, dict(positions), None
 
     def note_homed(self, name: str, position: int) -> None:
         """An actuator has been homed and rests there."""
@@ -94,32 +86,76 @@ class PositionLedger:
 
     def begin(self, schedule: Schedule) -> None:
         """A schedule has been sent and begins."""
-        self._run = _Run(schedule, self._clock)
+        self.run = Run(schedule, self._clock)
 
     def note_executed(self, executed_us: int) -> None:
         """The last turn of the schedule known to have ended, ended then."""
-        if self._run is not None:
-            self._run.executed_us = executed_us
+        if self.run is not None:
+            self.run.executed_us = executed_us
 
     def note_progress(self, fraction: float) -> None:
         """This part (0..1) of the schedule's time is over."""
-        if self._run is not None:
-            self._run.hear(fraction)
+        if self.run is not None:
+            self.run.hear(fraction)
 
     def end(self, turns_done: int) -> None:
         """The schedule is over, or was stopped at rest, after so many turns."""
-        if self._run is not None:
-            self._homed = after_turns(self._homed, self._run.schedule, turns_done)
-        self._run = None
+        if self.run is not None:
+            self._homed = after_turns(self._homed, self.run.schedule, turns_done)
+        self.run = None
 
-    # What the motion controller adds.
+    def was_reset(self, boot_id: int) -> bool:
+        """Whether the board greeted now is another, or was reset, since it was greeted last."""
+        before, self._boot_id = self._boot_id, boot_id
+        return before not in (None, boot_id)
 
-    def note_boot(self, boot_id: int) -> None:
+
+class PositionLedger:
+    """Where each actuator of the robot stands, whichever board drives it."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._boards: dict[str, BoardLedger] = {}
+        self._left = LastKnown({})
+        self._caught: tuple[str, ...] = ()
+        self._fault: MotionFault | None = None
+        self._distrusted = False
+
+    def of_board(self, name: str) -> BoardLedger:
+        """What the link to a board writes down; the same for its next link."""
+        return self._boards.setdefault(name, BoardLedger(self._clock))
+
+    def position(self, name: str) -> int | None:
+        """Where an actuator rests; None while it is not homed."""
+        places = (board.position(name) for board in self._boards.values())
+        return next((place for place in places if place is not None), None)
+
+    @property
+    def known(self) -> dict[str, int]:
+        """Positions of those that are homed, or were before motion broke off."""
+        return {name: at for board in self._boards.values() for name, at in board.known.items()}
+
+    @property
+    def last_known(self) -> LastKnown | None:
+        """What can be told without asking the boards; None while nothing is known."""
+        told = [left for board in self._boards.values() if (left := board.last_known) is not None]
+        if not told:
+            return None
+        positions = {name: at for left in told for name, at in left.positions.items()}
+        return LastKnown(positions, tuple(name for left in told for name in left.moving))
+
+    @property
+    def caught_moving(self) -> tuple[str, ...]:
+        """What a fault caught in motion and has not been homed since: home it first."""
+        return self._caught
+
+    def note_boot(self, board: str, boot_id: int) -> None:
         """A board was greeted. One that was reset unheard has left its turns unfinished."""
-        caught, self._caught_unheard = self._caught_unheard, ()
-        if self._boot_id not in (None, boot_id):
-            self._caught, self._fault = caught, MotionFault.of(RobotFault(Fault.RESET))
-        self._boot_id = boot_id
+        ledger = self.of_board(board)
+        caught, ledger.caught_unheard = ledger.caught_unheard, ()
+        if ledger.was_reset(boot_id):
+            self._caught = tuple(dict.fromkeys([*caught, *self._caught]))
+            self._fault = MotionFault.of(RobotFault(Fault.RESET))
 
     @contextmanager
     def performing(self, longest_unheard_s: float) -> Iterator[None]:
@@ -127,15 +163,20 @@ class PositionLedger:
 
         A board that falls silent goes on for at most ``longest_unheard_s``.
         """
-        before = self._run
+        before = {name: board.run for name, board in self._boards.items()}
         try:
             yield
         except RobotFault as fault:
-            run = None if self._run is before else self._run
-            self._caught = _caught_by(fault, run)
-            if isinstance(fault, LinkFault) and run is not None:
+            begun = [
+                (board, board.run)
+                for name, board in self._boards.items()
+                if board.run is not None and board.run is not before.get(name)
+            ]
+            self._caught = _caught_by(fault, [run for _, run in begun])
+            if isinstance(fault, LinkFault):
                 # The firmware finishes its turn, unless it turns out to have been reset.
-                self._caught_unheard = run.moving_now(longest_unheard_s)
+                for board, run in begun:
+                    board.caught_unheard = run.moving_now(longest_unheard_s)
             raise
 
     def suspect(self, *names: str) -> None:
@@ -190,7 +231,7 @@ class PositionLedger:
             raise position_lost(self._fault, lost) from self._fault.__cause__
 
 
-class _Run:
+class Run:
     """How far a schedule is: by what was heard of it, and by the time that has passed since."""
 
     def __init__(self, schedule: Schedule, clock: Clock) -> None:
@@ -223,13 +264,13 @@ class _Run:
         return 1e6 / max(1, self.schedule.duration_us)
 
 
-def _caught_by(fault: RobotFault, run: _Run | None) -> tuple[str, ...]:
+def _caught_by(fault: RobotFault, runs: Sequence[Run]) -> tuple[str, ...]:
     """What a fault that ended a schedule caught in motion, or out of its place."""
     if fault.fault is Fault.NOT_IN_PLACE:
         return (fault.detail,)
-    if run is None or not FAULTS[fault.code].stops_at_once:
+    if not FAULTS[fault.code].stops_at_once:
         return ()
-    return run.moving_when_heard()
+    return tuple(dict.fromkeys(name for run in runs for name in run.moving_when_heard()))
 
 
 def unsensed(setups: Sequence[ActuatorSetup]) -> list[ActuatorSetup]:

@@ -8,7 +8,7 @@ import secrets
 import struct
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from robot.faults import Fault, LinkFault, RobotFault
 from robot.link.board_clock import BoardClock
@@ -70,6 +70,11 @@ class SessionStatistics:
     damaged_here: int
     damaged_there: int
     bytes_lost_there: int
+
+    def __add__(self, other: SessionStatistics) -> SessionStatistics:
+        """Those of two links together."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return SessionStatistics(*(one + another for one, another in pairs))
 
 
 class LinkSession:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from robot.faults import RobotFault
-from robot.link.link import Link
+from robot.link.group import LinkGroup
 from robot.link.session import SessionStatistics
 from robot.notes import Note
 from robot.records.runs import LinkRecord
@@ -23,10 +23,10 @@ class LinkStatistics:
 
     def __init__(self) -> None:
         self._past = LinkRecord()
-        self._link: Link | None = None
+        self._link: LinkGroup | None = None
         self._base: SessionStatistics | None = None
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: LinkGroup) -> None:
         """Count this link from now on; what the board counted before was not ours."""
         self._link, self._base = link, _statistics(link)
 
@@ -71,7 +71,7 @@ def complaints(link: LinkRecord) -> Iterator[Note]:
             yield Note.of(code if count > 1 else f"{code}-once", count=count)
 
 
-def _statistics(link: Link) -> SessionStatistics | None:
+def _statistics(link: LinkGroup) -> SessionStatistics | None:
     with suppress(RobotFault):
         return link.statistics
     return None

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TypeVar
-
-from robot.link.actuators import ActuatorSetup
-from robot.link.link import Link
-from robot.link.position_ledger import PositionLedger
-from robot.link.protocol import SILENCE_HOLD_MS
-from robot.link.transport import Transport
+from collections.abc import Callable, Coroutine
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
 
-class LinkThread:
-    """A :class:`Link` on a loop of its own, so that nobody's work delays the heartbeat.
+class Closable(Protocol):
+    """What a thread ends with: :class:`robot.link.Link`, or a group of them."""
 
-    ``transport`` is called on that loop. Progress callbacks come on the loop's thread.
+    async def close(self) -> None:
+        """Disconnect; idempotent."""
+
+
+L = TypeVar("L", bound=Closable)
+
+
+class LinkThread(Generic[L]):
+    """A link, or a group of links, on a loop of its own: nobody's work delays the heartbeat.
+
+    Progress callbacks come on the loop's thread.
     """
 
-    def __init__(
-        self,
-        transport: Callable[[], Transport],
-        actuators: Sequence[ActuatorSetup],
-        silence_hold_ms: int = SILENCE_HOLD_MS,
-        ledger: PositionLedger | None = None,
-    ) -> None:
+    def __init__(self, make: Callable[[], L]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
         self._thread.start()
-        self.link = Link(transport(), actuators, silence_hold_ms=silence_hold_ms, ledger=ledger)
+        self.link = make()
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
         """What a coroutine of :attr:`link` returns or raises, for a thread that may block."""

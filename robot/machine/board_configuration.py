@@ -31,18 +31,11 @@ SERVO_HOME_MS = 800
 
 
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
-    """Every actuator, numbered on the wire in the order of the profile.
+    """Every actuator, in the order of the profile; each board numbers its own on the wire so.
 
     Homing brings them to where the mechanism starts. Raises
-    :class:`robot.mechanism.durations.NotDrivable` for an actuator of which only times are known,
-    and for a robot of several boards.
+    :class:`robot.mechanism.durations.NotDrivable` for an actuator of which only times are known.
     """
-    if profile.boards:
-        boards = ", ".join(["the first", *profile.boards])
-        raise NotDrivable(
-            f"{profile.name} has several boards ({boards}): such a robot can be planned for, not "
-            "driven; put all its actuators at one board"
-        )
     mechanism = build_mechanism(profile)
     starts = mechanism.configurations[mechanism.start.configuration].positions
     setups: list[ActuatorSetup] = []

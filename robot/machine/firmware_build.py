@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.link import Capabilities, LinkThread, SerialTransport
+from robot.link import Capabilities, Link, LinkThread, SerialTransport
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
 from robot.settings.boards import BOARD_TARGETS
@@ -195,7 +195,7 @@ def flash(built: Built, port: str) -> None:
 
 def ask(port: str, baud: int) -> Capabilities:
     """What the board at a port says of itself; raises the link's faults."""
-    link = LinkThread(lambda: SerialTransport(port, baud), ())
+    link = LinkThread(lambda: Link(SerialTransport(port, baud), ()))
     try:
         return link.wait(link.link.open())
     finally:

@@ -7,6 +7,7 @@ may.
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,13 +27,17 @@ from robot.faults import (
 from robot.link import (
     ActuatorSetup,
     Capabilities,
+    Link,
+    LinkGroup,
     LinkThread,
     PositionLedger,
     SerialTransport,
     ServoSetup,
+    Transport,
 )
 from robot.link.position_ledger import Clock, unsensed
 from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
+from robot.link.session import Draw
 from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.machine.firmware_build import matches
@@ -45,7 +50,7 @@ from robot.motion.stepper import StepperLimits, stepper_move
 from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
-from robot.settings.profile import RobotProfile
+from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""
@@ -59,12 +64,12 @@ LONGEST_SILENCE_HOLD_MS = 2000
 
 
 class MotionController:
-    """The motion of a profile's robot, over its serial port.
+    """The motion of a profile's robot, over the serial ports of its boards.
 
     All methods block; ``stop`` and ``emergency_stop`` come from another thread while ``home`` or
     ``perform`` is under way. Motion raises :class:`MotionFault`, and ``RunStopped`` after a stop.
-    ``contact`` knows how far the actuators may go; all motion asks it first, and raises
-    :class:`robot.machine.first_contact.NotConfirmed`.
+    ``port`` overrides that of the first board. ``contact`` knows how far the actuators may go; all
+    motion asks it first, and raises :class:`robot.machine.first_contact.NotConfirmed`.
     """
 
     def __init__(
@@ -73,20 +78,22 @@ class MotionController:
         contact: FirstContact,
         port: str | None = None,
         silence_hold_ms: int = SILENCE_HOLD_MS,
-        make_link: Callable[[], LinkThread] | None = None,
+        make_link: Callable[[], LinkThread[LinkGroup]] | None = None,
         clock: Clock = time.monotonic,
         stopwatch: Stopwatch | None = None,
     ) -> None:
         self._stopwatch = stopwatch or Stopwatch()
         self._contact = contact
-        self._port = port or profile.link.port
-        self._baud = profile.firmware.baud
-        self._is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
+        self._boards = profile.every_board
+        if port is not None:
+            first = self._boards[FIRST_BOARD].model_copy(update={"port": port})
+            self._boards[FIRST_BOARD] = first
         self._setups: tuple[ActuatorSetup, ...] = ()
         self._set_up(profile, {})
         self._silence_hold_ms = silence_hold_ms
         self._make_link = make_link or self._serial_link
-        self._thread: LinkThread | None = None
+        self._thread: LinkThread[LinkGroup] | None = None
+        self._clock = clock
         self._ledger = PositionLedger(clock)
         self._ready = self._anew = False
         self._stopping = threading.Event()
@@ -194,10 +201,9 @@ class MotionController:
 
     def is_sensor_active(self, actuator: str) -> bool:
         """Whether the actuator's end stop or index sensor is active."""
-        number = [setup.name for setup in self._setups].index(actuator)
         with self._explained():
             thread = self._connected()
-            return bool(thread.wait(thread.link.status()).sensors >> number & 1)
+            return actuator in thread.wait(thread.link.active_sensors())
 
     def stop(self) -> None:
         """Finish the motion under way and hold; what is performed ends with ``RunStopped``."""
@@ -242,7 +248,7 @@ class MotionController:
             if self._thread is not None:
                 self._thread.link.adopt(setups)
 
-    def _go(self, thread: LinkThread, actuator: str, target: int) -> None:
+    def _go(self, thread: LinkThread[LinkGroup], actuator: str, target: int) -> None:
         """Slowly to a position."""
         setup = next(setup for setup in self._setups if setup.name == actuator)
         start = self._ledger.position(actuator)
@@ -253,44 +259,58 @@ class MotionController:
             schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
             thread.wait(thread.link.run(schedule))
 
-    def _homing_steps(self, thread: LinkThread) -> list[HomingStep]:
+    def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
         order = self._homing_order(thread)
         return homing_steps(self._profile, self._setups, order, self._ledger.known)
 
-    def _homing_order(self, thread: LinkThread) -> tuple[str, ...]:
+    def _homing_order(self, thread: LinkThread[LinkGroup]) -> tuple[str, ...]:
         """What stands askew first, by its sensor or because a fault caught it in motion: a layer
         half turned has to be squared while what holds the others still does; then as the
         mechanism wants it."""
-        sensors = thread.wait(thread.link.status()).sensors
-        askew = [
-            setup.name
-            for number, setup in enumerate(self._setups)
-            if setup.is_askew(bool(sensors >> number & 1))
-        ]
+        active = thread.wait(thread.link.active_sensors())
+        askew = [setup.name for setup in self._setups if setup.is_askew(setup.name in active)]
         caught = [name for name in self._ledger.caught_moving if name in self._order]
         return tuple(dict.fromkeys([*askew, *caught, *self._order]))
 
-    def _connected(self) -> LinkThread:
+    def _connected(self) -> LinkThread[LinkGroup]:
         """The link, greeted and configured; made anew after whatever made it doubtful."""
         if self._thread is None:
             self._thread = thread = self._make_link()
-            board = thread.wait(thread.link.open())
-            require_ours(board)
+            boards = thread.wait(thread.link.open())
+            for name, board in boards.items():
+                require_ours(board, name if len(boards) > 1 else None)
             self._statistics.opened(thread.link)
-            self._ledger.note_boot(board.boot_id)
+            for name, board in boards.items():
+                self._ledger.note_boot(name, board.boot_id)
         if not self._ready:
             self._thread.wait(self._thread.link.configure(anew=self._anew))
             self._ready, self._anew = True, False
         return self._thread
 
-    def _serial_link(self) -> LinkThread:
-        port = self._port if self._port != "auto" else str(find_board(is_pi=self._is_pi))
-        return LinkThread(
-            lambda: SerialTransport(port, self._baud),
-            self._setups,
-            self._silence_hold_ms,
-            self._ledger,
-        )
+    def _serial_link(self) -> LinkThread[LinkGroup]:
+        ports = {name: _port_of(board) for name, board in self._boards.items()}
+
+        def transport(name: str) -> SerialTransport:
+            return SerialTransport(ports[name], self._boards[name].baud)
+
+        return LinkThread(lambda: self._links(transport))
+
+    def _links(
+        self, transport: Callable[[str], Transport], draw: Draw = secrets.randbelow
+    ) -> LinkGroup:
+        """A link to each board, with its own actuators, over what ``transport`` makes for it."""
+        links = {
+            name: Link(
+                transport(name),
+                [one for one in self._setups if self._profile.board_name_of(one.name) == name],
+                self._clock,
+                self._silence_hold_ms,
+                draw,
+                self._ledger.of_board(name),
+            )
+            for name in self._boards
+        }
+        return LinkGroup(links, self._clock)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -315,11 +335,22 @@ class MotionController:
             thread.close()
 
 
-def require_ours(capabilities: Capabilities) -> None:
-    """Raise ``WRONG_FIRMWARE`` unless the board runs what came with this program."""
+def require_ours(capabilities: Capabilities, board: str | None = None) -> None:
+    """Raise ``WRONG_FIRMWARE`` unless the board runs what came with this program.
+
+    ``board``: its name, where there are several.
+    """
     if not matches(capabilities):
-        found = f"{capabilities.firmware_version} on the board, {FIRMWARE_VERSION} expected"
+        where = "the board" if board is None else f"board {board}"
+        found = f"{capabilities.firmware_version} on {where}, {FIRMWARE_VERSION} expected"
         raise LinkFault(Fault.WRONG_FIRMWARE, found)
+
+
+def _port_of(board: BoardSettings) -> str:
+    """The device of a board, looked for where the profile leaves that open."""
+    if board.port != "auto":
+        return board.port
+    return str(find_board(is_pi=BOARD_TARGETS[board.target].is_pi))
 
 
 def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:

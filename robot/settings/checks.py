@@ -10,6 +10,7 @@ from robot.settings.boards import BOARD_TARGETS, SHARED_CHANNELS, BoardTarget
 from robot.settings.document import BadProfile, Finding, Path, dotted, no_such
 from robot.settings.other_cubes import OTHER_CUBES, for_cube
 from robot.settings.profile import (
+    FIRST_BOARD,
     CameraSettings,
     DisplaySettings,
     PanelSettings,
@@ -80,6 +81,8 @@ def _check_boards(profile: RobotProfile) -> Iterator[Finding]:
     pis = ["the first board"] if is_pi else []
     for name, board in profile.boards.items():
         path: Path = ("boards", name)
+        if name == FIRST_BOARD:
+            yield path, "this is what the board of `firmware` is called: choose another name"
         if name not in in_use:
             yield path, "drives no actuator: say `board: " + name + "` at some, or leave it out"
         if board.port == "auto":

@@ -111,6 +111,10 @@ class BoardSettings(FirmwareSettings):
     )
 
 
+FIRST_BOARD = "first"
+"""What people call the board of ``firmware`` and ``link``, where there are others beside it."""
+
+
 class PanelSettings(Settings):
     """GPIO (BCM) numbers of button, light, buzzer, emergency stop and touch pads.
 
@@ -277,6 +281,17 @@ class RobotProfile(Settings):
         """The board that drives an actuator; None when it names one that is not there."""
         return self.firmware if actuator.board is None else self.boards.get(actuator.board)
 
+    def board_name_of(self, actuator: str) -> str:
+        """The name of the board that drives an actuator, in :attr:`every_board`."""
+        return self.actuators[actuator].board or FIRST_BOARD
+
+    @property
+    def every_board(self) -> dict[str, BoardSettings]:
+        """All boards by name, the one of ``firmware`` and ``link`` as :data:`FIRST_BOARD`."""
+        own = self.firmware
+        first = BoardSettings(target=own.target, baud=own.baud, port=self.link.port)
+        return {FIRST_BOARD: first, **self.boards}
+
     def on_board(
         self, target: str, pins: Mapping[str, Mapping[str, int | str]] | None = None
     ) -> RobotProfile:
@@ -295,8 +310,8 @@ class RobotProfile(Settings):
 
     @property
     def is_drivable(self) -> bool:
-        """Whether every actuator can be driven, at one board; otherwise it is planned for only."""
-        return not self.boards and all(one.drivable for one in self.actuators.values())
+        """Whether every actuator can be driven; otherwise it is planned for only."""
+        return all(one.drivable for one in self.actuators.values())
 
     def actuators_of(self, kind: type[Own]) -> dict[str, Own]:
         """The actuators of one kind, by name."""

@@ -64,6 +64,8 @@ def own_firmware(profile: RobotProfile) -> str:
 
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
     """The robot wired to what runs as ``kind``; raises :class:`DemoFault` when that cannot be."""
+    if profile.boards:
+        raise DemoFault(f"{profile.name} has several boards, which cannot be simulated yet")
     moved = FIRMWARES[kind].moved(profile)
     if moved is profile:
         return profile

@@ -174,3 +174,72 @@ def test_only_the_boards_that_are_needed_take_part() -> None:
     assert [profile.actuator for profile in parts["first"].profiles] == ["left"] * TURNS
     with pytest.raises(RobotFault, match="no actuator is called right"):
         split(pushes(), {"left": "first"})
+
+
+def test_a_group_does_at_all_boards_what_a_link_does_at_one() -> None:
+    with two_boards(program("cubist-firmware-host")) as (loop, rigs):
+        run = loop.run_until_complete
+        links = {
+            name: rig.link((replace(PUSHER, name=name),))
+            for name, rig in zip(NAMES, rigs, strict=True)
+        }
+        group = LinkGroup(links, loop.time)
+        assert list(run(group.open())) == list(NAMES)
+        run(group.configure())
+        run(group.home())
+        assert {name: link.ledger.homed for name, link in links.items()} == {
+            name: {name: 0} for name in NAMES
+        }
+        assert run(group.active_sensors()) == frozenset()
+        sent = [link.statistics.sent for link in links.values()]
+        assert group.statistics.sent == sum(sent) > max(sent) > 0
+        fewer = [replace(PUSHER, name=name, maximum_steps=100) for name in NAMES]
+        group.adopt(fewer)
+        assert [list(link.actuators) for link in links.values()] == [[one] for one in fewer]
+        run(group.release())
+        states = [run(link.status()).homed for link in links.values()]
+        assert states == [0, 0]
+        with pytest.raises(RobotFault, match="no actuator is called up"):
+            run(group.home(["up"]))
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_board_that_cannot_be_reached_is_named(boards: Boards, lost: int) -> None:
+    loop, rigs, group = boards
+    loop.run_until_complete(group.close())
+    rigs[lost].port.unplug()
+    with pytest.raises(LinkFault, match=f"board {NAMES[lost]}: virtual") as told:
+        loop.run_until_complete(group.open())
+    assert told.value.fault is Fault.PORT_MISSING
+
+
+def test_one_board_alone_is_not_named_and_needs_no_clock(boards: Boards) -> None:
+    """A robot with one board is told of as it always was."""
+    loop, rigs, group = boards
+    alone = LinkGroup({"left": group.links["left"]}, loop.time)
+    pushes_left = [turn for turn in pushes().turns if turn.profile % 2 == 0]
+    part = replace(pushes(), turns=tuple(pushes_left))
+
+    async def never_compared() -> None:
+        raise AssertionError("one board starts when it can")
+
+    group.links["left"]._open_session.compare_clocks = never_compared  # type: ignore[method-assign]
+    assert loop.run_until_complete(alone.run(part)).turns_done == TURNS
+    rigs[0].port.unplug()
+    with pytest.raises(LinkFault) as told:
+        loop.run_until_complete(alone.stop())
+    assert "board" not in told.value.detail
+
+
+def test_each_board_notes_where_a_stop_has_left_its_actuators(boards: Boards) -> None:
+    """Also when it stopped for the other one's sake."""
+    loop, rigs, group = boards
+
+    def pull(fraction: float) -> None:
+        if fraction > 0.3:
+            rigs[1].port.unplug()
+
+    with pytest.raises(LinkFault, match="board right"):
+        loop.run_until_complete(group.run(pushes(), pull))
+    ledger = group.links["left"].ledger
+    assert (ledger.homed["left"], ledger.run) == (steps_of(rigs[0]), None)

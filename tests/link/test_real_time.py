@@ -87,7 +87,9 @@ def test_the_blocking_link_stops_in_an_emergency(
 ) -> None:
     """From another thread than the one that waits for the plan's end."""
     _, port = start(1.0)
-    thread = LinkThread(lambda: SerialTransport(str(port)), [PUSHER], PATIENT_MS)
+    thread = LinkThread(
+        lambda: Link(SerialTransport(str(port)), [PUSHER], silence_hold_ms=PATIENT_MS)
+    )
     link, wait = thread.link, thread.wait
     try:
         wait(link.open())

@@ -16,7 +16,7 @@ from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import FirstContact, NotConfirmed
-from robot.machine.motion_controller import MotionController, jog_profile
+from robot.machine.motion_controller import MotionController, jog_profile, require_ours
 from robot.machine.serial_ports import find_board
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -46,8 +46,8 @@ def two_turns() -> Schedule:
 def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]) -> None:
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
-        ledger.begin(two_turns())
-        ledger.note_progress(fraction)
+        ledger.of_board("first").begin(two_turns())
+        ledger.of_board("first").note_progress(fraction)
         raise RobotFault(Fault.OVERLOAD)
     assert ledger.caught_moving == moving
 
@@ -55,7 +55,7 @@ def test_what_a_fault_catches_in_motion(fraction: float, moving: tuple[str, ...]
 def test_only_what_stops_at_once_is_caught_in_motion() -> None:
     ledger = PositionLedger(lambda: 0.0)
     with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
-        ledger.begin(two_turns())
+        ledger.of_board("first").begin(two_turns())
         raise RobotFault(Fault.BAD_TURN)
     assert ledger.caught_moving == ()
     with pytest.raises(RobotFault), ledger.performing(longest_unheard_s=0.7):
@@ -78,14 +78,14 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
 ) -> None:
     clock = iter([0.0, *(at for at, _ in heard), after_s + sum(at for at, _ in heard[-1:])])
     ledger = PositionLedger(lambda: next(clock))
-    ledger.note_boot(1)
+    ledger.note_boot("first", 1)
     with pytest.raises(LinkFault), ledger.performing(longest_unheard_s=0.7):
-        ledger.begin(two_turns())
+        ledger.of_board("first").begin(two_turns())
         for _, fraction in heard:
-            ledger.note_progress(fraction)
+            ledger.of_board("first").note_progress(fraction)
         raise LinkFault(Fault.LINK_LOST)
     assert ledger.caught_moving == (), "the firmware finishes its turn"
-    ledger.note_boot(2)
+    ledger.note_boot("first", 2)
     assert ledger.caught_moving == moving
 
 
@@ -165,10 +165,11 @@ class BoardOf:
     def wait(self, work: Any) -> Any:
         return asyncio.run(work)
 
-    async def open(self) -> Capabilities:
-        return Capabilities(
+    async def open(self) -> dict[str, Capabilities]:
+        found = Capabilities(
             Board.HOST, self._version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
         )
+        return {"first": found}
 
     async def configure(self, anew: bool) -> None:
         pass
@@ -188,6 +189,12 @@ def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.Mon
     assert old.closed == 1
     monkeypatch.setattr(motion_controller, "LinkThread", BoardOf(FIRMWARE_VERSION))
     robot.open()
+
+
+def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:
+    found = asyncio.run(BoardOf("0.0.9").open())["first"]
+    with pytest.raises(LinkFault, match=r"0\.0\.9 on board second, .* expected"):
+        require_ours(found, "second")
 
 
 def test_what_was_out_of_the_ordinary_in_a_motion_is_counted(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from robot.machine.board_configuration import actuator_setups
-from robot.mechanism.durations import NotDrivable
 from robot.planner import build_mechanism
 from robot.settings import BadProfile, RobotProfile, Servo, load_profile, parse_profile
 from robot.settings.board_table import FIRST_CHANNEL, FIRST_MAESTRO, FRAME_US
@@ -180,6 +179,11 @@ def test_pins_are_counted_at_each_board() -> None:
             "boards.second.target",
             "own pins are the first board already",
         ),
+        (
+            {"boards.first": SECOND["second"] | {"port": "/dev/ttyUSB2"}},
+            "boards.first",
+            "what the board of `firmware` is called",
+        ),
         ({"actuators.lid.pins.pulse": "maestro:1"}, "actuators.lid.pins.pulse", "not 65"),
         (
             {
@@ -240,9 +244,12 @@ def test_an_unknown_board_is_named_with_its_line() -> None:
     assert "no board is called secnd (further boards: none)" in str(told.value)
 
 
-def test_several_boards_can_be_planned_for() -> None:
+def test_several_boards_can_be_planned_for_and_driven() -> None:
     profile = changed("cubotino-uno", TWO_BOARDS)
     assert build_mechanism(profile).configurations
-    assert (profile.is_drivable, load_profile("cubotino-uno").is_drivable) == (False, True)
-    with pytest.raises(NotDrivable, match="several boards"):
-        actuator_setups(profile)
+    assert profile.is_drivable
+    assert [setup.name for setup in actuator_setups(profile)] == list(profile.actuators)
+    boards = {name: profile.board_name_of(name) for name in profile.actuators}
+    assert boards == {"holder": "first", "lid": "second"}
+    ports = {name: board.port for name, board in profile.every_board.items()}
+    assert ports == {"first": "/dev/ttyUSB0", "second": "/dev/ttyUSB1"}

@@ -211,6 +211,5 @@ class CalibratedMotion(MotionController):
 
     def _virtual_link(self) -> VirtualLink:
         rehearsal = self._rehearsal
-        return VirtualLink(
-            rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw, self._ledger
-        )
+        links = self._links(lambda name: rehearsal.ports[name], rehearsal.draw)
+        return VirtualLink(rehearsal.loop, links)

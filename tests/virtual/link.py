@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import TypeVar
 
-from robot.link import ActuatorSetup, Link, LinkThread, PositionLedger
+from robot.link import LinkGroup, LinkThread
 from tests.virtual.loop import VirtualLoop
-from tests.virtual.port import VirtualPort
 
 T = TypeVar("T")
 
 
-class VirtualLink(LinkThread):
+class VirtualLink(LinkThread[LinkGroup]):
     """A :class:`robot.link.LinkThread` without a thread; the callers' threads run the loop."""
 
-    def __init__(
-        self,
-        loop: VirtualLoop,
-        port: VirtualPort,
-        actuators: Sequence[ActuatorSetup],
-        draw: Callable[[int], int],
-        ledger: PositionLedger,
-    ) -> None:
+    def __init__(self, loop: VirtualLoop, links: LinkGroup) -> None:
         self._simulated = loop
-        self.link = Link(port, actuators, clock=loop.time, draw=draw, ledger=ledger)
+        self.link = links
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
         """See :meth:`robot.link.LinkThread.wait`."""

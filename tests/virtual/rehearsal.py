@@ -34,7 +34,7 @@ from robot.planner import FaceView, Plan, build_mechanism, plan_solve
 from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
-from robot.settings.profile import PolicySettings
+from robot.settings.profile import FIRST_BOARD, PolicySettings
 from robot.simulate.boards import FIRMWARES
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
@@ -131,6 +131,7 @@ class Rehearsal:
             self.board.listener = PinStream(self.robot, self.board.answer)
             self.port = VirtualPort(self.board, self.loop, seed)
             opened.callback(self.port.end)
+            self.ports = {FIRST_BOARD: self.port}
             self._opened = opened.pop_all()
         self.draw = random.Random(seed).randrange
 
@@ -239,19 +240,18 @@ class RehearsalMotionController(MotionController):
         """What :meth:`stop` does, for the loop that runs the motion."""
         self._stopping.set()
         if self._thread is not None:
-            self.stopping = self._rehearsal.loop.create_task(self.link.stop())
+            self.stopping = self._rehearsal.loop.create_task(self._thread.link.stop())
 
     @property
     def link(self) -> Link:
         """The link under way, for mischief."""
         assert self._thread is not None
-        return self._thread.link
+        return self._thread.link.links[FIRST_BOARD]
 
     def _virtual_link(self) -> VirtualLink:
         rehearsal = self._rehearsal
-        return VirtualLink(
-            rehearsal.loop, rehearsal.port, self._setups, rehearsal.draw, self._ledger
-        )
+        links = self._links(lambda name: rehearsal.ports[name], rehearsal.draw)
+        return VirtualLink(rehearsal.loop, links)
 
     def _expect_mishaps(self) -> None:
         for mishap in self._rehearsal.due():
