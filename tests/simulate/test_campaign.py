@@ -288,7 +288,12 @@ def test_a_solve_is_on_an_uno_before_it_starts(
     """Profiles and turns fit its memory, so nothing depends on the line once it runs."""
     sent: list[WirePlan] = []
     start = Link._start
-    monkeypatch.setattr(Link, "_start", lambda link, plan: (sent.append(plan), start(link, plan)))
+
+    def noted(link: Link, plan: WirePlan, *more: Any) -> Any:
+        sent.append(plan)
+        return start(link, plan, *more)
+
+    monkeypatch.setattr(Link, "_start", noted)
     with rehearsal(profile) as r:
         assert_solved(r.solve())
     turns = [len(b"".join(plan.turns)) for plan in sent]
