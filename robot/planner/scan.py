@@ -235,10 +235,11 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
     _arrive(places, 0, first, np.full(len(looking), -1), best, came)
     for seen in range(1, 1 << places.bits):
         if seen in best and not places.complete(seen):
-            onward = best[seen][:, None] + onward_costs
+            here = np.flatnonzero(best[seen] < FAR)
+            onward = best[seen][here, None] + onward_costs[here]
             chosen = onward.argmin(axis=0)
             costs = onward[chosen, np.arange(len(chosen))]
-            _arrive(places, seen, costs, chosen, best, came)
+            _arrive(places, seen, costs, here[chosen], best, came)
     done = [seen for seen in best if places.complete(seen)]
     if not done:
         # Each place can be reached from the start, or it would not be one; but not from the others.
