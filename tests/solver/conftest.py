@@ -1,18 +1,24 @@
-"""A sticker model that shares nothing with the solver, cubes, and tables made once a session."""
+"""A sticker model that shares nothing with the solver, cubes, and tables made once."""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from solver import _native
+from solver.tables import cache_directory
 from tests.solver.any_size import replay, solves
 
 __all__ = ["replay", "rng", "shared_tables", "solves", "sticker_model"]
 
+SOLVER = Path(__file__).resolve().parents[2] / "solver"
+KEPT_TABLES = 3
+"""Of so many states of the solver, up to 0.4 GB each."""
 FACES = "URFDLB"
 
 # Where each face's nine stickers are in space and which way they look: (x right, y up, z to the
@@ -91,13 +97,27 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
-def tables_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Empty when the tests begin; processes that share the tests share it, too."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    (folder / "tables").mkdir(exist_ok=True)
-    return folder / "tables"
+def tables_directory() -> Path:
+    """Empty when this solver is tested for the first time.
+
+    Runs and processes that test the same solver share it: its tables take a minute to make. The
+    least recently used of other states of the solver go.
+    """
+    folder = cache_directory() / "tests" / _digest_of_solver()
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+    others = sorted(folder.parent.iterdir(), key=lambda other: -other.stat().st_mtime)
+    for old in others[KEPT_TABLES:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def _digest_of_solver() -> str:
+    """Of all that may decide what is in a table: the kernel as it was compiled, and its callers."""
+    digest = hashlib.sha256(Path(_native.__file__).read_bytes())
+    for path in sorted(SOLVER.rglob("*.py")):
+        digest.update(f"{path.relative_to(SOLVER)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 @pytest.fixture(scope="module", autouse=True)
