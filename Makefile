@@ -20,7 +20,7 @@ demo: build ## the whole robot in simulation, from the start button to a solved 
 
 test: ready ## every test but the long campaigns
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m 'not long' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 coverage: ready ## the lines that the tests leave out
 	@$(BIN)/python -m pytest -m 'not long' --cov --cov-report=term:skip-covered $(ARGS)

@@ -1,10 +1,12 @@
 """How properties are tested: the same examples in every `make test`, new ones in `make test-long`.
 
-No example has a deadline: the machine's speed is no property of the program.
+No example has a deadline: the machine's speed is no property of the program. And in which order
+tests begin.
 """
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,18 @@ COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "pr
 settings.register_profile("repeatable", derandomize=True, **COMMON)
 settings.register_profile("explore", **COMMON)
 settings.load_profile("repeatable")
+
+WHOLE_ROBOTS = ("install", "simulate", "service", "web", "calibration")
+"""Folders whose tests take longest, a minute a file, and wait much of it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole robots come first: no process is left with a long one when the others have ended, and
+    what newcomers go through meanwhile has the processor while they wait.
+    """
+    tests = Path(__file__).parent
+    ranks = {tests / folder: rank for rank, folder in enumerate(WHOLE_ROBOTS)}
+    items.sort(key=lambda item: ranks.get(item.path.parent, len(ranks)))
 
 
 def pytest_configure(config: pytest.Config) -> None:

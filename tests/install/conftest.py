@@ -70,8 +70,9 @@ def _why_no_layer() -> str | None:
     return f"mounts are not allowed here: {done.stderr.strip()}" if done.returncode else None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is waited for comes last."""
+    """What is waited for comes last, whatever else decides the order."""
     items.sort(key=_waits)
 
 
