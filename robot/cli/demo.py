@@ -112,7 +112,7 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         seed=seed,
         photographs=load_photographs(faces) if faces else {},
         firmware=firmware,
-        faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
+        faults=[parse_injected_fault(fault, profile) for fault in faults],
         misadjusted=misadjusted,
     )
     display = SilentDisplay() if as_json else display_for(sys.stderr)

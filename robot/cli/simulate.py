@@ -88,7 +88,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
         speed=speed,
         seed=seed,
         firmware=firmware,
-        faults=[parse_injected_fault(fault, profile.actuators) for fault in faults],
+        faults=[parse_injected_fault(fault, profile) for fault in faults],
         misadjusted=misadjusted,
         cable=True,
     )

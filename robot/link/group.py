@@ -97,7 +97,7 @@ class LinkGroup:
         async def play(name: str, part: Schedule) -> Execution:
             link = self.links[name]
             with self._naming(name):
-                execution = await link.run(part, lambda fraction: note(name, fraction), gate.ready)
+                execution = await link.run(part, lambda fraction: note(name, fraction), gate)
             note(name, 1.0)
             return execution
 
@@ -205,21 +205,42 @@ def of_board(fault: RobotFault, name: str) -> RobotFault:
 
 
 class _Gate:
-    """Opens when so many are ready, for a start that all have heard of by then."""
+    """Where the links to boards wait for each other: with their parts sent, and ready to start."""
+
+    def __init__(self, expected: int, clock: Clock) -> None:
+        self._uploaded = _Countdown(expected, clock)
+        self._compared = _Countdown(expected, clock)
+
+    async def all_uploaded(self) -> None:
+        """See :class:`robot.link.link.Gate`."""
+        await self._uploaded.arrive()
+
+    async def start_at(self) -> float:
+        """See :class:`robot.link.link.Gate`: so long ahead that all have heard of it by then."""
+        return await self._compared.arrive() + LEAD_S
+
+    def give_up(self) -> None:
+        """Nobody starts who has not yet."""
+        self._uploaded.cancel()
+        self._compared.cancel()
+
+
+class _Countdown:
+    """Opens when so many have arrived."""
 
     def __init__(self, expected: int, clock: Clock) -> None:
         self._missing = expected
         self._clock = clock
-        self._start_at: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._opened_at: asyncio.Future[float] = asyncio.get_running_loop().create_future()
 
-    async def ready(self) -> float:
-        """Wait for the others; the time at which to start. Raises ``Stopped`` if one gave up."""
+    async def arrive(self) -> float:
+        """Wait for the others; the time at which the last one arrived."""
         self._missing -= 1
-        if self._missing == 0 and not self._start_at.done():
-            self._start_at.set_result(self._clock() + LEAD_S)
-        return await asyncio.shield(self._start_at)
+        if self._missing == 0 and not self._opened_at.done():
+            self._opened_at.set_result(self._clock())
+        return await asyncio.shield(self._opened_at)
 
-    def give_up(self) -> None:
-        """Nobody starts who has not yet."""
-        if not self._start_at.done():
-            self._start_at.cancel()
+    def cancel(self) -> None:
+        """Who waits is cancelled."""
+        if not self._opened_at.done():
+            self._opened_at.cancel()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from robot.faults import FAULTS, Fault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
@@ -42,8 +43,16 @@ ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
 
 Progress = Callable[[float], None]
-Gate = Callable[[], Awaitable[float]]
-"""Waits until everybody is ready; the time, by the link's clock, at which all are to start."""
+
+
+class Gate(Protocol):
+    """Where links wait for each other before a common start."""
+
+    async def all_uploaded(self) -> None:
+        """Wait until every board has its part of the plan."""
+
+    async def start_at(self) -> float:
+        """Wait until everybody is ready; the time, by the link's clock, at which all start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,10 +320,15 @@ class Link:
         self._open_session.put([*messages, go, *turns[fitting:]])
 
     async def _ready_to_go(self, messages: Sequence[Message], gate: Gate) -> GoAt:
-        """The board has ``messages``, its clock is known, and so is the time of the start."""
+        """The board has ``messages``, its clock is known, and so is the time of the start.
+
+        Clocks are compared when all boards have their parts, so for all of them at the same time:
+        what delays the answers of boards that are connected alike delays them alike.
+        """
         await self._command(*messages)
+        await gate.all_uploaded()
         await self._open_session.compare_clocks()
-        start_at = await gate()
+        start_at = await gate.start_at()
         if self._stopping:
             raise Stopped("before it began")
         return GoAt(self._open_session.board_clock.tick_at(start_at))

@@ -45,7 +45,7 @@ class BoardLedger:
         self._clock = clock
         self._homed: dict[str, int] = {}
         self._remembered: dict[str, int] = {}
-        self.run: Run | None = None
+        self.run: ScheduleProgress | None = None
         self.caught_unheard: tuple[str, ...] = ()
         self._boot_id: int | None = None
 
@@ -86,7 +86,7 @@ class BoardLedger:
 
     def begin(self, schedule: Schedule) -> None:
         """A schedule has been sent and begins."""
-        self.run = Run(schedule, self._clock)
+        self.run = ScheduleProgress(schedule, self._clock)
 
     def note_executed(self, executed_us: int) -> None:
         """The last turn of the schedule known to have ended, ended then."""
@@ -231,7 +231,7 @@ class PositionLedger:
             raise position_lost(self._fault, lost) from self._fault.__cause__
 
 
-class Run:
+class ScheduleProgress:
     """How far a schedule is: by what was heard of it, and by the time that has passed since."""
 
     def __init__(self, schedule: Schedule, clock: Clock) -> None:
@@ -264,7 +264,7 @@ class Run:
         return 1e6 / max(1, self.schedule.duration_us)
 
 
-def _caught_by(fault: RobotFault, runs: Sequence[Run]) -> tuple[str, ...]:
+def _caught_by(fault: RobotFault, runs: Sequence[ScheduleProgress]) -> tuple[str, ...]:
     """What a fault that ended a schedule caught in motion, or out of its place."""
     if fault.fault is Fault.NOT_IN_PLACE:
         return (fault.detail,)

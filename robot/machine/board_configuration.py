@@ -70,7 +70,8 @@ def homing_steps(
         for setup in setups
         if setup.name in places and setup.way_to_start(places[setup.name])
     }
-    request = HomingRequest(order, places, away)
+    seek = {one.name for one in setups if isinstance(one, StepperSetup) and not one.counts_only}
+    request = HomingRequest(order, places, away, seek)
     return MECHANISMS[profile.mechanism.kind].home(profile, profile.mechanism, request)
 
 

@@ -39,11 +39,13 @@ HomingStep = HomeActuator | MoveActuator
 @dataclass(frozen=True)
 class HomingRequest:
     """What is known before homing: the usual ``order``, the ``places`` of actuators that are known
-    to rest somewhere, and which of these are ``away`` from their start."""
+    to rest somewhere, which of these are ``away`` from their start, and which actuators ``seek``
+    their place by a sensor, wherever they stand."""
 
     order: Sequence[str]
     places: Mapping[str, int]
     away: Collection[str]
+    seek: Collection[str] = ()
 
 
 def home_in_order(

@@ -17,6 +17,8 @@ from robot.twin.pulses import PulseMaker
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import SimulatedRobot
 
+FASTEST_TOGETHER = 2.0
+"""Times real time for a robot of several boards: the daemon starts them together by real time."""
 SIMULATING = ("libsimavr-dev", "libelf-dev")
 """Debian packages with which the build makes the simulation of the AVR."""
 MAIN_LOOP = "firmware_poll"
@@ -41,7 +43,8 @@ class FirmwareProcess:
     program with its own options, for a profile in a demo's folder. ``moved``: the robot wired to
     it, at pins of the same numbers where it has them. ``pulse_maker``: what makes the servos'
     pulses, if the firmware only says how long they are. ``is_own``: whether this is how the
-    profile's own board is simulated.
+    profile's own board is simulated. ``runs_as_granted``: whether several can be boards of one
+    robot, that share its time.
     """
 
     about: str
@@ -49,6 +52,7 @@ class FirmwareProcess:
     moved: Callable[[RobotProfile], RobotProfile] = lambda profile: profile
     pulse_maker: Callable[[SimulatedRobot, Path], PulseMaker | None] = _no_pulse_maker
     is_own: Callable[[RobotProfile], bool] = lambda profile: False
+    runs_as_granted: bool = False
 
 
 FIRMWARES: Kinds[FirmwareProcess] = Kinds("firmware")
@@ -65,7 +69,13 @@ def own_firmware(profile: RobotProfile) -> str:
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
     """The robot wired to what runs as ``kind``; raises :class:`DemoFault` when that cannot be."""
     if profile.boards:
-        raise DemoFault(f"{profile.name} has several boards, which cannot be simulated yet")
+        if not FIRMWARES[kind].runs_as_granted:
+            granted = (name for name, process in FIRMWARES.items() if process.runs_as_granted)
+            raise DemoFault(
+                f"{profile.name} has several boards, which {kind} cannot simulate; choose from "
+                f"{', '.join(granted)}"
+            )
+        return profile
     moved = FIRMWARES[kind].moved(profile)
     if moved is profile:
         return profile
@@ -73,6 +83,15 @@ def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
         place = ".".join(map(str, path))
         raise DemoFault(f"{profile.name} cannot be driven by {kind}: {place}: {text}")
     return moved
+
+
+def require_pace(profile: RobotProfile, speed: float) -> None:
+    """Raise :class:`DemoFault` for a robot that cannot be simulated so many times as fast."""
+    if profile.boards and speed > FASTEST_TOGETHER:
+        raise DemoFault(
+            f"{profile.name} has several boards, which start together within milliseconds of real "
+            f"time: --speed {FASTEST_TOGETHER:g} at most"
+        )
 
 
 def _host_command(profile: RobotProfile, folder: Path) -> list[str]:
@@ -150,8 +169,12 @@ def _require_simulation() -> None:
     )
 
 
-FIRMWARES["host"] = FirmwareProcess("the build for this computer", _host_command)
-FIRMWARES["avr"] = FirmwareProcess("the AVR's own binary under simavr", _avr_command)
+FIRMWARES["host"] = FirmwareProcess(
+    "the build for this computer", _host_command, runs_as_granted=True
+)
+FIRMWARES["avr"] = FirmwareProcess(
+    "the AVR's own binary under simavr", _avr_command, runs_as_granted=True
+)
 FIRMWARES["linux"] = FirmwareProcess(
     "the Raspberry Pi's process with a folder of PWM files",
     _linux_command,

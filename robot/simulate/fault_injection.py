@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from robot.daemon.models import RobotState
+from robot.settings import RobotProfile
+from robot.settings.profile import FIRST_BOARD
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
@@ -27,21 +27,29 @@ class BadInjection(CubistError, ValueError):
 
 
 @dataclass(frozen=True)
+class BoardInScene:
+    """A board with its cable, if there is one that can be pulled."""
+
+    press_reset: Callable[[], None]
+    cable: Cable | None
+
+
+@dataclass(frozen=True)
 class Scene:
-    """What an injected fault can get at."""
+    """What an injected fault can get at; ``boards`` by name."""
 
     robot: SimulatedRobot
     studio: Studio
-    firmware: int
-    cable: Cable | None
+    boards: Mapping[str, BoardInScene]
 
     def mend(self) -> None:
         """Undo what faults have left behind."""
         self.robot.mend()
         self.studio.mend()
-        if self.cable is not None:
-            self.cable.noise = 0.0
-            self.cable.mend()
+        for board in self.boards.values():
+            if board.cable is not None:
+                board.cable.noise = 0.0
+                board.cable.mend()
 
 
 Injection = Callable[[Scene, str], Awaitable[None]]
@@ -49,7 +57,7 @@ Injection = Callable[[Scene, str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class InjectedFault:
-    """A fault by name, its subject (an actuator), and the stage in which it happens."""
+    """A fault by name, its subject (an actuator or a board), and the stage in which it happens."""
 
     name: str
     subject: str
@@ -60,8 +68,9 @@ class InjectedFault:
         await INJECTIONS[self.name](scene, self.subject)
 
 
-def parse_injected_fault(text: str, actuators: Collection[str]) -> InjectedFault:
-    """``NAME[:ACTUATOR][@STAGE]`` on a robot with ``actuators``; raises :class:`BadInjection`."""
+def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
+    """``NAME[:ACTUATOR|:BOARD][@STAGE]`` on a robot; raises :class:`BadInjection`."""
+    actuators, boards = profile.actuators, profile.every_board
     what, _, stage = text.partition("@")
     name, _, subject = what.partition(":")
     stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
@@ -75,7 +84,9 @@ def parse_injected_fault(text: str, actuators: Collection[str]) -> InjectedFault
         raise BadInjection(
             f"{name} needs an actuator, as in {example}; choose from {', '.join(actuators)}"
         )
-    if subject and name not in ACTUATOR_FAULTS:
+    if name in BOARD_FAULTS and subject and subject not in boards:
+        raise BadInjection(f"no board is called {subject}; choose from {', '.join(boards)}")
+    if subject and name not in ACTUATOR_FAULTS | BOARD_FAULTS:
         raise BadInjection(f"{name} takes no actuator: omit :{subject}")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
     return InjectedFault(name, subject, stages[stage] if stage else usual)
@@ -153,22 +164,22 @@ async def _wrong_sticker(scene: Scene, _subject: str) -> None:
     scene.studio.disturbances.repainted[0] = "R" if str(facelets[0]) != "R" else centre
 
 
-async def _reset(scene: Scene, _subject: str) -> None:
+async def _reset(scene: Scene, board: str) -> None:
     """The microcontroller starts anew, as after a dip of its supply."""
-    os.kill(scene.firmware, signal.SIGUSR1)
+    scene.boards[board or FIRST_BOARD].press_reset()
 
 
-async def _unplug(scene: Scene, _subject: str) -> None:
+async def _unplug(scene: Scene, board: str) -> None:
     """The cable is pulled and, after a while, put back."""
-    cable = _cable(scene)
+    cable = _cable(scene, board)
     cable.cut()
     await asyncio.sleep(UNPLUGGED_S)
     cable.mend()
 
 
-async def _noise(scene: Scene, _subject: str) -> None:
+async def _noise(scene: Scene, board: str) -> None:
     """From now on the cable changes a byte in a hundred."""
-    _cable(scene).noise = NOISE
+    _cable(scene, board).noise = NOISE
 
 
 def _odd_view(odd: OddScene) -> Injection:
@@ -180,10 +191,11 @@ def _odd_view(odd: OddScene) -> Injection:
     return happen
 
 
-def _cable(scene: Scene) -> Cable:
-    if scene.cable is None:
+def _cable(scene: Scene, board: str) -> Cable:
+    cable = scene.boards[board or FIRST_BOARD].cable
+    if cable is None:
         raise BadInjection("this demo has no serial cable")
-    return scene.cable
+    return cable
 
 
 INJECTIONS: dict[str, Injection] = {
@@ -206,6 +218,9 @@ STANDING_FAULTS = frozenset(map(str, OddScene))
 
 ACTUATOR_FAULTS = frozenset({"jam", "lost-steps", "end-stop"})
 """Those that happen to an actuator."""
+
+BOARD_FAULTS = frozenset({"reset", "unplug", "noise"})
+"""Those that happen to a board; to the first unless another is named."""
 
 CABLE_FAULTS = frozenset({"unplug", "noise"})
 """Those for which there has to be a cable between firmware and daemon."""

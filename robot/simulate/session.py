@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,16 +21,23 @@ from robot.machine.scanner import from_jpeg
 from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
-from robot.simulate.boards import FIRMWARES, at_board, own_firmware
+from robot.settings.profile import FIRST_BOARD
+from robot.simulate.boards import FIRMWARES, at_board, own_firmware, require_pace
 from robot.simulate.cable import Cable
-from robot.simulate.fault_injection import CABLE_FAULTS, FaultInjection, InjectedFault, Scene
+from robot.simulate.fault_injection import (
+    CABLE_FAULTS,
+    BoardInScene,
+    FaultInjection,
+    InjectedFault,
+    Scene,
+)
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, running, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Image
-from robot.twin.server import SimulatedPanel, TwinServer
+from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
 from robot.twin.violations import Violation
@@ -136,6 +145,7 @@ class Demo:
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
         self._firmware = options.firmware or own_firmware(options.profile)
+        require_pace(options.profile, options.speed)
         profile = at_board(self._firmware, options.profile)
         if profile is not options.profile:
             options = replace(options, profile=profile, profile_file=None)
@@ -179,24 +189,39 @@ class Demo:
             chips = FIRMWARES[self._firmware].pulse_maker(self.robot, folder)
             if chips is not None:
                 stack.callback(chips.close)
-            server = TwinServer(self.robot, studio, self._panel, folder, chips)
+            speed = options.speed
+            server = TwinServer(self.robot, studio, self._panel, folder, chips, speed)
             await stack.enter_async_context(server.running())
-            link = folder / "link"
-            cable = Cable(folder / "board", link, options.seed) if self._cable_wanted else None
-            board = link if cable is None else folder / "board"
-            firmware = await stack.enter_async_context(
-                running("firmware", self._firmware_command(board, server.pins_path, folder), folder)
-            )
-            await unless_ended(_until_there(board), [firmware])
-            if cable is not None:
-                stack.enter_context(cable.plugged())
-            command = self._daemon_command(folder, link, server.daemon_path)
+            children: list[Child] = []
+            boards: dict[str, BoardInScene] = {}
+            for name, pins in server.pins.items():
+                child, boards[name] = await self._board(stack, name, pins, folder)
+                children.append(child)
+            command = self._daemon_command(folder, server.daemon_path)
             cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
             daemon = await stack.enter_async_context(DaemonView(folder / "run" / "control.sock"))
-            scene = Scene(self.robot, studio, firmware.process.pid, cable)
-            delay_s = FAULT_DELAY_S / options.speed
-            injection = FaultInjection(options.faults, scene, delay_s)
-            yield DemoStage([firmware, cubistd], daemon, scene, injection)
+            scene = Scene(self.robot, studio, boards)
+            injection = FaultInjection(options.faults, scene, FAULT_DELAY_S / speed)
+            yield DemoStage([*children, cubistd], daemon, scene, injection)
+
+    async def _board(
+        self, stack: contextlib.AsyncExitStack, name: str, pins: PinPort, folder: Path
+    ) -> tuple[Child, BoardInScene]:
+        """The firmware of a board, at the end of a cable if one is wanted."""
+        link = _port(folder, name)
+        inner = folder / f"board-{name}"
+        cable = Cable(inner, link, self._options.seed) if self._cable_wanted else None
+        port = link if cable is None else inner
+        command = self._firmware_command(port, pins.path, folder)
+        title = "firmware" if name == FIRST_BOARD else f"firmware-{name}"
+        child = await stack.enter_async_context(running(title, command, folder))
+        await unless_ended(_until_there(port), [child])
+        if cable is not None:
+            stack.enter_context(cable.plugged())
+        pid = child.process.pid
+        alone = not self._options.profile.boards
+        reset = (lambda: os.kill(pid, signal.SIGUSR1)) if alone else pins.press_reset
+        return child, BoardInScene(reset, cable)
 
     @property
     def _cable_wanted(self) -> bool:
@@ -206,21 +231,27 @@ class Demo:
 
     def _firmware_command(self, link: Path, pins: Path, folder: Path) -> list[str]:
         program = FIRMWARES[self._firmware].command(self._options.profile, folder)
-        speed = f"{self._options.speed:g}"
-        return [*program, "--pty-link", str(link), "--pins", str(pins), "--speed", speed]
+        shared = ["--granted"] if self._options.profile.boards else []
+        pace = shared or ["--speed", f"{self._options.speed:g}"]
+        return [*program, "--pty-link", str(link), "--pins", str(pins), *pace]
 
-    def _daemon_command(self, folder: Path, link: Path, twin: Path) -> list[str]:
+    def _daemon_command(self, folder: Path, twin: Path) -> list[str]:
         for name in ("run", "state"):
             (folder / name).mkdir()
+        alone = not self._options.profile.boards
+        given = self._options.profile_file if alone else None
         return [
             *(sys.executable, "-m", "robot.daemon.main"),
-            *("--profile", str(self._options.profile_file or self._written_profile(folder))),
+            *("--profile", str(given or self._written_profile(folder))),
             *("--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state")),
-            *("--port", str(link), "--twin", str(twin)),
+            *("--port", str(_port(folder, FIRST_BOARD)), "--twin", str(twin)),
         ]
 
     def _written_profile(self, folder: Path) -> Path:
+        """The profile as a file, in which further boards are where they are simulated."""
         document = self._options.profile.model_dump(mode="json", exclude_unset=True)
+        for name, board in document.get("boards", {}).items():
+            board["port"] = str(_port(folder, name))
         path = folder / "robot.yaml"
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         return path
@@ -357,6 +388,11 @@ async def _begun(daemon: DaemonView) -> bool:
             return True
         await asyncio.sleep(REFRESH_S)
     return False
+
+
+def _port(folder: Path, board: str) -> Path:
+    """Where the daemon finds the serial port of a board."""
+    return folder / ("link" if board == FIRST_BOARD else f"link-{board}")
 
 
 async def _until_there(path: Path) -> None:

@@ -165,7 +165,7 @@ class Attendant:
             scene.studio.disturbances.odd = None
 
     async def _fault(self, request: JsonObject) -> None:
-        fault = parse_injected_fault(str(request.get("fault")), self._profile.actuators)
+        fault = parse_injected_fault(str(request.get("fault")), self._profile)
         await fault.inject(self._stage.scene)
 
     async def _mend(self, _: JsonObject) -> None:

@@ -1,4 +1,4 @@
-"""The simulated robot's sockets: pins to and from the firmware; camera and panel for the daemon.
+"""The simulated robot's sockets: pins to and from its boards; camera and panel for the daemon.
 
 The daemon's socket speaks JSON, one object per line. ``{"do": "frame", "camera": NAME}`` is
 answered by ``{"width", "height", "time_us", "calibrated"}`` and the picture's bytes;
@@ -23,9 +23,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from robot.documents import JsonObject
-from robot.settings.profile import PanelSettings
+from robot.settings.profile import FIRST_BOARD, PanelSettings
 from robot.twin.pulses import PulseMaker
-from robot.twin.simulated import PinStream, SimulatedRobot, input_record
+from robot.twin.shared_time import keep_time
+from robot.twin.simulated import Kind, PinStream, SimulatedRobot, input_record, order_record
 from robot.twin.studio import Studio
 
 BOUNCES = 5
@@ -86,16 +87,25 @@ RECEIVE_BYTES = 1 << 14
 
 
 class PinPort:
-    """Listens for the firmware's connection and plays what comes through it.
+    """Listens for the connection of a board's firmware and plays what comes through it.
 
     Everything runs in the event loop's thread. ``catch_up`` reads whatever has arrived, so that a
     frame asked for after the firmware reported the end of a motion shows the end of it.
     """
 
-    def __init__(self, robot: SimulatedRobot, path: Path, chips: PulseMaker | None) -> None:
+    def __init__(
+        self,
+        robot: SimulatedRobot,
+        path: Path,
+        chips: PulseMaker | None = None,
+        board: str = FIRST_BOARD,
+    ) -> None:
+        self.path = path
         self._robot = robot
-        self._stream = PinStream(robot, self._send, chips)
-        self._path = path
+        self._board = board
+        self._stream = PinStream(robot, self._send, chips, board)
+        self._stream.on_granted = self._end_wait
+        self._granted = asyncio.Event()
         self._listener: socket.socket | None = None
         self._connection: socket.socket | None = None
 
@@ -103,7 +113,7 @@ class PinPort:
         """Start to listen; must be called in the event loop."""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.setblocking(False)
-        self._listener.bind(str(self._path))
+        self._listener.bind(str(self.path))
         self._listener.listen(1)
         asyncio.get_running_loop().add_reader(self._listener, self._accept)
 
@@ -126,6 +136,20 @@ class PinPort:
         """Tell the firmware of an input's level, if it is there to hear it."""
         self._send(input_record(pin, level))
 
+    async def grant(self, ticks: int) -> None:
+        """Let so many ticks pass for a firmware that runs as granted; none if it is not there."""
+        if self._connection is not None:
+            self._granted.clear()
+            self._send(order_record(Kind.GRANT, ticks))
+            await self._granted.wait()
+
+    def press_reset(self) -> None:
+        """Press the reset button of a board whose firmware runs as granted."""
+        self._send(order_record(Kind.RESET))
+
+    def _end_wait(self) -> None:
+        self._granted.set()
+
     def _send(self, record: bytes) -> None:
         """A firmware that has died, or does not read, misses it."""
         if self._connection is not None:
@@ -141,7 +165,7 @@ class PinPort:
         self._connection = connection
         self._stream.restart()
         asyncio.get_running_loop().add_reader(connection, self._receive)
-        for pin, level in self._robot.inputs.items():
+        for pin, level in self._robot.inputs(self._board).items():
             self.send_input(pin, level)
 
     def _waiting_bytes(self) -> int:
@@ -173,12 +197,15 @@ class PinPort:
             asyncio.get_running_loop().remove_reader(self._connection)
             self._connection.close()
             self._connection = None
+            self._end_wait()
 
 
 class TwinServer:
-    """Serves one simulated robot to one firmware and to any number of daemon connections.
+    """Serves one simulated robot to the firmware of its boards and to any number of daemons.
 
-    ``chips`` make the pulses of a firmware that only says how long they are.
+    ``chips`` make the pulses of a firmware that only says how long they are. Several boards run as
+    granted here (see :mod:`robot.twin.shared_time`), ``speed`` times as fast as real time; one
+    keeps its own time.
     """
 
     def __init__(
@@ -188,26 +215,39 @@ class TwinServer:
         panel: SimulatedPanel,
         folder: Path,
         chips: PulseMaker | None = None,
+        speed: float = 1.0,
     ) -> None:
         self.daemon_path = folder / "twin.sock"
-        self.pins_path = folder / "pins.sock"
         self.panel = panel
         self._robot = robot
         self._studio = studio
-        self._pins = PinPort(robot, self.pins_path, chips)
+        self._speed = speed
+        self.pins = {FIRST_BOARD: PinPort(robot, folder / "pins.sock", chips)}
+        for board in robot.profile.boards:
+            self.pins[board] = PinPort(robot, folder / f"pins-{board}.sock", board=board)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve while the context lasts."""
-        self._pins.open()
-        self._robot.on_input = self._pins.send_input
+        for port in self.pins.values():
+            port.open()
+        self._robot.on_input = self._send_input
         server = await asyncio.start_unix_server(self._serve, str(self.daemon_path))
+        time_keeper: asyncio.Task[None] | None = None
+        if len(self.pins) > 1:
+            time_keeper = asyncio.create_task(keep_time([*self.pins.values()], self._speed))
         try:
             yield
         finally:
+            if time_keeper is not None:
+                time_keeper.cancel()
             self._robot.on_input = None
-            self._pins.close()
+            for port in self.pins.values():
+                port.close()
             server.close()
+
+    def _send_input(self, board: str, pin: int, level: bool) -> None:
+        self.pins[board].send_input(pin, level)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         def tell(pin: int, level: bool) -> None:
@@ -235,7 +275,8 @@ class TwinServer:
         actions[request["do"]](request, writer)
 
     async def _send_frame(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
-        self._pins.catch_up()
+        for port in self.pins.values():
+            port.catch_up()
         time_us, paint = round(self._robot.time_us), self._studio.pose_for(request.get("camera"))
         shot = await asyncio.to_thread(paint)
         height, width = shot.image.shape[:2]

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.settings.board_table import TICKS_PER_US
-from robot.settings.profile import SimulatedActuator
+from robot.settings.profile import FIRST_BOARD, SimulatedActuator
 from robot.twin.cube import CubeBody, Pose
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import BrokenWrite, PulseMaker
@@ -32,11 +32,13 @@ from robot.twin.violations import Incidents, Reporter, Violation
 
 @dataclass(frozen=True)
 class Assembly:
-    """Motors by name, what each pin does, end stops by pin, and the mechanism they move."""
+    """Motors by name, what each pin of a board does, end stops by board and pin, and the mechanism
+    they move.
+    """
 
     motors: Mapping[str, SimulatedMotor]
-    edges: Mapping[int, tuple[EdgeHandler, ...]]
-    end_stops: Mapping[int, tuple[EndStop, SimulatedMotor]]
+    edges: Mapping[str, Mapping[int, tuple[EdgeHandler, ...]]]
+    end_stops: Mapping[tuple[str, int], tuple[EndStop, SimulatedMotor]]
     scales: Mapping[str, Scale]
     mechanism: SimulatedMechanism
 
@@ -46,8 +48,10 @@ def assemble(
 ) -> Assembly:
     """The robot of ``profile`` holding ``body``, at rest where it is switched on."""
     motors: dict[str, SimulatedMotor] = {}
-    edges: dict[int, tuple[EdgeHandler, ...]] = {}
-    end_stops: dict[int, tuple[EndStop, SimulatedMotor]] = {}
+    edges: dict[str, dict[int, tuple[EdgeHandler, ...]]] = {
+        name: {} for name in profile.every_board
+    }
+    end_stops: dict[tuple[str, int], tuple[EndStop, SimulatedMotor]] = {}
     parts = parts_of(profile, misadjusted)
     per_degree = degree_us(profile, parts.rotations)
     for name, settings in profile.actuators.items():
@@ -58,10 +62,11 @@ def assemble(
         build = Build(misadjusted, parts.stops.get(name, ()), per_degree)
         wired = MOTORS[settings.kind].wire(name, settings, physics, start, build, report)
         motors[name] = wired.motor
+        board = profile.board_name_of(name)
         for pin, handler in wired.edges.items():
-            edges[pin] = (*edges.get(pin, ()), handler)
+            edges[board][pin] = (*edges[board].get(pin, ()), handler)
         for pin, end_stop in wired.end_stops.items():
-            end_stops[pin] = (end_stop, wired.motor)
+            end_stops[board, pin] = (end_stop, wired.motor)
     scales = {name: scale_of(profile, name, angles) for name, angles in parts.rotations.items()}
     return Assembly(motors, edges, end_stops, scales, parts.around(body, report))
 
@@ -69,15 +74,16 @@ def assemble(
 STRIDE_US = 4_000.0
 """Longest stretch of time simulated at once while something moves."""
 
-InputListener = Callable[[int, bool], None]
-"""Called with pin and level when the robot changes an input of the firmware."""
+InputListener = Callable[[str, int, bool], None]
+"""Called with board, pin and level when the robot changes an input of the firmware."""
 
 
 class SimulatedRobot:
-    """Motors, mechanism and cube of one profile, driven by the firmware's pins alone.
+    """Motors, mechanism and cube of one profile, driven by the pins of its boards alone.
 
-    Times given to it are microseconds of the firmware's clock, which starts again at zero after a
-    :meth:`reset`; its own time goes on. ``misadjusted``: it was not built as the profile says.
+    Times given to it are microseconds of a board's clock, which starts again at zero after a
+    :meth:`reset`; its own time goes on. All boards count it alike: see :class:`PinStream`.
+    ``misadjusted``: it was not built as the profile says.
     """
 
     def __init__(
@@ -95,10 +101,10 @@ class SimulatedRobot:
         motors = tuple(self._parts.motors.values())
         self._gliding = tuple(motor for motor in motors if motor.glides)
         self._stepping = tuple(motor for motor in motors if not motor.glides)
-        self._offset_us = 0.0
+        self._offset_us = dict.fromkeys(profile.every_board, 0.0)
         self.on_input = on_input
         self.edges = 0
-        self._inputs: dict[int, bool] = {}
+        self._inputs: dict[tuple[str, int], bool] = {}
         self._touch()
 
     @property
@@ -121,10 +127,9 @@ class SimulatedRobot:
         """The robot's own verdict: every side one colour and nothing left half turned."""
         return self.body.solved and not self._parts.mechanism.pose().layers_open
 
-    @property
-    def inputs(self) -> dict[int, bool]:
-        """Levels the robot drives into the firmware's pins (end stops)."""
-        return dict(self._inputs)
+    def inputs(self, board: str = FIRST_BOARD) -> dict[int, bool]:
+        """Levels the robot drives into a board's pins (end stops)."""
+        return {pin: level for (at, pin), level in self._inputs.items() if at == board}
 
     @property
     def moving(self) -> bool:
@@ -139,25 +144,28 @@ class SimulatedRobot:
         """The calibrated place an actuator is at, None while it is elsewhere."""
         return self._parts.mechanism.place(actuator, self._parts.motors[actuator].position)
 
-    def reset(self) -> None:
-        """The firmware has booted: its clock is at zero and all its pins are low."""
-        self._offset_us = self.time_us
-        for motor in self._parts.motors.values():
-            motor.reset()
+    def reset(self, board: str = FIRST_BOARD) -> None:
+        """A board has booted: its clock is at zero and all its pins are low."""
+        self._offset_us[board] = self.time_us
+        for name, motor in self._parts.motors.items():
+            if self.profile.board_name_of(name) == board:
+                motor.reset()
         self._parts.mechanism.interrupted()
 
-    def pin_changed(self, time_us: float, pin: int, level: bool) -> None:
-        """The firmware changed an output. Pins the robot does not use are ignored."""
-        self.advance(time_us)
+    def pin_changed(self, time_us: float, pin: int, level: bool, board: str = FIRST_BOARD) -> None:
+        """A board changed an output. Pins the robot does not use are ignored."""
+        self.advance(time_us, board)
         self.edges += 1
-        for handler in self._parts.edges.get(pin, ()):
-            handler(self.time_us, level)
+        # Another board may be a moment ahead: what this one did has lasted as long all the same.
+        at_us = time_us + self._offset_us[board]
+        for handler in self._parts.edges[board].get(pin, ()):
+            handler(at_us, level)
         if any(motor.has_stepped() for motor in self._stepping):
             self._touch()
 
-    def advance(self, time_us: float) -> None:
-        """Let time pass up to ``time_us`` of the firmware's clock."""
-        until = time_us + self._offset_us
+    def advance(self, time_us: float, board: str = FIRST_BOARD) -> None:
+        """Let time pass up to ``time_us`` of a board's clock."""
+        until = time_us + self._offset_us[board]
         while (left := until - self.time_us) > 0:
             travelling = self._travelling()
             self._stride(min(left, STRIDE_US) if travelling else left, travelling)
@@ -238,14 +246,16 @@ class SimulatedRobot:
         self._drive_inputs()
 
     def _drive_inputs(self) -> None:
-        for pin, (stop, motor) in self._parts.end_stops.items():
+        for place, (stop, motor) in self._parts.end_stops.items():
             level = stop.level(motor.position)
-            if self._inputs.get(pin) != level:
-                self._inputs[pin] = level
+            if self._inputs.get(place) != level:
+                self._inputs[place] = level
                 if self.on_input is not None:
-                    self.on_input(pin, level)
+                    self.on_input(*place, level)
 
 
+NO_PIN = 0xFFFF
+"""Of records that are about none."""
 RECORD = np.dtype([("ticks", "<u8"), ("pin", "<u2"), ("level", "u1"), ("kind", "u1")])
 """A change of a pin: half microseconds since the firmware's boot, pin, level, kind."""
 
@@ -271,9 +281,11 @@ class Kind(IntEnum):
 
 
 class PinStream:
-    """Cuts the stream into records and plays them; ``answer`` sends bytes to the firmware.
+    """Cuts the stream of a board into records and plays them; ``answer`` sends bytes to it.
 
-    ``chips`` make the pulses of a firmware that only says how long they are.
+    ``chips`` make the pulses of a firmware that only says how long they are. ``drift``: how much
+    faster than the robot's time the board's clock goes. ``on_granted`` hears that the time granted
+    has passed.
     """
 
     def __init__(
@@ -281,10 +293,15 @@ class PinStream:
         robot: SimulatedRobot,
         answer: Callable[[bytes], None],
         chips: PulseMaker | None = None,
+        board: str = FIRST_BOARD,
+        drift: float = 0.0,
     ) -> None:
+        self.on_granted: Callable[[], None] = lambda: None
         self._robot = robot
         self._answer = answer
         self._chips = chips
+        self._board = board
+        self._ticks_per_us = TICKS_PER_US * (1 + drift)
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
@@ -302,24 +319,27 @@ class PinStream:
         self._rest = b""
 
     def _play(self, ticks: int, pin: int, level: int, kind: int) -> None:
-        time_us = ticks / TICKS_PER_US
+        time_us = ticks / self._ticks_per_us
         if self._chips is not None and kind != Kind.RESET:
             self._chips.advance(time_us)
         if kind == Kind.LEVEL:
-            self._robot.pin_changed(time_us, pin, bool(level))
+            self._robot.pin_changed(time_us, pin, bool(level), self._board)
         elif kind == Kind.TIME:
-            self._robot.advance(time_us)
+            self._robot.advance(time_us, self._board)
+        elif kind == Kind.GRANT:
+            self._robot.advance(time_us, self._board)
+            self.on_granted()
         elif kind == Kind.WRITE:
-            self._robot.advance(time_us)
+            self._robot.advance(time_us, self._board)
             if self._chips is not None:
                 self._written(self._chips, time_us, pin, level)
         elif kind == Kind.RESET:
             if self._chips is not None:
                 self._chips.restart()
-            self._robot.reset()
+            self._robot.reset(self._board)
         elif kind == Kind.READ:
-            self._robot.advance(time_us)
-            reads = self._robot.inputs.get(pin, True)
+            self._robot.advance(time_us, self._board)
+            reads = self._robot.inputs(self._board).get(pin, True)
             self._answer(struct.pack("<QHBB", ticks, pin, reads, Kind.READ))
 
     def _written(self, chips: PulseMaker, time_us: float, pin: int, file: int) -> None:
@@ -332,3 +352,8 @@ class PinStream:
 def input_record(pin: int, level: bool) -> bytes:
     """What tells the firmware that an input has changed."""
     return struct.pack("<QHBB", 0, pin, level, Kind.LEVEL)
+
+
+def order_record(kind: Kind, ticks: int = 0) -> bytes:
+    """What tells a firmware that runs as granted what comes next: time, a reset."""
+    return struct.pack("<QHBB", ticks, NO_PIN, 0, kind)

@@ -31,7 +31,7 @@ async def main(folder: Path) -> None:
     server = TwinServer(robot, Studio(robot), panel, folder)
     link = folder / "link"
     command = [executable("cubist-firmware-host"), "--pty-link", str(link), "--speed", SPEED]
-    command += ["--pins", str(server.pins_path)]
+    command += ["--pins", str(server.pins["first"].path)]
     async with server.running(), running("firmware", command, folder):
         while not link.exists():
             await asyncio.sleep(0.01)

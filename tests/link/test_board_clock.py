@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,32 @@ def test_the_shortest_way_there_and_back_counts() -> None:
     assert clock.doubt_s(10.2) < 0.0002
 
 
+def test_time_is_told_by_what_was_compared_since_it_was_forgotten() -> None:
+    """A simulated board lost half a second; what was known better before is wrong now."""
+    clock = BoardClock()
+    for second in range(5):
+        clock.compare(second, second + 0.001, round(second * TICKS_PER_S))
+    clock.compare(5.0, 5.004, round(4.5 * TICKS_PER_S))
+    assert abs(clock.tick_at(5.0) / TICKS_PER_S - 5.0) < 0.01
+    clock.forget_time()
+    assert clock.doubt_s(5.0) < 0.002, "until it is compared, what was known before counts"
+    clock.compare(5.1, 5.104, round(4.6 * TICKS_PER_S))
+    assert abs(clock.tick_at(5.1) / TICKS_PER_S - 4.6) < 0.01
+    assert clock.doubt_s(5.1) == pytest.approx(0.0032, rel=0.01)
+    clock.compare(5.2, 5.201, round(4.7 * TICKS_PER_S))
+    clock.compare(5.3, 5.308, round(4.8 * TICKS_PER_S))
+    assert clock.doubt_s(5.2) < 0.001, "the best of the new ones"
+
+
+def test_no_clock_goes_twice_as_fast() -> None:
+    """A simulation does, and not evenly: what it did before says nothing of the next moment."""
+    clock = BoardClock()
+    for second in range(5):
+        clock.compare(second, second + 0.001, round(second * 2 * TICKS_PER_S))
+    assert clock.drift == 0.0
+    assert abs(clock.tick_at(4.1) / TICKS_PER_S - 8.1) < 0.01
+
+
 @pytest.fixture(params=["host", "uno"])
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
     """Two alike boards: with the firmware of this computer, or Unos under simavr."""
@@ -71,6 +98,16 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[VirtualLoop, list[Rig
         command = (program("cubist-firmware-avr"), "--elf", elf)
     with two_boards(*command) as boards:
         yield boards
+
+
+@dataclass
+class At:
+    """A gate for a board that has its plan: ``start_at`` when that one tells."""
+
+    start_at: Callable[[], Awaitable[float]]
+
+    async def all_uploaded(self) -> None:
+        """Nobody is waited for."""
 
 
 def begun_at_s(rig: Rig, boot_s: float, drift: float) -> float:
@@ -84,7 +121,7 @@ async def pushed_together(loop: VirtualLoop, rigs: list[Rig], waits_s: float) ->
     await asyncio.sleep(waits_s)
     arrived, start_at = 0, loop.create_future()
 
-    async def gate() -> float:
+    async def all_here() -> float:
         nonlocal arrived
         arrived += 1
         if arrived == len(rigs):
@@ -93,7 +130,7 @@ async def pushed_together(loop: VirtualLoop, rigs: list[Rig], waits_s: float) ->
         return at
 
     plan = single(stepper_move("pusher", 0, 100, LIMITS))
-    for execution in await asyncio.gather(*(link.run(plan, gate=gate) for link in links)):
+    for execution in await asyncio.gather(*(link.run(plan, gate=At(all_here)) for link in links)):
         assert (execution.turns_done, execution.events) == (1, ())
     return start_at.result()
 
@@ -115,12 +152,12 @@ def test_boards_start_within_a_millisecond(
 async def test_a_stop_before_the_start_moves_nothing(host_rig: Rig) -> None:
     link = await host_rig.homed_link("pusher")
 
-    async def gate() -> float:
+    async def start_at() -> float:
         await link.stop()
         return host_rig.loop.time() + LEAD_S
 
     with pytest.raises(Stopped):
-        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=At(start_at))
     await asyncio.sleep(1)
     assert host_rig.pins.rises(PUSHER_STEP) == []
 
@@ -128,11 +165,11 @@ async def test_a_stop_before_the_start_moves_nothing(host_rig: Rig) -> None:
 async def test_a_start_that_has_passed_is_a_fault(host_rig: Rig) -> None:
     link = await host_rig.homed_link("pusher")
 
-    async def gate() -> float:
+    async def start_at() -> float:
         return host_rig.loop.time() - 0.05
 
     with pytest.raises(RobotFault, match="out of step: late") as told:
-        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=At(start_at))
     assert told.value.fault is Fault.HOST_LOST
 
 
@@ -142,10 +179,10 @@ async def test_a_line_too_slow_for_comparing_is_named(
     link = await host_rig.homed_link("pusher")
     monkeypatch.setattr("robot.link.session.WELL_COMPARED_S", 0.0)
 
-    async def gate() -> float:
+    async def start_at() -> float:
         raise AssertionError("nobody starts")
 
     with pytest.raises(LinkFault, match="its clock is known to") as told_of:
-        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=gate)
+        await link.run(single(stepper_move("pusher", 0, 100, LIMITS)), gate=At(start_at))
     assert told_of.value.fault is Fault.LINK_LOST
     assert host_rig.pins.rises(PUSHER_STEP) == []

@@ -57,5 +57,6 @@ def test_what_is_only_timed_cannot_be_driven():
 
 def test_what_holds_the_cube_is_homed_first():
     assert homing_order(load_profile("cubotino-uno")) == ("lid", "holder")
-    assert homing_order(load_profile("soltvvo"))[:2] == ("sides", "depth")
+    jaws = ("right-jaw", "left-jaw", "front-jaw", "back-jaw")
+    assert homing_order(load_profile("soltvvo"))[:4] == jaws
     assert set(homing_order(load_profile("four-arm"))) == set(load_profile("four-arm").actuators)

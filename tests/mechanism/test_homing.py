@@ -4,7 +4,7 @@ import pytest
 
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
 from robot.mechanism.registry import HomeActuator, MoveActuator
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 
 OPEN, CLOSED = 1600, 1250
 QUARTER = 400
@@ -15,7 +15,7 @@ def steps_of(name, places):
     return homing_steps(profile, actuator_setups(profile), homing_order(profile), places)
 
 
-@pytest.mark.parametrize("name", ["four-arm", "two-arm", "soltvvo", "cubotino-uno", "six-motor"])
+@pytest.mark.parametrize("name", ["four-arm", "two-arm", "cubotino-uno", "six-motor"])
 def test_without_knowledge_everything_is_homed_once_in_the_usual_order(name):
     order = homing_order(load_profile(name))
     assert steps_of(name, {}) == [HomeActuator(actuator) for actuator in order]
@@ -44,8 +44,35 @@ def test_half_a_turn_looks_the_same():
     )
 
 
+def pairs_that_share_jaws():
+    """Soltvvo as it would be with jaws that open in pairs, and nothing to home its arms by."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    for site, other in (("L", "right-jaw"), ("B", "front-jaw")):
+        del document["actuators"][document["mechanism"]["grippers"][site]["jaw"]]
+        document["mechanism"]["grippers"][site]["jaw"] = other
+    document["simulation"] = {}
+    for arm in ("right", "left", "front", "back"):
+        del document["actuators"][arm]["homing"], document["actuators"][arm]["turn_check"]
+    return RobotProfile.model_validate(document)
+
+
 def test_grippers_that_share_their_jaws_turn_back_together():
-    turned = actuator_setups(load_profile("soltvvo"))
-    right = next(setup for setup in turned if setup.name == "right")
-    steps = steps_of("soltvvo", {"right": right.start + 123})
-    assert [step.actuator for step in steps[-4:]] == ["sides", "right", "left", "sides"]
+    profile = pairs_that_share_jaws()
+    setups = actuator_setups(profile)
+    right = next(setup for setup in setups if setup.name == "right")
+    steps = homing_steps(profile, setups, homing_order(profile), {"right": right.start + 123})
+    assert [step.actuator for step in steps[-4:]] == ["right-jaw", "right", "left", "right-jaw"]
+
+
+@pytest.mark.parametrize("places", [{}, {"right": 0, "right-jaw": 1307}])
+def test_arms_that_seek_their_place_let_go_of_the_cube_meanwhile(places):
+    """One after the other: the closed ones would turn a layer, and the cube must not fall."""
+    steps = steps_of("soltvvo", places)
+    jaws = [name for name in load_profile("soltvvo").actuators if name.endswith("-jaw")]
+    assert {step.actuator for step in steps[:4]} == set(jaws)
+    let_go = ("right-jaw", "left-jaw", "front-jaw", "back-jaw")
+    for number, jaw in enumerate(let_go):
+        arm = HomeActuator(jaw.removesuffix("-jaw"))
+        expected = [MoveActuator(jaw, 1534), arm, MoveActuator(jaw, 1307)]
+        assert steps[4 + 3 * number : 7 + 3 * number] == expected
+    assert len(steps) == 16

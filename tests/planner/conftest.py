@@ -155,20 +155,21 @@ class PinHand:
         actuators = profile.actuators.items()
         servos = {name: a for name, a in actuators if isinstance(a, Servo)}
         self.pulses = {name: float(a.positions_us[places[name]]) for name, a in servos.items()}
-        for _, actuator in actuators:
+        for name, actuator in actuators:
             if isinstance(actuator, Stepper) and actuator.pins.enable is not None:
-                self.robot.pin_changed(0.0, actuator.pins.enable, False)
+                board = profile.board_name_of(name)
+                self.robot.pin_changed(0.0, actuator.pins.enable, False, board)
 
     def play(self, schedule):
         begin, end = self.time_us, self.time_us + schedule.duration_us
         edges = [*self._step_edges(schedule, begin), *self._pulse_edges(schedule, begin, end)]
         self.time_us = begin + -(-schedule.duration_us // FRAME_US) * FRAME_US
         advanced = begin
-        for time_us, pin, level in sorted(edges, key=lambda edge: edge[0]):
+        for time_us, board, pin, level in sorted(edges, key=lambda edge: edge[0]):
             if time_us - advanced > 4_000:
                 self.robot.advance(time_us)
                 advanced = time_us
-            self.robot.pin_changed(time_us, pin, level)
+            self.robot.pin_changed(time_us, pin, level, board)
         self.robot.advance(self.time_us)
 
     def _turns(self, schedule, kind):
@@ -179,13 +180,13 @@ class PinHand:
 
     def _step_edges(self, schedule, begin):
         for start_us, motion, pins in self._turns(schedule, Stepper):
-            time_us = begin + start_us
-            yield time_us, pins.direction, motion.end > motion.start
+            time_us, board = begin + start_us, self.profile.board_name_of(motion.actuator)
+            yield time_us, board, pins.direction, motion.end > motion.start
             for run in motion.segments:
                 for number in range(run.count):
                     time_us += (run.interval_ticks + number * run.add_ticks) / 2
-                    yield time_us, pins.step, True
-                    yield time_us + 2, pins.step, False
+                    yield time_us, board, pins.step, True
+                    yield time_us + 2, board, pins.step, False
 
     def _pulse_edges(self, schedule, begin, end):
         """A pulse every 20 ms: where its motion will be at the end of that frame."""
@@ -198,15 +199,15 @@ class PinHand:
                 time_us, pulse = until, segment.pulse_us
         frames = np.arange(begin, end, FRAME_US)
         for number, (name, path) in enumerate(paths.items()):
-            pin = self.profile.actuators[name].pins.pulse
+            pin, board = self.profile.actuators[name].pins.pulse, self.profile.board_name_of(name)
             for frame in frames:
                 for start, until, before, after in path:
                     if frame + FRAME_US >= start:
                         part = min(1.0, (frame + FRAME_US - start) / (until - start))
                         self.pulses[name] = before + (after - before) * part
                 rise = frame + 2_500 * number
-                yield rise, pin, True
-                yield rise + self.pulses[name], pin, False
+                yield rise, board, pin, True
+                yield rise + self.pulses[name], board, pin, False
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ class Bench:
         link = self.folder / "link"
         link.unlink(missing_ok=True)
         command = [executable("cubist-firmware-host"), "--pty-link", str(link)]
-        command += ["--speed", f"{self.speed:g}", "--pins", str(self.server.pins_path)]
+        command += ["--speed", f"{self.speed:g}", "--pins", str(self.server.pins["first"].path)]
         async with running("firmware", command, self.folder) as child:
             async with asyncio.timeout(LIMIT_S):
                 while not link.exists():

@@ -20,6 +20,13 @@ from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 QUARTER = 200
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}
+OTHER_PINS = {
+    "left": {"step": 5, "direction": 4},
+    "back": {"step": 3, "direction": 2},
+    "left-jaw": {"pulse": 6},
+    "back-jaw": {"pulse": 13},
+}
+"""Of the arms at Soltvvo's second board, at the first one."""
 STOPPED_DEAD = frozenset({"lost-steps"})
 """What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
 
@@ -48,9 +55,24 @@ def with_sensors() -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
+def without_sensors() -> RobotProfile:
+    """Soltvvo with its four arms at one board and no sensor: nobody but the board knows where they
+    stand."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    del document["boards"], document["link"]
+    for name, actuator in document["actuators"].items():
+        if actuator["kind"] == "stepper":
+            del actuator["homing"], actuator["turn_check"], actuator["pins"]["endstop"]
+        if actuator.pop("board", None) is not None:
+            actuator["pins"] = OTHER_PINS[name]
+    return RobotProfile.model_validate(document)
+
+
 def rehearsal(profile: str, *mishaps: Mishap, **options: Any) -> Rehearsal:
-    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin."""
-    chosen = with_sensors() if profile == "sensors" else load_profile(profile)
+    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin, and
+    ``no-sensors`` that of Soltvvo."""
+    kin = {"sensors": with_sensors, "no-sensors": without_sensors}
+    chosen = kin[profile]() if profile in kin else load_profile(profile)
     return Rehearsal(chosen, scrambled(chosen.cube.size, 1), mishaps=mishaps, **options)
 
 

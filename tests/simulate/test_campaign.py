@@ -49,8 +49,8 @@ TOO_MANY_STEPS_PER_S = 80_000
 
 Deed = Callable[[Rehearsal], None]
 EVERY_S, EVERYDAY = 0.3, 4
-WITHOUT_END_STOPS = ("four-arm", "soltvvo")
-GRIPPERS = ("four-arm", "two-arm", "soltvvo", "two-arm-2x2x2")
+WITHOUT_END_STOPS = ("four-arm", "no-sensors")
+GRIPPERS = ("four-arm", "two-arm", "no-sensors", "two-arm-2x2x2")
 FIRMWARES = [
     "host",
     pytest.param(
@@ -206,7 +206,7 @@ def test_a_killed_host_leaves_the_chip_to_its_successor(firmware: str) -> None:
 
 
 @pytest.mark.parametrize("silent_s", [0.0, pytest.param(5.0, marks=pytest.mark.long)])
-@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+@pytest.mark.parametrize(("profile", "after_s"), moments("no-sensors"))
 def test_grippers_of_a_killed_host_are_homed_by_its_successor(
     profile: str, after_s: float, silent_s: float
 ) -> None:
@@ -219,7 +219,7 @@ def test_grippers_of_a_killed_host_are_homed_by_its_successor(
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo", "two-arm-2x2x2"))
+@pytest.mark.parametrize(("profile", "after_s"), moments("no-sensors", "two-arm-2x2x2"))
 def test_grippers_go_home_from_where_they_were_stopped(
     profile: str, after_s: float, restarted: bool
 ) -> None:
@@ -250,7 +250,7 @@ def assert_left_to_a_person(r: Rehearsal, verdict: Verdict, fault: str) -> None:
         pytest.param(corrupted_emergency_stops, "emergency-stop", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+@pytest.mark.parametrize(("profile", "after_s"), moments("no-sensors"))
 def test_grippers_that_were_stopped_dead_are_left_to_a_person(
     profile: str, after_s: float, deed: Deed, fault: str
 ) -> None:
@@ -260,7 +260,7 @@ def test_grippers_that_were_stopped_dead_are_left_to_a_person(
             assert_left_to_a_person(r, verdict, fault)
 
 
-@pytest.mark.parametrize(("profile", "after_s"), moments("soltvvo"))
+@pytest.mark.parametrize(("profile", "after_s"), moments("no-sensors"))
 def test_after_a_power_cut_of_everything_grippers_are_left_to_a_person(
     profile: str, after_s: float
 ) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from robot.daemon.models import RobotState
 from robot.settings import load_profile
+from robot.settings.profile import FIRST_BOARD
 from robot.simulate.fault_injection import (
     ACTUATOR_FAULTS,
     INJECTIONS,
     STANDING_FAULTS,
     BadInjection,
+    BoardInScene,
     FaultInjection,
     Scene,
     parse_injected_fault,
@@ -29,10 +31,10 @@ Solved = Callable[[Any], dict[str, Any]]
 @pytest.fixture
 def scene() -> Scene:
     robot = SimulatedRobot(load_profile("mindcuber"), scrambled(3, 1))
-    return Scene(robot, Studio(robot), firmware=0, cable=None)
+    return Scene(robot, Studio(robot), {FIRST_BOARD: BoardInScene(lambda: None, None)})
 
 
-ACTUATORS = ("table", "arm")
+ROBOT = load_profile("mindcuber")
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
@@ -40,31 +42,31 @@ def test_names_are_understood(name: str) -> None:
     subject = "arm" if name in ACTUATOR_FAULTS else ""
     asked = f"{name}:{subject}".removesuffix(":")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
-    assert parse_injected_fault(asked, ACTUATORS).stage is usual
-    fault = parse_injected_fault(f"{asked}@look", ACTUATORS)
+    assert parse_injected_fault(asked, ROBOT).stage is usual
+    fault = parse_injected_fault(f"{asked}@look", ROBOT)
     assert (fault.name, fault.subject, fault.stage) == (name, subject, RobotState.SCANNING)
 
 
 @pytest.mark.parametrize("text", ["", "earthquake", "slip@lunch", "jam", "jam:leg"])
 def test_what_nobody_knows_is_refused(text: str) -> None:
     with pytest.raises(BadInjection, match="choose from"):
-        parse_injected_fault(text, ACTUATORS)
+        parse_injected_fault(text, ROBOT)
 
 
 def test_only_some_faults_happen_to_an_actuator() -> None:
     with pytest.raises(BadInjection, match="omit :arm"):
-        parse_injected_fault("slip:arm", ACTUATORS)
+        parse_injected_fault("slip:arm", ROBOT)
 
 
 async def test_noise_needs_a_cable(scene: Scene) -> None:
     with pytest.raises(BadInjection, match="cable"):
-        await parse_injected_fault("noise", ACTUATORS).inject(scene)
+        await parse_injected_fault("noise", ROBOT).inject(scene)
 
 
 async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
-    await parse_injected_fault("glare", ACTUATORS).inject(scene)
-    await parse_injected_fault("wrong-sticker", ACTUATORS).inject(scene)
-    await parse_injected_fault("slip", ACTUATORS).inject(scene)
+    await parse_injected_fault("glare", ROBOT).inject(scene)
+    await parse_injected_fault("wrong-sticker", ROBOT).inject(scene)
+    await parse_injected_fault("slip", ROBOT).inject(scene)
     assert scene.studio.disturbances.light.glare > 0
     before = scene.robot.body.facelets()
     painted = scene.robot.body.repainted(scene.studio.disturbances.repainted).facelets()
@@ -72,7 +74,7 @@ async def test_deeds_reach_robot_and_studio(scene: Scene) -> None:
 
 
 async def test_each_happens_once_in_its_stage(scene: Scene) -> None:
-    injection = FaultInjection([parse_injected_fault("glare@think", ACTUATORS)], scene, delay_s=0.0)
+    injection = FaultInjection([parse_injected_fault("glare@think", ROBOT)], scene, delay_s=0.0)
     injection.enter(RobotState.SCANNING)
     assert not injection.pending
     injection.enter(RobotState.SOLVING)

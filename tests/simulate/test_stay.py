@@ -80,15 +80,15 @@ def told(line: bytes) -> Any:
 
 
 def test_every_command_finds_it(place: Path, ask: Ask) -> None:
-    with simulating("--robot", "soltvvo") as (process, ready):
+    with simulating("--robot", "two-arm-2x2x2") as (process, ready):
         page = ready.pop("web")
-        assert ready == {"socket": str(control_socket()), "robot": "soltvvo"}
+        assert ready == {"socket": str(control_socket()), "robot": "two-arm-2x2x2"}
         assert ask("web")[1] == f"{page}\n"
         with urllib.request.urlopen(page) as served:
             assert b"<title>Cubist</title>" in served.read()
         code, status, note = ask("status")
-        assert (code, "soltvvo, simulated" in status) == (0, True)
-        assert note == f"simulated soltvvo (cubist simulate, process {process.pid})\n"
+        assert (code, "two-arm-2x2x2, simulated" in status) == (0, True)
+        assert note == f"simulated two-arm-2x2x2 (cubist simulate, process {process.pid})\n"
         assert json.loads(ask("status", "--json")[1])["simulated"] is True
         assert ask("start")[0] == 0
         assert ask("start", "--json")[1].count("already-solved") == 1
@@ -97,7 +97,7 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
         runs = [json.loads(line) for line in ask("runs", "--json")[1].splitlines()]
         assert {one["kind"] for one in runs} == {"solve", "scramble"}
         code, _, error = ask("simulate")
-        assert (code, "runs already (soltvvo, process" in error) == (3, True)
+        assert (code, "runs already (two-arm-2x2x2, process" in error) == (3, True)
     assert process.returncode == 0
     assert list(place.iterdir()) == []
     assert ask("status")[0] == 3
@@ -129,16 +129,16 @@ def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> No
 
 
 def test_one_that_is_shut_down_or_killed_leaves_nothing(place: Path, ask: Ask) -> None:
-    with simulating("--robot", "soltvvo") as (process, _):
+    with simulating("--robot", "two-arm-2x2x2") as (process, _):
         assert ask("shutdown", "--yes")[0] == 0
         assert process.wait(READY_S) == 0
     assert list(place.iterdir()) == []
-    with simulating("--robot", "soltvvo") as (process, ready):
+    with simulating("--robot", "two-arm-2x2x2") as (process, ready):
         process.kill()
         process.wait(READY_S)
         assert running_simulation() is None
         assert ask("status")[0] == 3
-    with simulating("--robot", "soltvvo"):
+    with simulating("--robot", "two-arm-2x2x2"):
         assert not Path(ready["socket"]).exists()
         assert ask("status")[0] == 0
 

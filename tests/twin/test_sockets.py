@@ -54,7 +54,7 @@ def record(time_us: float, pin: int, level: bool, kind: Kind) -> bytes:
 
 def firmware(server: TwinServer) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(str(server.pins_path))
+    connection.connect(str(server.pins["first"].path))
     return connection
 
 

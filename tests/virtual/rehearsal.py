@@ -98,7 +98,8 @@ class Rehearsal:
 
     ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each. ``contact``: how far it may
     go; anywhere, being simulated, unless told otherwise. ``misadjusted``: it was not built as the
-    profile says.
+    profile says. ``skew``: how much faster the clock of each further board goes than that of the
+    board before.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Rehearsal:
         mishaps: Sequence[Mishap] = (),
         contact: FirstContact | None = None,
         misadjusted: Misadjustment | None = None,
+        skew: float = 0.0,
     ) -> None:
         self.profile = profile
         self.contact = contact or FirstContact({}, simulated=True)
@@ -126,12 +128,17 @@ class Rehearsal:
             opened.callback(self._folder.cleanup)
             self.loop = VirtualLoop()
             opened.callback(self.loop.close)
-            self.board = VirtualBoard(command)
-            opened.callback(self.board.end)
-            self.board.listener = PinStream(self.robot, self.board.answer)
-            self.port = VirtualPort(self.board, self.loop, seed)
-            opened.callback(self.port.end)
-            self.ports = {FIRST_BOARD: self.port}
+            if profile.boards:
+                self.loop.attach(lambda _: True)  # in steps so small that boards stay together
+            self.boards: dict[str, VirtualBoard] = {}
+            self.ports: dict[str, VirtualPort] = {}
+            for number, name in enumerate(profile.every_board):
+                drift = number * skew
+                self.boards[name] = board = VirtualBoard(command, drift)
+                opened.callback(board.end)
+                board.listener = PinStream(self.robot, board.answer, None, name, drift)
+                self.ports[name] = port = VirtualPort(board, self.loop, seed + number)
+                opened.callback(port.end)
             self._opened = opened.pop_all()
         self.draw = random.Random(seed).randrange
 
@@ -167,6 +174,16 @@ class Rehearsal:
     def folder(self) -> str:
         """Where the daemon keeps its records."""
         return self._folder.name
+
+    @property
+    def board(self) -> VirtualBoard:
+        """The first board."""
+        return self.boards[FIRST_BOARD]
+
+    @property
+    def port(self) -> VirtualPort:
+        """The serial port of the first board."""
+        return self.ports[FIRST_BOARD]
 
     def due(self) -> list[Mishap]:
         """What is to happen in the motion that begins now; not to be asked for again."""

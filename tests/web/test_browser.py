@@ -23,6 +23,7 @@ from robot.languages import LANGUAGES
 from robot.planner import build_mechanism
 from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile, profile_file
+from robot.simulate.boards import FASTEST_TOGETHER
 from robot.simulate.page import page_served
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
@@ -217,7 +218,8 @@ async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None
     "robot", ["two-arm", "four-arm", "soltvvo", "cubotino-pocket", "six-motor"]
 )
 async def test_every_kind_of_robot_is_followed(robot: str) -> None:
-    async with scene(robot) as here:
+    speed = FASTEST_TOGETHER if load_profile(robot).boards else 20
+    async with scene(robot, speed) as here:
         await solve_and_compare(here)
 
 

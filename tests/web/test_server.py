@@ -231,7 +231,8 @@ async def test_the_program_and_the_command(
 
 
 def test_a_demo_serves_its_page() -> None:
-    command = [sys.executable, "-m", "robot.cli.main", "demo", "--web", "--robot", "soltvvo"]
+    options = ["demo", "--web", "--robot", "two-arm-2x2x2"]
+    command = [sys.executable, "-m", "robot.cli.main", *options]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         said = process.stderr.readline().decode()

@@ -17,6 +17,7 @@ def home_grippers(
     Grippers left open turn back to their start before they close: beside a neighbour that stands
     at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
     that do not stand at their start let go, turn back and close again, pair by pair or one by one.
+    So do those that seek their start by a sensor: with closed jaws they would turn a layer.
     """
     names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
     jaws = [_Jaw(profile, name, mechanism) for name in names]
@@ -48,8 +49,8 @@ class _Jaw:
         return place is not None and abs(place - self._open) < abs(place - self._closed)
 
     def is_turned(self, request: HomingRequest) -> bool:
-        """Whether one of its grippers is known not to stand at its start."""
-        return any(name in request.away for name in self.rotations)
+        """Whether one of its grippers is to turn: it is known to stand elsewhere, or seeks."""
+        return any(name in request.away or name in request.seek for name in self.rotations)
 
     def turn_back(self) -> Iterator[HomingStep]:
         """While open."""
