@@ -34,6 +34,7 @@ from robot.settings.profile import PolicySettings
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.solution import Progress
+from tests.virtual.memory import kept_memory
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
@@ -52,6 +53,12 @@ GRID = FaceGrid.of_corners(np.array([(0, 0), (6, 0), (6, 6), (0, 6)]), 3)
 AS_DRAWN = Orientation(0)
 GREY = FaceColours.measured(np.full((9, 3), 0.5))
 BLACK = Frame(np.zeros((6, 8, 3), np.uint8), "top", 0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _kept_memory() -> Iterator[None]:
+    with kept_memory():
+        yield
 
 
 @dataclass

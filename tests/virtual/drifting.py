@@ -25,6 +25,7 @@ from robot.settings import RobotProfile
 from robot.simulate.stay import cube_after
 from robot.twin.cube import CubeBody, scrambled
 from tests.virtual.calibrating import CalibratedMotion, VirtualCamera
+from tests.virtual.memory import kept_memory
 from tests.virtual.rehearsal import FirstSolutionPlanner, Rehearsal
 
 FIRST_DAY = date(2026, 5, 3)
@@ -81,7 +82,8 @@ class DriftingRobot:
                 return cube_after(self.profile.cube.size, moves)
             return scrambled(self.profile.cube.size, len(self.records) + 1)
 
-        return asyncio.run(self._solve(cubes, next_cube, lambda: self.robot.drift(degrees)))
+        with kept_memory():
+            return asyncio.run(self._solve(cubes, next_cube, lambda: self.robot.drift(degrees)))
 
     def daemon(self) -> tuple[JobController, DriftWatch, Maintenance]:
         """The parts of a daemon."""

@@ -44,6 +44,7 @@ from robot.twin.violations import Violation
 from solver.search import AnyCube
 from solver.solution import CancelFlag
 from tests.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
+from tests.virtual.memory import kept_memory
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 from vision.measure.sticker_colours import FaceColours
@@ -159,7 +160,7 @@ class Rehearsal:
         """Press the button on a daemon just started and wait for the end of its job, so many times;
         then the daemon is ``killed``, or ends as it should.
         """
-        with _quiet():
+        with _quiet(), kept_memory():
             return asyncio.run(self._solve(starts, killed))
 
     def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
