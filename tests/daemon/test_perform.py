@@ -146,7 +146,7 @@ def test_a_long_way_round_gets_shorter_on_the_way() -> None:
     profile = load_profile("cubotino")
     mechanism = build_mechanism(profile)
     planner = SolvePlanner(profile, mechanism)
-    turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(28)]
+    turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(14)]
     plan = plan_composites(mechanism, mechanism.start, turns)
     cube = Cube.solved().apply(" ".join(plan.moves)).inverse
     parts = planner.split(cube, plan)
