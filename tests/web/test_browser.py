@@ -107,7 +107,7 @@ async def until(page: BrowserPage, expression: str) -> None:
     """Wait for something to be true on the page, whose policy forbids Playwright's own way."""
     async with asyncio.timeout(LIMIT_MS / 1000):
         while not await page.evaluate(f"Boolean({expression})"):
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
 
 
 async def hold(page: BrowserPage, button: str) -> None:
@@ -232,7 +232,7 @@ async def at_rest(robot: Any) -> None:
                 still_since = None
             elif still_since is None:
                 still_since = robot.time_us
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
 
 
 async def test_emergency_stop_in_mid_turn_then_the_daemon_dies() -> None:
@@ -300,6 +300,7 @@ async def test_every_panel_fits_a_phone_and_is_accessible() -> None:
                 assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
                 found = await Axe().run(page)
                 assert found.violations_count == 0, f"{panel}, {scheme}: {found.generate_report()}"
+            await page.context.close()
 
 
 async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None:
@@ -403,6 +404,7 @@ async def test_every_language_fits_a_phone() -> None:
         await hold(page, "#start")
         await until(page, "cubist.status.last_run && !cubist.status.job")
         for language in sorted(set(LANGUAGES) - {"en"}):
+            await page.context.close()  # it would go on showing the robot
             page = await here.open(PHONE, locale=language, bypass_csp=True)
             box = await page.locator("#start").bounding_box()
             assert box is not None and box["y"] + box["height"] <= PHONE["height"]
