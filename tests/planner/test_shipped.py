@@ -48,16 +48,21 @@ def profile(request):
     return for_cube(load_profile(name), size)
 
 
+@pytest.fixture(scope="module")
+def mechanism(profile):
+    """Built, and compiled, once for all tests of a robot."""
+    return build_mechanism(profile)
+
+
 def longest_s(profile):
     found = LONGEST_S[profile.name]
     return found[profile.cube.size] if isinstance(found, dict) else found
 
 
-def test_it_sees_every_face_and_solves(profile, pin_hand):
+def test_it_sees_every_face_and_solves(profile, mechanism, pin_hand):
     size = profile.cube.size
     body = scrambled(size, 4)
     cube = from_facelets(body.facelets(), size)
-    mechanism = build_mechanism(profile)
     hand = pin_hand(profile, body)
     scan = plan_scan(mechanism)
     shown = set()
@@ -75,9 +80,8 @@ def test_it_sees_every_face_and_solves(profile, pin_hand):
     assert plan.schedule().duration_us == plan.duration_us
 
 
-def test_its_operations_solve_the_cube(profile, replayed):
+def test_its_operations_solve_the_cube(profile, mechanism, replayed):
     size = profile.cube.size
-    mechanism = build_mechanism(profile)
     cube = random_cube(size, np.random.default_rng(size))
     plan = plan_solve(cube, mechanism, time_limit=0.3)
     assert replayed(plan, cube.facelets(), size).solved

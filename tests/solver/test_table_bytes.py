@@ -23,6 +23,7 @@ PHASE_2 = {
 }
 OPTIMAL = {"htm": 0x4DB5B7D5ED82DDA0, "qtm": 0xEBA58B34531B2F29}
 POCKET_STEPS = 0x8639758D37D3C4C8
+THREADS = [1, pytest.param(2, marks=pytest.mark.long), 3]
 
 Hear = Callable[[float], bool]
 
@@ -48,7 +49,7 @@ def phase2(metric: str, threads: int) -> int:
     return made(size, lambda data, hear: _native.make_phase2(metric, data, threads, hear))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", THREADS)
 def test_two_phase(threads: int) -> None:
     assert phase1("htm", threads) == PHASE_1["htm"]
     assert phase2("htm", threads) == PHASE_2["htm"]
@@ -72,7 +73,7 @@ def test_optimal(metric: str, threads: int) -> None:
     assert found == OPTIMAL[metric]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", THREADS)
 def test_pocket_steps(threads: int) -> None:
     """On a robot with one state, where many ways take equally long."""
     following = np.random.default_rng(5).integers(1, 5, (3, 45, 1, 1)).astype(np.uint32) * 100
