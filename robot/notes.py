@@ -36,7 +36,6 @@ NOTES: Mapping[str, str] = {
     # Why a request is refused.
     "busy": "the robot is {state}; stop it first (`cubist stop`)",
     "calibrated": "the robot is being calibrated; end that first",
-    "camera-taken": "the robot is being calibrated; who does that has the camera",
     "no-picture-yet": "the robot works and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
     "another-calibrates": "another person is calibrating",

@@ -86,6 +86,10 @@ class FaceFrame:
         """
         self.corners = self._found(image)
 
+    def move_to(self, corner: int, x: float, y: float) -> None:
+        """Put one of the corners, 0 to 3, at a place in the picture, in parts of its size."""
+        self.corners[corner] = np.array((x, y)) * self._resolution
+
     def _found(self, image: Image) -> Corners:
         found = face_in_view(image, self._size).corners
         turns = [np.roll(found, turn, axis=0) for turn in range(4)]
@@ -210,8 +214,8 @@ STEPS["camera"] = Step(
     name="camera",
     title="Camera: picture, focus, light, where the faces are",
     guidance=(
-        "The frame has to lie on the edges of the cube's face. f finds the face by itself; Tab "
-        "chooses a corner, the arrow keys move it (with Shift far), Enter keeps the frame."
+        "The frame has to lie on the edges of the cube's face. Find puts it there by itself. Each "
+        "corner can be moved: with the arrow keys, far with Shift. Keep keeps the frame."
     ),
     trials=[PICTURE],
     unattended=_unattended,

@@ -88,8 +88,8 @@ class CubeColours(Measurement):
 
     name = "colours"
     guidance = (
-        "Put a scrambled cube in and press m: the robot looks at all faces and learns their "
-        "colours. Where it cannot read the cube yet, put a solved one in and press s."
+        "Put a scrambled cube in: with Measure the robot looks at all faces and learns their "
+        "colours. Where it cannot read the cube yet, put a solved one in and choose Solved cube."
     )
     columns = ("face", "colour")
     choices: Mapping[str, str] = {"s": "Solved cube"}

@@ -36,8 +36,8 @@ class Homing(Measurement):
 
     name = "home"
     guidance = (
-        "Press Enter: every motor finds its position and goes to the start. Watch whether the "
-        "cube could be put in and taken out now; if not, set the positions next."
+        "With Go every motor finds its position and goes to the start. Watch whether the cube "
+        "could be put in and taken out now; if not, set the positions next."
     )
     keeps = False
 

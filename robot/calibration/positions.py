@@ -39,6 +39,11 @@ from robot.settings.base import Site
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
 FARTHEST = (-1_000_000, 1_000_000)
+NOT_CONFIRMED = (
+    "Nobody knows where this servo stands: its first pulse turns it to {middle} us at full speed. "
+    "Take its arm off, or see that nothing is in its way; then choose Begin."
+)
+"""Guidance before the first pulse of a servo that has no confirmed position."""
 
 
 class MoveRequest(ApiRequest):
@@ -164,7 +169,9 @@ class Placing(Measurement):
     watches; else what is too far is refused.
     """
 
-    guidance = "The arrow keys move it; Enter keeps where it is, Esc goes back to where it was."
+    guidance = (
+        "Move it to where it belongs. Keep keeps where it is, Give up goes back to where it was."
+    )
 
     def __init__(
         self,
@@ -336,8 +343,8 @@ STEPS["positions"] = Step(
     name="positions",
     title="Positions of servos, steppers and grippers",
     guidance=(
-        "Take the cube out. Choose a position with the arrow keys and press Enter; then move "
-        "there in small steps and keep it. What nobody has kept yet, the robot does not go to."
+        "Take the cube out. Choose a position; then move there in small steps and keep it. What "
+        "nobody has kept yet, the robot does not go to."
     ),
     trials=[MOVING],
     columns=("actuator", "position", "value", "profile"),

@@ -111,9 +111,9 @@ class Limit(Measurement):
     """
 
     guidance = (
-        "Press m: the motor goes half as fast as it may now, comes back gently, and again faster "
-        "and faster until it loses steps. Where neither a sensor nor the camera sees that you are "
-        "asked. Enter keeps four fifths of the last good value; Esc ends it."
+        "With Measure the motor goes half as fast as it may now, comes back gently, and again "
+        "faster and faster until it loses steps. Where neither a sensor nor the camera sees that "
+        "you are asked. Keep keeps four fifths of the last good value; Back ends it."
     )
     doubts = True
 

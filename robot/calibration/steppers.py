@@ -60,9 +60,9 @@ class Direction(MotorMeasurement):
 
     what = "direction"
     guidance = (
-        "Press m: the motor turns a quarter and comes back. First it should go clockwise, seen "
+        "With Measure the motor turns a quarter and comes back. First it should go clockwise, seen "
         "from outside the robot - a table clockwise seen from below, what goes to and fro towards "
-        "more steps. Where it goes the wrong way press x to try the other one, then Enter."
+        "more steps. Say No where it goes the wrong way: it tries the other one. Then Keep."
     )
     doubts = True
 
@@ -103,9 +103,9 @@ class TurnSteps(MotorMeasurement):
     field = "steps_per_turn"
     label: Mapping[str, str] = {"what": "steps"}
     guidance = (
-        "Press m: the motor turns round once and comes back. The camera sees whether it was one "
-        "turn, and finds it when it was not. Judge by eye where it cannot: up and down make twice "
-        "and half as many steps of a turn; m tries them, Enter keeps them."
+        "With Measure the motor turns round once and comes back. The camera sees whether it was "
+        "one turn, and finds it when it was not. Judge by eye where it cannot: a change of the "
+        "number makes twice or half as many steps of a turn; Measure tries them, Keep keeps them."
     )
 
     def __init__(
@@ -148,9 +148,9 @@ class Backlash(MotorMeasurement):
     field = "backlash_steps"
     label: Mapping[str, str] = {"what": "play"}
     guidance = (
-        "Press m: the motor goes forwards, then back in small steps until the sensor or the camera "
-        "sees what it drives follow. By eye: up and down. Every motion then ends forwards, so that "
-        "the play does no harm. Enter keeps it."
+        "With Measure the motor goes forwards, then back in small steps until the sensor or the "
+        "camera sees what it drives follow. The number can be set by eye, too. Every motion then "
+        "ends forwards, so that the play does no harm."
     )
 
     def __init__(self, session: Session, actuator: str, play: int | None = None) -> None:
@@ -222,8 +222,8 @@ STEPS["steppers"] = Step(
     name="steppers",
     title="Stepper motors: direction, steps, speed, backlash",
     guidance=(
-        "Choose with the arrow keys and press Enter. Begin with the direction and go on downwards. "
-        "Put a scrambled cube in: the camera tells by it whether a motor is where it should be."
+        "Begin with the direction and go on downwards. Put a scrambled cube in: the camera tells "
+        "by it whether a motor is where it should be."
     ),
     trials=[TURNING, STEPPING, SPEEDING, PLAYING],
     columns=("motor", "what", "value"),

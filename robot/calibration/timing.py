@@ -157,8 +157,8 @@ class OperationTimes(Measurement):
 
     name = "timing"
     guidance = (
-        "Press m: the robot performs every operation it knows and measures how long each takes. "
-        "The planner then reckons with this robot's own times."
+        "With Measure the robot performs every operation it knows and measures how long each "
+        "takes. The planner then reckons with this robot's own times."
     )
     columns = ("operation", "times", "planned", "took")
 

@@ -200,9 +200,8 @@ class TravelTime(Measurement):
     """The time of one servo from one named position to another."""
 
     guidance = (
-        "Press m: the servo goes this way at once, the camera watches. Where it does not see all "
-        "of the motion, set the milliseconds with the arrow keys so that the robot waits long "
-        "enough. Enter keeps them."
+        "With Measure the servo goes this way at once, and the camera watches. Where it does not "
+        "see all of the motion, set the milliseconds so that the robot waits long enough."
     )
 
     def __init__(self, session: Session, actuator: str, start: str, end: str) -> None:
@@ -252,8 +251,8 @@ STEPS["travel"] = Step(
     name="travel",
     title="Travel: how long servos really take",
     guidance=(
-        "Choose a way with the arrow keys and press Enter: the servo goes it as fast as it can, "
-        "and the camera measures how long it takes. Keep clear."
+        "Choose a way: the servo goes it as fast as it can, and the camera measures how long it "
+        "takes. Keep clear."
     ),
     trials=[WATCHING],
     columns=("servo", "from", "to", "time"),

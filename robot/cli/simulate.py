@@ -76,6 +76,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     from robot.simulate.session import DemoOptions
     from robot.simulate.stay import cube_after, stay
     from robot.twin.cube import scrambled
+    from robot.twin.misadjustment import BUILT_AS_DRAWN
 
     written = load_profile(profile_name)
     profile = for_cube(written, size)
@@ -89,7 +90,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
         seed=seed,
         firmware=firmware,
         faults=[parse_injected_fault(fault, profile) for fault in faults],
-        misadjusted=misadjusted,
+        misadjusted=misadjusted or BUILT_AS_DRAWN,
         cable=True,
     )
 

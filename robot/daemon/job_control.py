@@ -225,11 +225,9 @@ class JobController:
         """What somebody who watches sees: a camera's picture, or the job's last one of it.
 
         Raises ``InvalidRequest`` for a camera that is not there, and :class:`Refused` while the
-        robot works and has taken no picture yet, or is being calibrated.
+        robot works and has taken no picture yet.
         """
         name = self.machine.scanner.camera_named(camera)
-        if self.in_maintenance:
-            raise Refused(Note.of("camera-taken"))
         if self._job is None and not self._starting:
             return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
         shown = self._pictures.latest(None if camera is None else name)

@@ -79,7 +79,10 @@ class Maintenance:
             kept = apply(self._profile, stored)
             profile = apply(self._profile, stored.changed(self._provisional))
             bench = Bench(self._controller.machine, profile, self._contact, kept)
-            with self._contact.vouching(trial.vouches(profile, request)):
+            with (
+                self._contact.vouching(trial.vouches(profile, request)),
+                bench.machine.scanner.remembering(),
+            ):
                 return await asyncio.to_thread(trial.run, bench, request)
 
     async def values(self) -> Calibration:

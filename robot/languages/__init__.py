@@ -3,8 +3,9 @@
 English is the source, and stands where the code stands: faults in :data:`robot.faults.FAULTS`,
 outcomes in :data:`robot.outcomes.OUTCOMES`, steps in :data:`robot.steps.STEPS`, refusals,
 recoveries, warnings, stages and parts in :mod:`robot.notes`, states here, the page's texts in its
-own files. Each other language is a TOML file in this folder, with one section
-for each of these; its keys are the English texts, so that who changes one meets its translations.
+own files, those of the guided calibration in :mod:`robot.calibration` and :mod:`robot.web.guide`.
+Each other language is a TOML file in this folder, with one section for each of these; its keys are
+the English texts, so that who changes one meets its translations.
 """
 
 from __future__ import annotations
@@ -184,6 +185,7 @@ class Catalogue:
             "stages": {code: self.stage(code) for code in STAGES},
             "parts": {name: self.part(name) for name in PARTS if self.language != ENGLISH},
             "page": dict(self._texts.get("page", {})),
+            "calibration": dict(self._texts.get("calibration", {})),
         }
 
     def _fault(self, english: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -107,6 +107,7 @@ class Scanner:
         self._explanation: Callable[[], bytes] = bytes
         # Somebody may watch through a camera at the moment in which a job begins to look.
         self._in_use = {name: threading.Lock() for name in self._cameras}
+        self._remembered: dict[str, Frame] | None = None
 
     def prepare(self) -> None:
         """Read a solved cube that nobody has shown: what a first look has to load and to work out
@@ -186,9 +187,20 @@ class Scanner:
         """What a camera (None: the first) sees now, as it took it."""
         return self._capture(self.camera_named(camera))
 
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Meanwhile :meth:`preview` shows what was taken for others, so that it delays no look; as
+        long as nothing was, it takes a picture all the same.
+        """
+        self._remembered = {}
+        try:
+            yield
+        finally:
+            self._remembered = None
+
     def preview(self, camera: str) -> bytes:
-        """The same, no larger than somebody who watches needs it."""
-        frame = self._capture(camera)
+        """What a camera sees now, no larger than somebody who watches needs it."""
+        frame = (self._remembered or {}).get(camera) or self._captured(camera)
         height, width = frame.image.shape[:2]
         factor = PREVIEW_WIDTH / width
         if factor < 1.0:
@@ -206,6 +218,12 @@ class Scanner:
         return name
 
     def _capture(self, camera: str) -> Frame:
+        frame = self._captured(camera)
+        if (remembered := self._remembered) is not None:
+            remembered[camera] = frame
+        return frame
+
+    def _captured(self, camera: str) -> Frame:
         with self._in_use[camera], _explained():
             return self._cameras[camera].capture()
 

@@ -28,7 +28,7 @@ async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None
         return
     run = folder / "run"
     command = [
-        *(sys.executable, "-m", "robot.web.main", "--port", "0"),
+        *(sys.executable, "-m", "robot.web.main", "--port", "0", "--calibrate"),
         *("--socket", str(run / SOCKET_NAME), "--runtime-dir", str(run)),
     ]
     async with running("cubist-web", command, folder) as child:

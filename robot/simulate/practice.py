@@ -13,7 +13,7 @@ from robot.simulate.processes import DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
 from robot.twin.cube import scrambled
-from robot.twin.misadjustment import Misadjustment
+from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment
 from robot.twin.simulated import SimulatedRobot
 
 SPEED = 20.0
@@ -42,7 +42,7 @@ def practising(
         title=profile.title,
         speed=speed,
         seed=seed,
-        misadjusted=misadjusted,
+        misadjusted=misadjusted or BUILT_AS_DRAWN,
     )
     demo = Demo(options, SilentDisplay())
     with _Stage(demo).standing() as folder, _environment(folder):

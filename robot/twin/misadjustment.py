@@ -158,7 +158,8 @@ class Misadjustment:
         random = self._random("stepper", name)
         strength = 1 + max(-0.8, self._spread(random, STALL))
         turn = settings.steps_per_turn
-        if turn is None or settings.homing is not None or settings.turn_check is not None:
+        sensed = settings.homing is not None or settings.turn_check is not None
+        if turn is None or sensed or not self.scale:
             return StepperTruth(strength)
         play = self.scale * random.uniform(0, MOTOR_PLAY_DEGREES) * turn / 360
         return StepperTruth(
@@ -210,6 +211,11 @@ class Misadjustment:
 
     def _spread(self, random: np.random.Generator, most: float) -> float:
         return float(self.scale * random.uniform(-most, most))
+
+
+BUILT_AS_DRAWN = Misadjustment(0, 0.0)
+"""Of no deviation at all, but with a cube that lies loosely where nothing holds it: what a robot
+that watches its cube has to see. Without any misadjustment it springs square."""
 
 
 def parse_misadjustment(text: str) -> Misadjustment:

@@ -28,6 +28,7 @@ from robot.web.guards import (
     check_origin,
     check_own_header,
 )
+from robot.web.guides import Guides
 from robot.web.hub import LONGEST_MESSAGE, Hub
 from robot.web.reasons import Reason
 from robot.web.sessions import Sessions, TooManyAttempts
@@ -45,6 +46,8 @@ MEDIA: Final = {
     ".webmanifest": "application/manifest+json",
 }
 """Of the page's own files, all of them text."""
+
+SOCKETS = frozenset({"/ws", "/ws/guide"})
 
 PUBLIC = frozenset({"/", "/login"})
 """What is there without a session, beside the page's own files; nothing of it is secret."""
@@ -95,7 +98,7 @@ def _made(media: str, data: bytes) -> Asset:
 
 
 def make_app(
-    daemon: Daemon, hub: Hub, sessions: Sessions, names: frozenset[str]
+    daemon: Daemon, hub: Hub, guides: Guides, sessions: Sessions, names: frozenset[str]
 ) -> web.Application:
     """The application; ``names`` are those that the machine may be asked for under."""
     app = web.Application(client_max_size=MAX_BODY)
@@ -107,6 +110,8 @@ def make_app(
     app.router.add_post("/login", partial(_login, sessions))
     app.router.add_post("/logout", partial(_logout, sessions))
     app.router.add_get("/ws", partial(_socket, hub))
+    app.router.add_get("/ws/guide", partial(_guide, guides))
+    app.router.add_get("/api/guide", partial(_about_guide, guides))
     for method, path in FORWARDED:
         app.router.add_route(method, f"/api{path}", partial(_forward, daemon, method, path))
     return app
@@ -151,7 +156,7 @@ def _check_asker(request: web.Request, sessions: Sessions) -> None:
     if request.method not in {"GET", "HEAD"}:
         check_origin(request)
         check_own_header(request)
-    elif request.path == "/ws":
+    elif request.path in SOCKETS:
         check_origin(request)
     if request.path not in PUBLIC and not sessions.is_open(_session_of(request)):
         raise Refusal(401, "no-session", Reason.NO_SESSION)
@@ -215,6 +220,24 @@ async def _socket(hub: Hub, request: web.Request) -> web.StreamResponse:
         socket,
         transport if isinstance(transport, asyncio.WriteTransport) else None,
     )
+    return socket
+
+
+async def _about_guide(guides: Guides, request: web.Request) -> web.StreamResponse:
+    del request
+    return web.json_response({"allowed": guides.are_allowed})
+
+
+async def _guide(guides: Guides, request: web.Request) -> web.StreamResponse:
+    if not guides.are_allowed:
+        raise Refusal(403, "not-allowed", Reason.NO_GUIDE)
+    if guides.is_open:
+        raise Refusal(409, "busy", Reason.OTHER_GUIDE)
+    session = _session_of(request)
+    with guides.open_for(session):
+        socket = web.WebSocketResponse(max_msg_size=LONGEST_MESSAGE, heartbeat=HEARTBEAT_S)
+        await socket.prepare(request)
+        await guides.serve(socket)
     return socket
 
 

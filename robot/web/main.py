@@ -21,6 +21,7 @@ from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import make_app
 from robot.web.daemon import MOVING, WATCHING, Daemon
 from robot.web.guards import own_names
+from robot.web.guides import Guides
 from robot.web.hub import Hub
 from robot.web.sessions import Sessions, kept_token
 from solver.errors import CubistError
@@ -40,7 +41,7 @@ class CannotListen(CubistError, OSError):
 class PageOptions:
     """``daemon``: its control socket; ``announce``: where the page's address is written;
     ``state``: where the token is kept, None: a new one each time; ``names``: more names of this
-    machine."""
+    machine; ``calibrates``: whether the robot may be calibrated on the page."""
 
     bind: str
     port: int
@@ -48,6 +49,7 @@ class PageOptions:
     daemon: Path
     announce: Path
     state: Path | None
+    calibrates: bool = False
 
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:
@@ -57,7 +59,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         description="Serves the page on the robot. It listens on this machine only, unless told "
         "otherwise; `cubist web` prints its address and token.",
         epilog="Also in the environment: CUBIST_WEB_BIND, CUBIST_WEB_PORT, CUBIST_WEB_HOSTS, "
-        "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR.",
+        "CUBIST_WEB_RUNTIME_DIR, CUBIST_WEB_STATE_DIR, CUBIST_WEB_CALIBRATE (yes or no).",
     )
     add, get = parser.add_argument, environ.get
     add("--bind", default=get("CUBIST_WEB_BIND", LOOPBACK), help="address to listen at (127.0.0.1)")
@@ -67,7 +69,11 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     add("--socket", type=Path, help="control socket of the daemon")
     add("--runtime-dir", type=Path, help="where the page's address is written")
     add("--state-dir", type=Path, help="where the token is kept; a new one each time if not given")
+    add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
     found = parser.parse_args(arguments)
+    calibrates = get("CUBIST_WEB_CALIBRATE", "no")
+    if calibrates not in {"yes", "no"}:
+        parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {calibrates!r}")
     if not (found.port.isascii() and found.port.isdigit() and int(found.port) < 65536):
         parser.error(f"--port: 0..65535 is allowed, not {found.port!r}")
     daemon = found.socket or control_socket(environ)
@@ -80,6 +86,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         daemon=daemon,
         announce=Path(runtime) if runtime else announcement_file(daemon).parent,
         state=Path(state) if state else None,
+        calibrates=found.calibrate or calibrates == "yes",
     )
 
 
@@ -118,12 +125,19 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
         daemon = Daemon(options.daemon, frozenset((*WATCHING, *MOVING)))
         await stack.enter_async_context(daemon)
         hub = await stack.enter_async_context(Hub(daemon))
-        sessions = Sessions(token, hub.end_session)
-        app = make_app(daemon, hub, sessions, own_names(options.names))
+        guides = Guides(options.daemon if options.calibrates else None)
+
+        def end_session(session: str) -> None:
+            hub.end_session(session)
+            guides.end_session(session)
+
+        sessions = Sessions(token, end_session)
+        app = make_app(daemon, hub, guides, sessions, own_names(options.names))
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handle_signals=False)
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         stack.callback(hub.end)
+        stack.callback(guides.end)
         await web.SockSite(runner, listener, backlog=64).start()
         page = _announcement(options, listener.getsockname()[1], token)
         written = page.publish(options.announce)

@@ -17,3 +17,6 @@ class Reason(StrEnum):
     NO_ANSWER = "cubistd ended, or does not answer in time"
     NOT_YET = "cubistd has not answered yet"
     ENDED = "cubistd ended"
+    NO_GUIDE = "calibrating on the page is switched off"
+    OTHER_GUIDE = "the robot is being calibrated in another tab"
+    GUIDE_FAILED = "the guide ended by itself; see the journal of cubist-web"

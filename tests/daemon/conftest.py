@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import tempfile
 import threading
@@ -211,6 +212,10 @@ class FakeScanner:
         if camera not in {None, "top"}:
             raise InvalidRequest(f"camera: there is no {camera!r}; there is top")
         return "top"
+
+    @contextlib.contextmanager
+    def remembering(self) -> Iterator[None]:
+        yield
 
     def preview(self, camera: str) -> bytes:
         self.previews += 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import get_args
@@ -10,6 +12,9 @@ from typing import get_args
 import pytest
 
 from robot import languages
+from robot.calibration.positions import NOT_CONFIRMED
+from robot.calibration.step import STEPS as CALIBRATION
+from robot.calibration.step import Measurement
 from robot.daemon.models import RobotState
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
@@ -21,10 +26,14 @@ from robot.outcomes import OUTCOMES
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
 from robot.settings import list_profiles, load_profile
 from robot.steps import STEPS, JobStep, coded
+from robot.web.guide import camera, desk, pages
+from robot.web.guide.pages import HEADING, MENU
 from robot.web.reasons import Reason
 
 OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
 STATIC = files("robot.web").joinpath("static")
+OTHER_CORNER = "Other corner"
+"""A button of the page itself."""
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
@@ -50,6 +59,28 @@ class Texts(HTMLParser):
         untold = {"code", "h1", "title", "noscript"} & set(self._within)
         if data.strip() and not untold:
             self.found.add(data.strip())
+
+
+def kinds_of(kind: type[Measurement]) -> Iterator[type[Measurement]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from kinds_of(one)
+
+
+def texts_of_the_guide() -> set[str]:
+    """What the steps of calibration say before anything is measured, and what its pages say."""
+    steps = list(CALIBRATION.values())
+    measured = [one for one in kinds_of(Measurement) if one.__module__.startswith("robot.")]
+    found = {NOT_CONFIRMED, MENU, HEADING, OTHER_CORNER}
+    for said in (*steps, *measured):
+        found |= {said.guidance, *(said.columns if isinstance(said.columns, tuple) else ())}
+    found |= {step.title for step in steps}
+    found |= {label for one in measured for label in dict(one.choices).values()}
+    for module in (desk, pages, camera):
+        source = inspect.getsource(module)
+        found |= set(re.findall(r"Button\(f?\"[^\"]*\", \"([^\"]+)\"", source))
+        found |= set(re.findall(r": Final = \"([^\"]+)\"", source))
+    return found - {""}
 
 
 def texts_of_the_page() -> set[str]:
@@ -78,6 +109,7 @@ def wanted() -> dict[str, set[str]]:
         "stages": set(STAGES.values()),
         "parts": set(PARTS.values()),
         "page": texts_of_the_page(),
+        "calibration": texts_of_the_guide(),
         "display": {str(text) for text in (*DisplayText, *ENTRIES)},
     }
 

@@ -15,10 +15,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from robot.calibration.store import FORMAT
 from robot.web.main import PageOptions, serving
 
 TOKEN = "t" * 43
-STATUS = {"state": "idle", "robot": "fake", "job": None, "fault": None, "last_run": None}
+STATUS = {"state": "idle", "since": "now", "robot": "fake"} | dict.fromkeys(
+    ("job", "fault", "last_run")
+)
 NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
 
 
@@ -31,6 +34,8 @@ class FakeDaemon:
     events: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
     pictures: int = 0
     frame: int = 1
+    maintenances: int = 0
+    refusal: dict[str, Any] | None = None
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -47,15 +52,21 @@ class FakeDaemon:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append((request.method, request.path_qs, await request.read()))
-        if request.path == "/events":
-            return await self._tell(request)
+        endless = {"/events": self._tell, "/maintenance": self._maintain}
+        if request.path in endless:
+            return await endless[request.path](request)
         if request.path == "/picture":
             return self._picture(request)
         if request.path.endswith(".jpg"):
             return web.Response(body=b"\xff\xd8", content_type="image/jpeg")
         if request.path.endswith(".png"):
             return web.Response(body=b"<script>", content_type="text/html")
-        found = {"/status": STATUS, "/live": NOTHING, "/stop": {"stopped": True}}
+        found = {
+            "/status": STATUS,
+            "/live": NOTHING,
+            "/stop": {"stopped": True},
+            "/calibration": {"format": FORMAT, "robot": "cubotino", "values": {}},
+        }
         return web.json_response(found.get(request.path, {"path": request.path}))
 
     def _picture(self, request: web.Request) -> web.Response:
@@ -64,6 +75,20 @@ class FakeDaemon:
         if request.headers.get("If-None-Match") == tag:
             return web.Response(status=304)
         return web.Response(body=b"jpeg", content_type="image/jpeg", headers={"ETag": tag})
+
+    async def _maintain(self, request: web.Request) -> web.StreamResponse:
+        """Until whoever calibrates goes away."""
+        if self.refusal is not None:
+            return web.json_response(self.refusal, status=409)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        self.maintenances += 1
+        try:
+            await response.write(b"{}\n")
+            await asyncio.Event().wait()
+        finally:
+            self.maintenances -= 1
+        return response
 
     async def _tell(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

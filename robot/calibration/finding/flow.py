@@ -64,8 +64,8 @@ class AutomaticCalibration(Measurement):
     name = "auto"
     guidance = (
         "Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep "
-        "clear. Press m: the robot finds its positions, times and colours by watching the cube, "
-        "and proves them by two solves. Enter keeps what was found."
+        "clear. With Measure the robot finds its positions, times and colours by watching the "
+        "cube, and proves them by two solves. Keep keeps what was found."
     )
     columns = ("stage", "")
 

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Digits, Static
 
-from robot.calibration.positions import Placing
+from robot.calibration.positions import NOT_CONFIRMED, Placing
 from robot.cli.guide.screens import StepScreen
 from robot.client import RequestRefused
 
@@ -32,11 +32,6 @@ class JogScreen(StepScreen):
         Binding("n", "give_up", show=False),
         Binding("ctrl+z", "step_back", show=False),
     ]
-
-    first_pulse = (
-        "Nobody knows where this servo stands: its first pulse turns it to {middle} us at full "
-        "speed. Take its arm off, or see that nothing is in its way; then press b."
-    )
 
     def __init__(self, placing: Placing) -> None:
         super().__init__(placing.name, placing.guidance)
@@ -84,7 +79,7 @@ class JogScreen(StepScreen):
         return True
 
     def _begun(self, is_awake: bool) -> None:
-        told = self.guidance if is_awake else self.first_pulse.format(middle=self._placing.middle)
+        told = self.guidance if is_awake else NOT_CONFIRMED.format(middle=self._placing.middle)
         self.query_one("#help", Static).update(told)
         self.say("")
         if is_awake and self._placing.at is not None:

@@ -1,33 +1,67 @@
-// The panel "Calibration": what is calibrated. It is changed with the guide, `cubist calibrate`.
+// The panel "Calibration": what is calibrated, and the guide for whoever stands at the robot.
 
+import { Guide } from "./guide.js";
+import { Hold } from "./hold.js";
 import { reasonOf, t } from "./language.js";
 import { $, ask, el } from "./util.js";
 
 export class Calibration {
   #watcher;
+  #connection;
+  #guide = null;
+  #answer = el("p", { id: "guide-answer", role: "status" });
 
-  constructor(watcher) {
+  constructor(watcher, connection) {
     this.#watcher = watcher;
+    this.#connection = connection;
+    watcher.addEventListener("change", () => this.#enable());
   }
 
   set shown(shown) {
-    if (shown) this.#update();
+    if (this.#guide) this.#guide.shown = shown;
+    else if (shown) this.#update();
   }
 
   async #update() {
     try {
-      const { values } = await ask("GET", "/api/calibration");
-      $("calibration").replaceChildren(this.#guide(), this.#table(Object.entries(values)));
+      const [{ values }, { allowed }] = await Promise.all([ask("GET", "/api/calibration"), ask("GET", "/api/guide")]);
+      if (this.#guide) return;
+      $("calibration").replaceChildren(this.#about(allowed), this.#table(Object.entries(values)));
+      this.#enable();
     } catch (error) {
-      $("calibration").replaceChildren(el("p", { class: "card" }, reasonOf(error)));
+      if (!this.#guide) $("calibration").replaceChildren(this.#answer, el("p", { class: "card" }, reasonOf(error)));
     }
   }
 
-  #guide() {
+  #about(allowed) {
     const name = this.#watcher.status?.robot ?? "NAME";
-    return el("div", { class: "card" }, el("h2", {}, t("Calibrate")),
-      el("p", {}, t("Somebody who stands at the robot calibrates it in a terminal. While that lasts, nobody can start anything from here. The command:"), " ",
-        el("code", {}, `cubist calibrate all --robot ${name}`)));
+    const terminal = el("p", {}, t("In a terminal this command does it:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
+    const told = t("Who calibrates stands at the robot, whose button does nothing meanwhile, and nobody else can start anything.");
+    if (!allowed) {
+      return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), terminal,
+        el("p", { class: "quiet" }, t("It can be done here, too, once CUBIST_WEB_CALIBRATE=yes stands in the settings of cubist-web on the robot.")));
+    }
+    const begin = el("button", { class: "hold", id: "guide-begin" }, t("Calibrate here"));
+    new Hold(begin, () => this.#begin(), (text) => { this.#answer.textContent = text; });
+    return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told),
+      el("p", {}, t("It ends when this page is closed.")), el("div", { class: "holds" }, begin), this.#answer, terminal);
+  }
+
+  #enable() {
+    const begin = $("guide-begin"), { status, gone } = this.#watcher;
+    if (begin) begin.disabled = gone !== null || !status || status.job !== null || status.state === "maintenance";
+  }
+
+  #begin() {
+    this.#answer.textContent = "";
+    this.#guide = new Guide($("calibration"), this.#connection, (why) => this.#end(why));
+  }
+
+  async #end(why) {
+    this.#guide = null;
+    this.#answer.textContent = why ? t("The calibration has ended: {why}", { why }) : "";
+    await this.#update();
+    $("guide-begin")?.focus();
   }
 
   #table(values) {

@@ -8,7 +8,7 @@ const FRAME_EVERY_MS = 200;
 export class Connection extends EventTarget {
   #socket = null;
   #closed = false;
-  #wantsFrames = false;
+  #watching = new Set();
   #asked = 0;
 
   open() {
@@ -30,9 +30,11 @@ export class Connection extends EventTarget {
     this.#socket?.close();
   }
 
-  set wantsFrames(wanted) {
-    const before = this.#wantsFrames;
-    this.#wantsFrames = wanted;
+  /** Whether a panel wants pictures; they come for as long as any does. */
+  wantFrames(panel, wanted) {
+    const before = this.#watching.size > 0;
+    if (wanted) this.#watching.add(panel);
+    else this.#watching.delete(panel);
     if (wanted && !before) this.#askFrame();
   }
 
@@ -72,7 +74,7 @@ export class Connection extends EventTarget {
   }
 
   #askFrame() {
-    if (!this.#wantsFrames || this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (!this.#watching.size || this.#socket?.readyState !== WebSocket.OPEN) return;
     this.#asked = performance.now();
     this.#socket.send('{"do": "frame"}');
   }

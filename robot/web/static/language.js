@@ -5,10 +5,13 @@ import { $, el } from "./util.js";
 const KEPT = "cubist-language";
 const SPOKEN = ["en", "de", "es", "it", "ja"];
 
-let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, page: {} };
+let texts = { language: "en", languages: {}, states: {}, outcomes: {}, endings: {}, faults: {}, english: {}, steps: {}, notes: {}, stages: {}, parts: {}, page: {}, calibration: {} };
 
 /** An English text of the page in its language, its {placeholders} filled. */
 export const t = (english, values = {}) => fill(texts.page[english] ?? english, values);
+
+/** A text of the guided calibration, its {placeholders} filled; what is found stays English. */
+export const guided = (english, values = {}) => fill(texts.calibration[english] ?? english, values);
 
 export const stateName = (code) => texts.states[code] ?? code;
 export const outcomeName = (code) => texts.outcomes[code] ?? code;

@@ -1,12 +1,11 @@
 // The panel "Live": camera picture, cube, what the robot does, fault with remedy, hold to start.
 
 import { CubeDrawing, CubeModel } from "./cube.js";
+import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
 import { $, ask, el, themed } from "./util.js";
 
-const HOLD_MS = 800;
-const ARMED_MS = 5000;
 const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
 
 export function cubeTheme() {
@@ -42,7 +41,7 @@ export class Live {
   }
 
   #wantFrames() {
-    this.#connection.wantsFrames = this.#shown && document.visibilityState === "visible";
+    this.#connection.wantFrames("live", this.#shown && document.visibilityState === "visible");
   }
 
   async #begin(button) {
@@ -191,50 +190,4 @@ function describeCube(cube, watcher) {
 function isUniform({ facelets, size }) {
   const face = size * size;
   return [...facelets].every((letter, i) => letter === facelets[i - (i % face)]);
-}
-
-/** A button that starts something only when it is held down; a screen reader asks a second time. */
-class Hold {
-  #timer = null;
-  #armedUntil = 0;
-
-  constructor(button, act) {
-    this.button = button;
-    this.act = act;
-    button.addEventListener("pointerdown", (e) => { if (e.button === 0) this.#press(); });
-    for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, () => this.#release());
-    button.addEventListener("keydown", (e) => {
-      if (e.key !== " " && e.key !== "Enter") return;
-      e.preventDefault();
-      if (!e.repeat) this.#press();
-    });
-    button.addEventListener("keyup", (e) => { e.preventDefault(); this.#release(); });
-    button.addEventListener("contextmenu", (e) => e.preventDefault());
-    // A click of no pointer, while keys make none here, is a screen reader's, which cannot hold.
-    button.addEventListener("click", (e) => this.#click(e));
-  }
-
-  #press() {
-    if (this.button.disabled || this.#timer) return;
-    this.button.classList.add("held");
-    this.#timer = setTimeout(() => { this.#release(); this.act(); }, HOLD_MS);
-  }
-
-  #release() {
-    clearTimeout(this.#timer);
-    this.#timer = null;
-    this.button.classList.remove("held");
-  }
-
-  #click(event) {
-    event.preventDefault();
-    if (event.detail !== 0 || this.button.disabled) return;
-    if (performance.now() < this.#armedUntil) {
-      this.#armedUntil = 0;
-      this.act();
-    } else {
-      this.#armedUntil = performance.now() + ARMED_MS;
-      $("answer").textContent = t("{what}: activate it again within five seconds to start.", { what: this.button.textContent });
-    }
-  }
 }

@@ -47,7 +47,7 @@ function enter() {
     plan: new Plan(watcher),
     runs: new Runs(watcher),
     statistics: new Statistics(watcher),
-    calibration: new Calibration(watcher),
+    calibration: new Calibration(watcher, connection),
   };
   choose("live");
   connection.open();

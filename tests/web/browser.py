@@ -1,0 +1,129 @@
+"""A real browser in front of the page of a whole simulated robot with its daemon and firmware."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Page as BrowserPage
+
+from robot.paths import SOCKET_NAME
+from robot.settings import load_profile, profile_file
+from robot.simulate.page import page_served
+from robot.simulate.processes import workspace
+from robot.simulate.progress import SilentDisplay
+from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+LIMIT_MS = 120_000
+"""For what takes a moment, on a computer that is busy with everything else."""
+
+PHONE = {"width": 360, "height": 640}
+DESK = {"width": 1200, "height": 800}
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason="chromium is not installed: sudo apt install chromium"
+)
+
+
+@dataclass
+class Scene:
+    """A simulated robot, a browser, and what its pages asked for and complained of."""
+
+    stage: DemoStage
+    control_socket: Path
+    url: str
+    browser: Browser
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def robot(self) -> Any:
+        return self.stage.scene.robot
+
+    async def open(self, size: dict[str, int] = DESK, **context: Any) -> BrowserPage:
+        """The page in a new browser window, logged in and told how the robot is."""
+        window = await self.browser.new_context(viewport=size, **context)  # type: ignore[arg-type]
+        return await self.tab(window)
+
+    async def tab(self, window: BrowserContext, url: str | None = None) -> BrowserPage:
+        page = await window.new_page()
+        page.set_default_timeout(LIMIT_MS)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: self.complaints.append(said.text) if said.type == "error" else None,
+        )
+        await page.goto(url or self.url)
+        await until(page, "globalThis.cubist?.status")
+        return page
+
+
+@contextlib.asynccontextmanager
+async def scene(
+    robot: str = "cubotino",
+    speed: float = 20,
+    seed: int = 5,
+    misadjusted: Misadjustment | None = None,
+) -> AsyncIterator[Scene]:
+    """A robot, as its profile has it or ``misadjusted``, its page, and a browser."""
+    profile = load_profile(robot)
+    options = DemoOptions(
+        profile=profile,
+        profile_file=profile_file(robot).resolve(),
+        body=scrambled(profile.cube.size, seed),
+        title=profile.title,
+        speed=speed,
+        seed=seed,
+        misadjusted=misadjusted,
+    )
+    # Chromium's sandbox needs rights that root in a container may not have.
+    arguments = ["--disable-webgl", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with workspace() as folder:
+        async with (
+            Demo(options, SilentDisplay()).standing(folder) as stage,
+            page_served(folder, wanted=True) as url,
+            async_playwright() as playwright,
+        ):
+            assert url is not None
+            browser = await playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+            try:
+                yield Scene(stage, folder / "run" / SOCKET_NAME, url, browser)
+            finally:
+                await browser.close()
+
+
+async def until(page: BrowserPage, expression: str) -> None:
+    """Wait for something to be true on the page, whose policy forbids Playwright's own way."""
+    async with asyncio.timeout(LIMIT_MS / 1000):
+        while not await page.evaluate(f"Boolean({expression})"):
+            await asyncio.sleep(0.05)
+
+
+async def hold_down(page: BrowserPage, button: str) -> None:
+    """Press a button for as long as it takes to act."""
+    await page.locator(f"{button}:enabled").hover()
+    await page.mouse.down()
+    await page.wait_for_timeout(900)
+    await page.mouse.up()
+
+
+async def hold(page: BrowserPage, button: str) -> None:
+    """Press a button until it acts."""
+    before = await page.evaluate("cubist.status.last_run?.id ?? null")
+    await page.locator(button).hover()
+    await page.mouse.down()
+    last = json.dumps(before)
+    await until(page, f"cubist.status.job || (cubist.status.last_run?.id ?? null) !== {last}")
+    await page.mouse.up()

@@ -1,0 +1,304 @@
+"""The guided calibration on the page: in a browser with a whole simulated robot, and by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page as BrowserPage
+
+from robot.calibration.positions import positions
+from robot.calibration.step import Session
+from robot.client import ControlClient
+from robot.twin.misadjustment import Misadjustment
+from robot.web.main import PageOptions, parse, serving
+from tests.web.browser import PHONE, Scene, hold_down, needs_browser, scene, until
+from tests.web.conftest import TOKEN, FakeDaemon, Page
+
+HEADING = "document.getElementById('guide-heading')?.textContent"
+MESSAGE = "document.getElementById('guide-message').textContent"
+VALUE = "document.querySelector('#guide-value b').textContent"
+BUSY = "document.querySelector('.guide').dataset.busy === 'true'"
+
+
+async def guide(here: Scene, size: dict[str, int] | None = None, **context: Any) -> BrowserPage:
+    """The page with the guide's menu."""
+    page = await (here.open(**context) if size is None else here.open(size, **context))
+    await page.click("#tab-calibration")
+    await hold_down(page, "#guide-begin")
+    await page.wait_for_selector(".choices button")
+    return page
+
+
+async def press(page: BrowserPage, what: str) -> None:
+    """Press a button of the guide once it can be, and wait until the robot is done."""
+    button = f"#guide-buttons [data-do='{what}']"
+    await page.wait_for_selector(f"{button}:enabled")
+    if "hold" in str(await page.get_attribute(button, "class")):
+        await hold_down(page, button)
+    else:
+        await page.click(button)
+
+
+async def choose(page: BrowserPage, text: str) -> None:
+    """Open a line of the menu or of a list, and wait for its page."""
+    before = await page.evaluate(HEADING)
+    await page.locator("#guide-found button", has_text=text).first.click()
+    await until(page, f"{HEADING} !== {json.dumps(before)} && !({BUSY})")
+
+
+async def state(here: Scene) -> str:
+    return str((await here.stage.daemon.status()).state)
+
+
+async def maintenance_has_ended(here: Scene) -> None:
+    async with asyncio.timeout(30):
+        while await state(here) == "maintenance":
+            await asyncio.sleep(0.02)
+
+
+@needs_browser
+async def test_a_position_is_moved_to_kept_and_undone() -> None:
+    async with scene() as here:
+        page = await guide(here)
+        assert await state(here) == "maintenance"
+        await choose(page, "Positions of servos")
+        await choose(page, "holder home")
+        assert "Nobody knows where this servo stands" in str(await page.text_content("#guide-text"))
+        await press(page, "begin")
+        await page.wait_for_selector("#guide-buttons [data-do='by 10']")
+        pulse = int(str(await page.text_content("#guide-value b")))
+        await press(page, "by 10")
+        await page.locator("#guide-heading").press("ArrowRight")
+        await until(page, f"{VALUE} === '{pulse + 11}'")
+        await press(page, "keep")
+        await until(page, f"{HEADING}.startsWith('Positions') && !({BUSY})")
+        kept = await page.evaluate("fetch('/api/calibration').then((answer) => answer.json())")
+        assert kept["values"] == {"actuators.holder.positions_us.home": pulse + 11}
+        assert f"{pulse + 11} us" in str(await page.text_content("#guide-found"))
+        await press(page, "undo")
+        await until(page, f"{MESSAGE}.startsWith('undone: actuators.holder')")
+        kept = await page.evaluate("fetch('/api/calibration').then((answer) => answer.json())")
+        assert kept["values"] == {}
+        other = await here.tab(page.context, here.url.partition("#")[0])
+        await other.click("#tab-calibration")
+        assert await other.locator("#guide-begin").is_disabled()
+        await page.close()
+        await maintenance_has_ended(here)
+        await until(other, "!document.getElementById('guide-begin').disabled")
+        assert here.robot.violations == []
+        assert here.complaints == []
+
+
+def confirm(here: Scene) -> None:
+    """Somebody has kept all positions as they are in the profile."""
+    session = Session(ControlClient(here.control_socket))
+    with session.maintenance():
+        session.keep({one.key: one.value for one in positions(session)})
+
+
+@needs_browser
+async def test_the_camera_is_seen_its_frame_moved_and_colours_are_learnt() -> None:
+    async with scene() as here:
+        await asyncio.to_thread(confirm, here)
+        page = await guide(here)
+        await choose(page, "Home")
+        await press(page, "measure")
+        await until(page, f"{MESSAGE}.includes('start position')")
+        await press(page, "back")
+        await choose(page, "Camera:")
+        await page.wait_for_selector(".advice li")
+        assert "all is well" in str(await page.text_content(".advice"))
+        await page.focus("#guide-picture")
+        for _ in range(5):
+            await page.keyboard.press("Shift+ArrowLeft")
+        await until(page, "document.querySelector('.advice').textContent.includes('pixels off')")
+        await press(page, "find")
+        await until(page, "!document.querySelector('.advice').textContent.includes('pixels off')")
+        await press(page, "keep")
+        await until(page, f"{MESSAGE} === 'kept'")
+        kept = await page.evaluate("fetch('/api/calibration').then((answer) => answer.json())")
+        assert sum(key.endswith(".quad") for key in kept["values"]) == 1
+        await press(page, "back")
+        await choose(page, "Colours of")
+        await press(page, "measure")
+        await until(page, f"{MESSAGE}.startsWith('are these')")
+        assert await page.locator("#guide-found .swatch").count() == 6
+        await press(page, "keep")
+        await until(page, f"{MESSAGE} === 'kept'")
+        await page.click("#guide-end")
+        await page.wait_for_selector("#guide-begin:enabled")
+        assert await state(here) != "maintenance"
+        assert "colours" in str(await page.text_content("#calibration"))
+        assert here.robot.violations == []
+        assert here.complaints == []
+
+
+@needs_browser
+async def test_it_fits_a_phone_in_german_is_accessible_and_shows_the_camera() -> None:
+    async with scene() as here:
+        page = await guide(here, PHONE, locale="de-DE", bypass_csp=True)
+        for line in ("Positionen von", "Grundstellung", "Kamera:"):
+            await choose(page, line)
+            await page.wait_for_function("document.getElementById('guide-picture').width > 320")
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+            found = await Axe().run(page)
+            assert found.violations_count == 0, f"{line}: {found.generate_report()}"
+            await press(page, "back")
+            await page.wait_for_selector(".choices button")
+        assert here.complaints == []
+        await here.stage.children[-1].stop(5)
+        await choose_without_daemon(page)
+
+
+async def choose_without_daemon(page: BrowserPage) -> None:
+    """The daemon is gone: whatever is asked of the robot ends the guide, which says why."""
+    await page.locator("#guide-found button", has_text="Positionen von").first.click()
+    await until(page, "document.getElementById('guide-answer')?.textContent.includes('cubistd')")
+
+
+@needs_browser
+@pytest.mark.long
+async def test_the_robot_calibrates_itself_from_the_page() -> None:
+    async with scene(speed=1, misadjusted=Misadjustment(7)) as here:
+        page = await guide(here)
+        page.set_default_timeout(900_000)
+        await choose(page, "By itself")
+        await hold_down(page, "#guide-buttons [data-do='measure']")
+        async with asyncio.timeout(900):
+            while not await page.evaluate(f"{MESSAGE}.startsWith('c')"):
+                await asyncio.sleep(1)
+        assert "2 of 2 cubes solved" in await page.evaluate(MESSAGE)
+        await press(page, "keep")
+        await until(page, f"{MESSAGE} === 'kept'")
+        assert here.robot.violations == []
+
+
+@needs_browser
+@pytest.mark.long
+async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
+    """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
+    kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
+    async with scene() as here:
+        page = await guide(here, {"width": 1180, "height": 720})
+        await choose(page, "Camera:")
+        await page.wait_for_selector(".advice li")
+        await page.screenshot(path=kept / "page-guide.png")
+
+
+# The page's server alone, in front of a daemon that is all pretence.
+
+
+@contextlib.asynccontextmanager
+async def visited(options: PageOptions, daemon: FakeDaemon) -> AsyncIterator[Page]:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with serving(options, TOKEN) as announced:
+        url = announced.urls[0].partition("/#")[0]
+        async with aiohttp.ClientSession(url, cookie_jar=jar) as visitor:
+            page = Page(url, daemon, visitor)
+            await page.log_in()
+            yield page
+
+
+@pytest.fixture
+async def guided(options: PageOptions, daemon: FakeDaemon) -> AsyncIterator[Page]:
+    async with visited(replace(options, calibrates=True), daemon) as page:
+        yield page
+
+
+async def ended(page: Page) -> None:
+    """Wait until nobody is calibrating, as far as the page's server knows."""
+    async with asyncio.timeout(30):
+        while page.daemon.maintenances:
+            await asyncio.sleep(0.01)
+
+
+async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(page: Page) -> None:
+    await page.log_in()
+    assert (await page.ask("GET", "/api/guide"))[1] == {"allowed": False}
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await page.visitor.ws_connect("/ws/guide", headers=page.own)
+    assert refused.value.status == 403
+    assert page.daemon.posts() == []
+
+
+def test_the_setting_is_yes_or_no(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not parse([], {}).calibrates
+    assert parse([], {"CUBIST_WEB_CALIBRATE": "yes"}).calibrates
+    assert parse(["--calibrate"], {}).calibrates
+    with pytest.raises(SystemExit, match="2"):
+        parse([], {"CUBIST_WEB_CALIBRATE": "perhaps"})
+    assert "yes or no" in capsys.readouterr().err
+
+
+async def test_one_calibrates_at_a_time_until_the_tab_closes(guided: Page) -> None:
+    first = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    menu = await first.receive_json(timeout=30)
+    assert menu["heading"] == "Calibrate"
+    assert guided.daemon.maintenances == 1
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    assert refused.value.status == 409
+    await first.close()
+    await ended(guided)
+
+
+@pytest.mark.parametrize("odd", ["", "[]", '{"do": 1}', '{"page": 1}', "[" * 1000])
+async def test_what_the_page_never_sends_ends_it(guided: Page, odd: str) -> None:
+    socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    await socket.receive_json(timeout=30)
+    await socket.send_str(odd)
+    async with asyncio.timeout(30):
+        while not socket.closed:
+            await socket.receive()
+    await ended(guided)
+
+
+async def test_who_logs_out_calibrates_no_more(guided: Page) -> None:
+    socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    await socket.receive_json(timeout=30)
+    await guided.ask("POST", "/logout", guided.own)
+    await ended(guided)
+    assert "ended" in await socket.receive_json(timeout=30)
+
+
+async def test_presses_that_mean_nothing_change_nothing(guided: Page) -> None:
+    socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    menu = await socket.receive_json(timeout=30)
+    now = menu["page"]
+    for odd in (
+        {"do": "open", "row": 99, "page": now},
+        {"do": "open", "row": "1", "page": now},
+        {"do": "open", "row": 1, "page": now + 1},
+        {"do": "no-such-thing", "page": now},
+        {"do": "back", "page": now},
+    ):
+        await socket.send_json(odd)
+    await socket.send_json({"do": "undo", "page": now})
+    told = await socket.receive_json(timeout=30)
+    while not told["message"]:
+        told = await socket.receive_json(timeout=30)
+    assert (told["heading"], told["message"]) == ("Calibrate", "there is nothing to undo")
+    await socket.close()
+
+
+async def test_a_robot_that_is_busy_is_not_calibrated_and_the_page_says_why(guided: Page) -> None:
+    guided.daemon.refusal = {
+        "error": "busy",
+        "reason": "the robot is busy",
+        "reason_code": "busy",
+        "reason_parameters": {"state": "turning"},
+    }
+    socket = await guided.visitor.ws_connect("/ws/guide", headers=guided.own)
+    told = await socket.receive_json(timeout=30)
+    assert told["ended"] == "the robot is busy"
+    assert told["reason_code"] == "busy"
