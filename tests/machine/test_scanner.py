@@ -95,6 +95,24 @@ def scanner_of(camera: PaintedCamera) -> Scanner:
     return Scanner(PROFILE, {CAMERA.name: camera})
 
 
+def test_who_watches_gets_what_the_robot_takes_while_it_is_calibrated() -> None:
+    """Its own picture only as long as the robot has taken none: it delays no look."""
+    scanner = scanner_of(camera := PaintedCamera(Cube.solved().facelets()))
+    camera.shown = views()[0]
+    before = scanner.preview(camera.name)
+    with scanner.remembering():
+        assert scanner.preview(camera.name) == before, "nothing was taken yet"
+        taken = len(camera.factors)
+        camera.light *= 0.5
+        scanner.frame(camera.name)
+        seen = scanner.preview(camera.name)
+        assert seen != before
+        assert scanner.preview(camera.name) == seen
+        assert len(camera.factors) == taken + 1
+    scanner.preview(camera.name)
+    assert len(camera.factors) == taken + 2, "afterwards it takes its own again"
+
+
 def test_a_scan_is_read_and_explained_with_its_pictures() -> None:
     cube = Cube.random(np.random.default_rng(4))
     scanner = scanner_of(camera := PaintedCamera(cube.facelets()))

@@ -153,13 +153,20 @@ def options(short_folder: Path) -> PageOptions:
         daemon=short_folder / "control.sock",
         announce=short_folder,
         state=None,
+        calibrates=True,
     )
 
 
-@pytest.fixture
-async def page(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
+@contextlib.asynccontextmanager
+async def visited(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
     jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address
     async with serving(options, TOKEN) as announced:
         url = announced.urls[0].partition("/#")[0]
         async with aiohttp.ClientSession(url, cookie_jar=jar) as visitor:
             yield Page(url, daemon, visitor)
+
+
+@pytest.fixture
+async def page(daemon: FakeDaemon, options: PageOptions) -> AsyncIterator[Page]:
+    async with visited(daemon, options) as page:
+        yield page

@@ -45,6 +45,15 @@ async def listens_from_elsewhere(page: Any) -> bool:
         return False
 
 
+async def calibrates_from_elsewhere(page: Any) -> bool:
+    """The same for the guided calibration, whose process would move the robot."""
+    try:
+        async with page.visitor.ws_connect("/ws/guide", headers={"Origin": ELSEWHERE}):
+            return True
+    except aiohttp.WSServerHandshakeError:
+        return False
+
+
 async def sends_a_form(page: Any) -> bool:
     """What a form can send: no header of its own."""
     headers = {"Origin": page.url, "Content-Type": "text/plain"}
@@ -72,6 +81,7 @@ def _nothing(*_: object) -> None:
         (rebinds_a_name, (app, "check_host"), _nothing),
         (posts_from_another_port, (app, "check_origin"), _nothing),
         (listens_from_elsewhere, (app, "check_origin"), _nothing),
+        (calibrates_from_elsewhere, (app, "check_origin"), _nothing),
         (sends_a_form, (app, "check_own_header"), _nothing),
         (loads_what_is_ours, (app, "check_fetch_site"), _nothing),
         (has_no_session, (sessions.Sessions, "is_open"), lambda *_: True),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,9 @@ from robot.calibration.positions import positions
 from robot.calibration.step import Session
 from robot.client import ControlClient
 from robot.twin.misadjustment import Misadjustment
-from robot.web.main import PageOptions, parse, serving
+from robot.web.main import PageOptions, parse
 from tests.web.browser import PHONE, Scene, hold_down, needs_browser, scene, until
-from tests.web.conftest import TOKEN, FakeDaemon, Page
+from tests.web.conftest import FakeDaemon, Page, visited
 
 HEADING = "document.getElementById('guide-heading')?.textContent"
 MESSAGE = "document.getElementById('guide-message').textContent"
@@ -198,21 +196,11 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
 # The page's server alone, in front of a daemon that is all pretence.
 
 
-@contextlib.asynccontextmanager
-async def visited(options: PageOptions, daemon: FakeDaemon) -> AsyncIterator[Page]:
-    jar = aiohttp.CookieJar(unsafe=True)
-    async with serving(options, TOKEN) as announced:
-        url = announced.urls[0].partition("/#")[0]
-        async with aiohttp.ClientSession(url, cookie_jar=jar) as visitor:
-            page = Page(url, daemon, visitor)
-            await page.log_in()
-            yield page
-
-
 @pytest.fixture
-async def guided(options: PageOptions, daemon: FakeDaemon) -> AsyncIterator[Page]:
-    async with visited(replace(options, calibrates=True), daemon) as page:
-        yield page
+async def guided(page: Page) -> Page:
+    """The page's server with somebody logged in."""
+    await page.log_in()
+    return page
 
 
 async def ended(page: Page) -> None:
@@ -222,7 +210,14 @@ async def ended(page: Page) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(page: Page) -> None:
+async def test_nobody_calibrates_where_the_owner_has_not_allowed_it(
+    daemon: FakeDaemon, options: PageOptions
+) -> None:
+    async with visited(daemon, replace(options, calibrates=False)) as page:
+        await refuses(page)
+
+
+async def refuses(page: Page) -> None:
     await page.log_in()
     assert (await page.ask("GET", "/api/guide"))[1] == {"allowed": False}
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:

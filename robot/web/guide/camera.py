@@ -11,7 +11,7 @@ from typing import Final
 from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
 from robot.client import NoDaemon
 from robot.documents import JsonMapping, JsonObject
-from robot.web.guide.desk import KEPT, Button, Desk, GuidePage
+from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
 from vision.locate.view_check import OddView
 
@@ -95,12 +95,12 @@ class CameraPage(GuidePage):
         shown = {"camera": frame.camera, "face": frame.view.site, "corners": frame.quad}
         return {"frame": shown, "advice": self._advice}
 
-    def buttons(self) -> Sequence[Button]:
+    def buttons(self) -> Sequence[GuideButton]:
         """What can be done with the frame."""
-        more = [Button("camera", "Other camera")] if len(self._frames) > 1 else []
+        more = [GuideButton("camera", "Other camera")] if len(self._frames) > 1 else []
         if self._frames and len(self._frames[self._camera]) > 1:
-            more.append(Button("view", "Other face"))
-        return [Button("find", "Find"), *more, Button("keep", "Keep")]
+            more.append(GuideButton("view", "Other face"))
+        return [GuideButton("find", "Find"), *more, GuideButton("keep", "Keep")]
 
     def press(self, do: str, message: JsonMapping) -> None:
         """Find the face, move a corner, keep the frame, or show another."""

@@ -26,7 +26,7 @@ KEPT: Final = "kept"
 
 
 @dataclass(frozen=True)
-class Button:
+class GuideButton:
     """What can be pressed: ``do`` is told to the page that is open, ``label`` is read by people.
 
     ``moves``: the robot moves at once, so that it has to be held down. ``key``: of the keyboard, as
@@ -46,8 +46,11 @@ class Button:
 class GuidePage:
     """One page of the guide; it is used from the desk's own thread only.
 
-    ``guidance`` may have placeholders, which ``parameters`` fill.
+    ``guidance`` may have placeholders, which ``parameters`` fill. ``can_be_left``: it has no way
+    out of its own, and takes the usual ones.
     """
+
+    can_be_left = True
 
     def __init__(self, desk: Desk, heading: str, guidance: str) -> None:
         self.desk, self.heading, self.guidance = desk, heading, guidance
@@ -71,7 +74,7 @@ class GuidePage:
         """What it shows beside heading, guidance and buttons."""
         return {}
 
-    def buttons(self) -> Sequence[Button]:
+    def buttons(self) -> Sequence[GuideButton]:
         """Its own; all pages but the first can be left, and what was kept be undone."""
         return ()
 
@@ -194,10 +197,10 @@ class Desk:
         if message.get("page") != self._opened or not isinstance(do, str):
             return  # of a page that was left meanwhile
         leave = {"back": self.back, "next": self._next}.get(do)
-        if leave is not None:
-            self._leave(leave)
-        elif do == "undo":
+        if do == "undo" and self.page.can_be_left:
             self.attempt("", self.session.undo, self._undone)
+        elif leave is not None and self.page.can_be_left:
+            self._leave(leave)
         else:
             self.page.press(do, message)
 
@@ -220,11 +223,11 @@ class Desk:
         """Tell what is to be seen, if it is something else than before."""
         page = self.page
         buttons = [*page.buttons()]
-        if len(self._open) > 1:
-            buttons.append(Button("undo", "Undo"))
-            buttons.append(Button("back", "Back", key="Escape"))
+        if len(self._open) > 1 and page.can_be_left:
+            buttons.append(GuideButton("undo", "Undo"))
+            buttons.append(GuideButton("back", "Back", key="Escape"))
             if page.place is not None:
-                buttons.append(Button("next", "Next"))
+                buttons.append(GuideButton("next", "Next"))
         document: JsonObject = {
             "page": self._opened,
             "heading": page.heading,

@@ -18,7 +18,7 @@ from robot.calibration.step import LONGEST_TRIAL_S, Session
 from robot.client import ControlClient, RequestRefused
 from robot.documents import JsonObject
 from robot.web.guide.desk import Desk
-from robot.web.guide.pages import MenuPage
+from robot.web.guide.pages import StepsPage
 from solver.errors import CubistError
 
 
@@ -44,7 +44,7 @@ def guide(session: Session, lines: Iterable[str], tell: Callable[[JsonObject], N
     Raises what :class:`robot.client.ControlClient` raises.
     """
     desk = Desk(session, tell)
-    menu = MenuPage(desk)
+    menu = StepsPage(desk)
     threading.Thread(target=_hear, args=(desk, lines), daemon=True).start()
     desk.run(menu)
 

@@ -21,7 +21,7 @@ from robot.calibration.step import (
 from robot.client import RequestRefused
 from robot.documents import JsonMapping, JsonObject
 from robot.web.guide.camera import CameraPage
-from robot.web.guide.desk import AT_WORK, KEPT, Button, Desk, GuidePage
+from robot.web.guide.desk import AT_WORK, KEPT, Desk, GuideButton, GuidePage
 from vision.measure.sticker_colours import linear_to_srgb
 
 EVERYTHING: Final = "Everything, step by step: for a new robot"
@@ -41,7 +41,7 @@ FAR: Final = 10
 """Steps by which a value that is set by eye changes at once."""
 
 
-class MenuPage(GuidePage):
+class StepsPage(GuidePage):
     """All steps of this robot."""
 
     def __init__(self, desk: Desk) -> None:
@@ -101,6 +101,8 @@ class ListPage(GuidePage):
 class PlacingPage(GuidePage):
     """Moves one actuator until it is where it should be."""
 
+    can_be_left = False
+
     def __init__(self, desk: Desk, placing: Placing) -> None:
         super().__init__(desk, placing.name, placing.guidance)
         self._placing, self._position = placing, placing.position
@@ -126,13 +128,13 @@ class PlacingPage(GuidePage):
             "original": position.original,
         }
 
-    def buttons(self) -> Sequence[Button]:
+    def buttons(self) -> Sequence[GuideButton]:
         """What moves it, once it is awake."""
-        give_up = Button("give_up", "Give up")
+        give_up = GuideButton("give_up", "Give up", key="Escape")
         if not self._is_awake:
-            return [Button("begin", "Begin", moves=True), give_up]
-        steps = [Button(f"by {step}", f"{step:+d}", key=JOG_KEYS[step]) for step in JOGS]
-        return [*steps, Button("keep", "Keep"), give_up]
+            return [GuideButton("begin", "Begin", moves=True), give_up]
+        steps = [GuideButton(f"by {step}", f"{step:+d}", key=JOG_KEYS[step]) for step in JOGS]
+        return [*steps, GuideButton("keep", "Keep"), give_up]
 
     def press(self, do: str, message: JsonMapping) -> None:
         """Move it, keep where it is, or give up."""
@@ -233,21 +235,21 @@ class MeasurePage(GuidePage):
             shown["value"] = f"{found.value:g}"
         return shown | {"question": self._question}
 
-    def buttons(self) -> Sequence[Button]:
+    def buttons(self) -> Sequence[GuideButton]:
         """As the measurement has them; while it asks something only the answers."""
         found = self._measurement
         if self._question:
-            return [Button("yes", "Yes", moves=True), Button("no", "No", moves=True)]
+            return [GuideButton("yes", "Yes", moves=True), GuideButton("no", "No", moves=True)]
         if found.keeps:
-            shown = [Button("measure", "Measure", moves=True)]
+            shown = [GuideButton("measure", "Measure", moves=True)]
         else:
-            shown = [Button("measure", "Go", moves=True)]
+            shown = [GuideButton("measure", "Go", moves=True)]
         choices = found.choices.items()
-        shown += [Button(f"choose {key}", label, moves=True) for key, label in choices]
+        shown += [GuideButton(f"choose {key}", label, moves=True) for key, label in choices]
         if found.value is not None:
             steps = {-FAR: "PageDown", -1: "ArrowDown", 1: "ArrowUp", FAR: "PageUp"}
-            shown += [Button(f"by {n}", f"{n:+d}", key=key) for n, key in steps.items()]
-        return [*shown, Button("keep", "Keep")] if found.keeps else shown
+            shown += [GuideButton(f"by {n}", f"{n:+d}", key=key) for n, key in steps.items()]
+        return [*shown, GuideButton("keep", "Keep")] if found.keeps else shown
 
     def press(self, do: str, message: JsonMapping) -> None:
         """Measure, answer, set by eye, or keep."""

@@ -105,7 +105,8 @@ export class Guide {
   }
 
   #showButtons(before, page) {
-    const buttons = page.frame ? [...page.buttons, { do: "corner-next", label: "Other corner" }] : page.buttons;
+    const [first, ...others] = page.buttons;
+    const buttons = page.frame ? [first, { do: "corner-next", label: "Other corner" }, ...others] : page.buttons;
     // A button that is held down must not go meanwhile.
     if (JSON.stringify(before.buttons) !== JSON.stringify(page.buttons) || Boolean(before.frame) !== Boolean(page.frame)) {
       this.#part.buttons.replaceChildren(...buttons.map((button) => this.#made(button)));

@@ -1,0 +1,172 @@
+"""The page: its weight, what four viewers cost the daemon, how soon its emergency stop acts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import aiohttp
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "service"))
+
+from footprint import footprint
+
+from robot.languages import LANGUAGES
+from robot.settings import load_profile, profile_file
+from robot.simulate.page import page_served
+from robot.simulate.processes import workspace
+from robot.simulate.progress import SilentDisplay
+from robot.simulate.session import Demo, DemoOptions, DemoStage
+from robot.twin.cube import scrambled
+from robot.web.app import load_assets
+
+Emit = Callable[[str, float, str, int, dict[str, Any]], None]
+
+VIEWERS = 4
+FRAMES_A_SECOND = 5
+STOPS = int(os.environ.get("CUBIST_STOPS", "20"))
+SOLVES = 3
+SPEED = 10.0
+"""Of the robot that four watch; the one that is stopped is as fast as a real one."""
+POLL_S = 0.0005
+MB = 1000
+OWN = {"X-Cubist": "1", "Sec-Fetch-Site": "same-origin"}
+
+
+def main(emit: Emit) -> None:
+    """A line for each figure; ``CUBIST_STOPS`` is how often the robot is stopped."""
+    _tell_weight(emit)
+    for watching in (0, VIEWERS):
+        asyncio.run(_tell_cost(emit, watching))
+    asyncio.run(_tell_stops(emit))
+
+
+def _tell_weight(emit: Emit) -> None:
+    """What a browser loads at first: everything but the languages, and one of those."""
+    assets = load_assets()
+    languages = {f"/static/{code}.json" for code in LANGUAGES}
+    page = sum(len(asset.zipped) for path, asset in assets.items() if path not in languages)
+    largest = max(len(assets[path].zipped) for path in languages)
+    emit("page-weight", round((page + largest) / MB, 1), "kB", len(assets), {"page": page})
+
+
+@contextlib.asynccontextmanager
+async def _standing(
+    robot: str, seed: int, speed: float
+) -> AsyncIterator[tuple[Demo, DemoStage, str]]:
+    """A simulated robot, at a speed, and its page's address."""
+    profile = load_profile(robot)
+    options = DemoOptions(
+        profile=profile,
+        profile_file=profile_file(robot).resolve(),
+        body=scrambled(profile.cube.size, seed),
+        title=profile.title,
+        speed=speed,
+        seed=seed,
+    )
+    demo = Demo(options, SilentDisplay())
+    with workspace() as folder:
+        async with demo.standing(folder) as stage, page_served(folder, wanted=True) as url:
+            assert url is not None
+            while (await stage.daemon.status()).preparation is not None:
+                await asyncio.sleep(0.1)
+            yield demo, stage, url
+
+
+@contextlib.asynccontextmanager
+async def _visitor(url: str) -> AsyncIterator[aiohttp.ClientSession]:
+    """Somebody who has logged in."""
+    origin, _, token = url.partition("/#")
+    jar = aiohttp.CookieJar(unsafe=True)
+    headers = OWN | {"Origin": origin}
+    async with aiohttp.ClientSession(origin, cookie_jar=jar, headers=headers) as visitor:
+        async with visitor.post("/login", json={"token": token}) as answer:
+            answer.raise_for_status()
+        yield visitor
+
+
+async def _watch(visitor: aiohttp.ClientSession) -> None:
+    """Ask for pictures as a tab does."""
+    async with visitor.ws_connect("/ws", max_msg_size=0) as socket:
+        while True:
+            await socket.send_str('{"do": "frame"}')
+            while (await socket.receive()).type is not aiohttp.WSMsgType.BINARY:
+                pass
+            await asyncio.sleep(1 / FRAMES_A_SECOND)
+
+
+async def _perform(visitor: aiohttp.ClientSession, path: str, **asked: str) -> str:
+    async with visitor.post(f"/api{path}", json=asked) as answer:
+        answer.raise_for_status()
+        return str((await answer.json())["run"])
+
+
+async def _ended(stage: DemoStage) -> None:
+    while (await stage.daemon.status()).job is not None:
+        await asyncio.sleep(0.05)
+
+
+async def _tell_cost(emit: Emit, watching: int) -> None:
+    async with _standing("cubotino", 1, SPEED) as (_, stage, url), _visitor(url) as visitor:
+        tasks = [asyncio.create_task(_watch(visitor)) for _ in range(watching)]
+        late = []
+        for number in range(SOLVES):
+            run = await _perform(visitor, "/start", kind="solve")
+            await _ended(stage)
+            record = await stage.daemon.run(run)
+            assert record.executed_us is not None and record.planned_us is not None, record
+            late.append((record.executed_us - record.planned_us) / 1e3)
+            if number < SOLVES - 1:
+                await _perform(visitor, "/start", kind="scramble")
+                await _ended(stage)
+        held = footprint(stage.children[-1].process.pid)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    name = f"page-{watching}-watching"
+    emit(f"{name}-daemon", round(held.anonymous_kb / MB, 1), "MB", SOLVES, {})
+    emit(f"{name}-later-than-planned", round(max(late), 2), "ms", SOLVES, {"each": late})
+
+
+async def _tell_stops(emit: Emit) -> None:
+    """From the request of a tab until nothing of the robot moves any more."""
+    took: list[float] = []
+    async with (
+        _standing("six-motor", 2, 1.0) as (demo, stage, url),
+        _visitor(url) as visitor,
+        visitor.ws_connect("/ws", max_msg_size=0) as socket,
+    ):
+        for number in range(STOPS):
+            await _perform(visitor, "/start", kind="scramble" if number % 2 else "solve")
+            await _turning(stage)
+            await asyncio.sleep(0.05 + 0.01 * number)
+            if demo.robot.moving:
+                took.append(await _stopped(demo, socket))
+            await _ended(stage)
+            await _perform(visitor, "/home")
+            await _ended(stage)
+    worst = quantiles(took, n=100)[98] if len(took) > 1 else took[0]
+    detail = {"p50": round(median(took), 1), "most": round(max(took), 1)}
+    emit("page-estop-to-rest-p99", round(worst, 1), "ms", len(took), detail)
+
+
+async def _stopped(demo: Demo, socket: aiohttp.ClientWebSocketResponse) -> float:
+    """Press the emergency stop; milliseconds until all is at rest."""
+    began = time.perf_counter()
+    await socket.send_str(json.dumps({"do": "estop"}))
+    while demo.robot.moving:
+        await asyncio.sleep(POLL_S)
+    return (time.perf_counter() - began) * 1e3
+
+
+async def _turning(stage: DemoStage) -> None:
+    while (await stage.daemon.status()).state != "turning":
+        await asyncio.sleep(0.002)
