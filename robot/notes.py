@@ -118,7 +118,7 @@ PARTS: Mapping[str, str] = {
     name: name.replace("-", " ")
     for name in (
         *("arm", "lid", "holder", "table", "turntable", "elevator", "flipper", "squisher"),
-        *("up", "down", "left", "right", "front", "back", "sides", "depth"),
+        *("up", "down", "left", "right", "front", "back"),
         *("down-jaw", "left-jaw", "right-jaw", "front-jaw", "back-jaw"),
         *("red", "white", "blue", "yellow"),
         *("red-clamp", "white-clamp", "blue-clamp", "yellow-clamp"),
