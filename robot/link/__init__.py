@@ -7,9 +7,10 @@ from robot.link.actuators import (
     StepperSetup,
     TurnCheckSetup,
 )
+from robot.link.execution import Execution
 from robot.link.group import LinkGroup
 from robot.link.limits import Capabilities
-from robot.link.link import Execution, Link
+from robot.link.link import Link
 from robot.link.position_ledger import BoardLedger, LastKnown, PositionLedger
 from robot.link.session import SessionStatistics
 from robot.link.thread import LinkThread

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped
 from robot.link.actuators import ActuatorSetup
+from robot.link.execution import Execution, Progress
 from robot.link.limits import Capabilities
-from robot.link.link import STOP_PATIENCE_S, Execution, Link, Progress
+from robot.link.link import STOP_PATIENCE_S, Link
 from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Sequence
 
-from robot.faults import FAULTS, Fault, RobotFault, Stopped, code_of
+from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
     ActuatorSetup,
     ServoSetup,
@@ -16,7 +14,9 @@ from robot.link.actuators import (
     configuration,
     configuration_crc,
 )
+from robot.link.board_clock import WRAP
 from robot.link.encoding import Shape, WirePlan, encode_schedule
+from robot.link.execution import Execution, Gate, Progress, events_between
 from robot.link.limits import Capabilities, check_plan
 from robot.link.position_ledger import BoardLedger, reported_positions
 from robot.link.protocol import (
@@ -41,33 +41,6 @@ from robot.motion.stepper import stepper_move
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
-
-Progress = Callable[[float], None]
-
-
-class Gate(Protocol):
-    """Where links wait for each other before a common start."""
-
-    async def all_uploaded(self) -> None:
-        """Wait until every board has its part of the plan."""
-
-    async def start_at(self) -> float:
-        """Wait until everybody is ready; the time, by the link's clock, at which all start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """What the firmware did: microseconds from go to the end of the last turn, by its clock.
-
-    ``events`` names what was out of the ordinary: ``held`` (the Pi was silent and motion paused),
-    ``underrun`` (the queue ran dry), ``late`` (a turn started after its time). ``waited_s``: from
-    the order to the go by this computer's clock, which sees it with the first status.
-    """
-
-    executed_us: int
-    turns_done: int
-    events: tuple[str, ...]
-    waited_s: float = field(default=0.0, compare=False)
 
 
 class Link:
@@ -94,6 +67,7 @@ class Link:
         self._stopping = False
         self._uploaded: tuple[Shape, ...] = ()
         self._began_at: float | None = None
+        self._start_tick: int | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
         """Connect and greet; raises :class:`robot.faults.LinkFault`."""
@@ -171,7 +145,7 @@ class Link:
         if not schedule.turns:
             return Execution(0, 0, ())
         self._stopping = False
-        self._began_at = None
+        self._began_at = self._start_tick = None
         begun = self._clock()
         plan = encode_schedule(schedule, tuple(self._numbers))
         servos = any(isinstance(setup, ServoSetup) for setup in self.actuators)
@@ -189,7 +163,7 @@ class Link:
         return Execution(
             executed_us=status.executed // TICKS_PER_US,
             turns_done=status.turns_done,
-            events=_events(before, status),
+            events=events_between(before, status),
             waited_s=self._waited_s(begun),
         )
 
@@ -331,7 +305,8 @@ class Link:
         start_at = await gate.start_at()
         if self._stopping:
             raise Stopped("before it began")
-        return GoAt(self._open_session.board_clock.tick_at(start_at))
+        self._start_tick = self._open_session.board_clock.tick_at(start_at)
+        return GoAt(self._start_tick)
 
     async def _follow(
         self,
@@ -352,10 +327,10 @@ class Link:
                 self._raise_fault(status)
                 if status.plan != self._plan_number:
                     continue
-                if in_step is not None and (events := _events(in_step, status)):
+                if in_step is not None and (events := events_between(in_step, status)):
                     raise RobotFault(Fault.HOST_LOST, f"out of step: {', '.join(events)}")
                 fraction = min(1.0, status.executed / TICKS_PER_US / max(duration_us, 1))
-                self.ledger.note_progress(fraction)
+                self.ledger.note_progress(self._elapsed(status, duration_us, fraction))
                 if on_progress:
                     on_progress(fraction)
                 if status.state == BoardState.IDLE and status.turns_done == turns:
@@ -366,9 +341,22 @@ class Link:
                 held = status.state == BoardState.HELD
                 if held and not self._stopping and session.all_delivered:
                     session.put([Go()])
+        except LinkFault:
+            self.ledger.note_lost()  # others may have to be stopped before anybody asks
+            raise
         finally:
             # What broke the session may have come right behind one.
             self._note_executed(session.status)
+
+    def _elapsed(self, status: Status, duration_us: int, ended: float) -> float:
+        """The part of the plan's time that is over: where that began at a tick that is known, by
+        the board's clock; else that of the turns that have ended."""
+        if self._start_tick is None:
+            return ended
+        ticks = (status.now - self._start_tick) % WRAP
+        if ticks >= WRAP // 2:  # not yet
+            return 0.0
+        return min(1.0, ticks / TICKS_PER_US / max(duration_us, 1))
 
     def _note_executed(self, status: Status | None) -> None:
         if status is not None and status.plan == self._plan_number:
@@ -390,11 +378,3 @@ def _fitting(turns: Sequence[Message], room: int) -> int:
         if room < 0:
             return count
     return len(turns)
-
-
-def _events(before: Status, after: Status) -> tuple[str, ...]:
-    """What the firmware counted meanwhile; its counters wrap at 256."""
-    counters = {"held": "held", "underrun": "underruns", "late": "late"}
-    return tuple(
-        name for name, field in counters.items() if getattr(before, field) != getattr(after, field)
-    )

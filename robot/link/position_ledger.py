@@ -98,6 +98,11 @@ class BoardLedger:
         if self.run is not None:
             self.run.hear(fraction)
 
+    def note_lost(self) -> None:
+        """The link broke now: what the schedule goes on to do is not heard of."""
+        if self.run is not None:
+            self.run.lose()
+
     def end(self, turns_done: int) -> None:
         """The schedule is over, or was stopped at rest, after so many turns."""
         if self.run is not None:
@@ -240,6 +245,11 @@ class ScheduleProgress:
         self._clock = clock
         self._first: tuple[float, float] | None = None
         self._last = (clock(), 0.0)
+        self._lost_at: float | None = None
+
+    def lose(self) -> None:
+        """Nothing more will be heard."""
+        self._lost_at = self._clock()
 
     def hear(self, fraction: float) -> None:
         """This part (0..1) of the schedule's time is over."""
@@ -251,9 +261,11 @@ class ScheduleProgress:
         return moving_at(self.schedule, self._last[1], STATUS_AGE_US)
 
     def moving_now(self, longest_s: float) -> tuple[str, ...]:
-        """What is moving now, at the pace heard of; it did so for at most ``longest_s`` unheard."""
+        """What is moving now, or was when the link was lost, at the pace heard of; it did so for at
+        most ``longest_s`` unheard."""
         heard_at, fraction = self._last
-        unheard_s = min(self._clock() - heard_at, longest_s)
+        now = self._clock() if self._lost_at is None else self._lost_at
+        unheard_s = min(now - heard_at, longest_s)
         return moving_at(self.schedule, fraction + unheard_s * self._pace(), 0)
 
     def _pace(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
@@ -63,15 +63,17 @@ def homing_steps(
     setups: Sequence[ActuatorSetup],
     order: Sequence[str],
     places: Mapping[str, int],
+    caught: Collection[str] = (),
 ) -> list[HomingStep]:
-    """How to home all actuators of ``order``, given where some are known to rest."""
+    """How to home all actuators of ``order``, given where some are known to rest and which a fault
+    has ``caught`` in a turn."""
     away = {
         setup.name
         for setup in setups
         if setup.name in places and setup.way_to_start(places[setup.name])
     }
     seek = {one.name for one in setups if isinstance(one, StepperSetup) and not one.counts_only}
-    request = HomingRequest(order, places, away, seek)
+    request = HomingRequest(order, places, away, seek, caught)
     return MECHANISMS[profile.mechanism.kind].home(profile, profile.mechanism, request)
 
 

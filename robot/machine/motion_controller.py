@@ -260,17 +260,16 @@ class MotionController:
             thread.wait(thread.link.run(schedule))
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
-        order = self._homing_order(thread)
-        return homing_steps(self._profile, self._setups, order, self._ledger.known)
-
-    def _homing_order(self, thread: LinkThread[LinkGroup]) -> tuple[str, ...]:
         """What stands askew first, by its sensor or because a fault caught it in motion: a layer
         half turned has to be squared while what holds the others still does; then as the
         mechanism wants it."""
         active = thread.wait(thread.link.active_sensors())
         askew = [setup.name for setup in self._setups if setup.is_askew(setup.name in active)]
         caught = [name for name in self._ledger.caught_moving if name in self._order]
-        return tuple(dict.fromkeys([*askew, *caught, *self._order]))
+        order = tuple(dict.fromkeys([*askew, *caught, *self._order]))
+        return homing_steps(
+            self._profile, self._setups, order, self._ledger.known, [*askew, *caught]
+        )
 
     def _connected(self) -> LinkThread[LinkGroup]:
         """The link, greeted and configured; made anew after whatever made it doubtful."""

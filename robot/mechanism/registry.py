@@ -39,13 +39,14 @@ HomingStep = HomeActuator | MoveActuator
 @dataclass(frozen=True)
 class HomingRequest:
     """What is known before homing: the usual ``order``, the ``places`` of actuators that are known
-    to rest somewhere, which of these are ``away`` from their start, and which actuators ``seek``
-    their place by a sensor, wherever they stand."""
+    to rest somewhere, which of these are ``away`` from their start, which actuators ``seek`` their
+    place by a sensor, wherever they stand, and which a fault has ``caught`` in a turn."""
 
     order: Sequence[str]
     places: Mapping[str, int]
     away: Collection[str]
     seek: Collection[str] = ()
+    caught: Collection[str] = ()
 
 
 def home_in_order(

@@ -10,7 +10,8 @@ import pytest
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
-from robot.link.link import Gate, single
+from robot.link.execution import Gate
+from robot.link.link import single
 from robot.link.position_ledger import LastKnown, broken_off
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robot.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
-from robot.link import Capabilities, Execution, PositionLedger, ServoSetup
+from robot.link import Capabilities, Execution, LastKnown, PositionLedger, ServoSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.link.statistics import LinkStatistics
@@ -87,6 +87,36 @@ def test_what_is_moving_by_the_time_a_link_is_found_lost(
     assert ledger.caught_moving == (), "the firmware finishes its turn"
     ledger.note_boot("first", 2)
     assert ledger.caught_moving == moving
+
+
+def test_what_moved_when_the_link_was_lost_is_not_what_would_move_later() -> None:
+    """Other boards are stopped before anybody asks."""
+    now = 0.0
+    ledger = PositionLedger(lambda: now)
+    for name in ("first", "second"):
+        ledger.note_boot(name, 1)
+    with pytest.raises(LinkFault), ledger.performing(longest_unheard_s=0.7):
+        ledger.of_board("second").begin(two_turns())
+        now = 0.2
+        ledger.of_board("second").note_lost()
+        now = 0.6
+        raise LinkFault(Fault.LINK_LOST, "board second")
+    ledger.note_boot("first", 2)
+    assert ledger.caught_moving == ()
+    ledger.note_boot("second", 2)
+    assert ledger.caught_moving == ("holder",)
+
+
+def test_what_is_known_of_all_boards_is_known_together() -> None:
+    ledger = PositionLedger(lambda: 0.0)
+    assert ledger.last_known is None
+    ledger.of_board("first").note_homed("holder", 1500)
+    ledger.of_board("second").note_reported({"lid": 1200})
+    assert (ledger.known, ledger.position("lid")) == ({"holder": 1500, "lid": 1200}, None)
+    ledger.of_board("first").begin(two_turns())
+    assert ledger.last_known == LastKnown({"holder": 1500, "lid": 1200}, ("holder",))
+    ledger.of_board("first").forget_positions()
+    assert ledger.last_known == LastKnown({"lid": 1200})
 
 
 def lid() -> ServoSetup:

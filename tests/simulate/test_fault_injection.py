@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -56,6 +57,27 @@ def test_what_nobody_knows_is_refused(text: str) -> None:
 def test_only_some_faults_happen_to_an_actuator() -> None:
     with pytest.raises(BadInjection, match="omit :arm"):
         parse_injected_fault("slip:arm", ROBOT)
+
+
+def test_some_happen_to_a_board() -> None:
+    robot = load_profile("soltvvo")
+    assert parse_injected_fault("reset:second", robot).subject == "second"
+    with pytest.raises(BadInjection, match="no board is called third; choose from first, second"):
+        parse_injected_fault("unplug:third", robot)
+
+
+async def test_they_happen_to_that_board_alone() -> None:
+    reset: list[str] = []
+    profile = load_profile("soltvvo")
+    robot = SimulatedRobot(profile, scrambled(2, 1))
+    boards = {
+        name: BoardInScene(functools.partial(reset.append, name), None)
+        for name in profile.every_board
+    }
+    scene = Scene(robot, Studio(robot), boards)
+    await parse_injected_fault("reset:second", profile).inject(scene)
+    await parse_injected_fault("reset", profile).inject(scene)
+    assert reset == ["second", "first"]
 
 
 async def test_noise_needs_a_cable(scene: Scene) -> None:

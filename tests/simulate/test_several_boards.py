@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
-import pytest
-from mishaps import assert_solved, rehearsal
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+from mishaps import STOPPED_DEAD, assert_solved, rehearsal
+
+from robot.faults import MotionFault
+from robot.machine import motion_controller
 from robot.settings import load_profile
 from robot.simulate.boards import FASTEST_TOGETHER, at_board, own_firmware, require_pace
 from robot.simulate.processes import DemoFault
+from robot.twin.cube import SITES
+from tests.virtual.rehearsal import Mishap, Rehearsal
+
+StartDemo = Callable[..., Any]
+Solved = Callable[[Any], dict[str, Any]]
 
 QUARTZ = 1e-4
 """As much as the clocks of two boards may part: 100 ppm."""
 BROKEN = 0.1
 """No clock is so bad; the simulated robot sees that arms at two boards are not in step."""
+IN_THE_DARK = STOPPED_DEAD | {"jaws-collide"}
+"""What the other board may do to an arm that was stopped, until anybody hears of it."""
+EVERYDAY = 0.6
+MOMENTS = [
+    pytest.param(moment, marks=[pytest.mark.long] * (moment != EVERYDAY))
+    for moment in (0.3, 0.5, EVERYDAY, 0.7, 0.8, 1.1, 1.5)
+]
+
+
+def unplug(name: str) -> Callable[[Rehearsal], None]:
+    """Somebody pulls the cable of a board and puts it back."""
+    return lambda r: r.ports[name].unplug(attempts=2)
+
+
+def cut_power(r: Rehearsal) -> None:
+    """That of the second board: its USB adapter goes with it, and both come back."""
+    unplug("second")(r)
+    r.boards["second"].reset()
+
+
+def reset(r: Rehearsal) -> None:
+    r.boards["second"].reset()
+
+
+def stop_in_an_emergency(r: Rehearsal) -> None:
+    """As the button does, while the loop runs the motion."""
+    assert r.motion is not None and r.motion._thread is not None
+    r.loop.create_task(r.motion._thread.link.emergency_stop())
 
 
 @pytest.mark.parametrize("skew", [QUARTZ, pytest.param(-QUARTZ, marks=pytest.mark.long)])
@@ -43,3 +81,69 @@ def test_several_boards_cannot_be_hurried() -> None:
     require_pace(load_profile("six-motor"), 50)
     with pytest.raises(DemoFault, match="--speed 2 at most"):
         require_pace(load_profile("soltvvo"), FASTEST_TOGETHER + 1)
+
+
+@pytest.mark.parametrize("after_s", MOMENTS)
+@pytest.mark.parametrize("board", ["first", "second"])
+def test_a_cable_pulled_in_a_plan_is_named_and_the_cube_solved(board: str, after_s: float) -> None:
+    with rehearsal("soltvvo", Mishap(unplug(board), after_s=after_s)) as r:
+        verdict = r.solve()
+    assert_solved(verdict)
+    assert verdict.faults == ["link-lost"]
+    assert f"board {board}" in verdict.record.faults[0].cause
+
+
+@pytest.mark.parametrize("after_s", MOMENTS)
+@pytest.mark.parametrize(("deed", "fault"), [(reset, "reset"), (cut_power, "link-lost")])
+def test_a_board_that_starts_anew_squares_what_it_left_and_the_cube_is_solved(
+    deed: Callable[[Rehearsal], None], fault: str, after_s: float
+) -> None:
+    """The other board has gone on for a moment; it knows where its own arms stand."""
+    with rehearsal("soltvvo", Mishap(deed, after_s=after_s)) as r:
+        verdict = r.solve()
+    assert_solved(verdict, excused=IN_THE_DARK)
+    assert verdict.faults == [fault]
+    assert "board second" in verdict.record.faults[0].cause
+
+
+def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
+    """Only the pulses go on by which jaws hold the cube."""
+    with rehearsal("soltvvo", Mishap(stop_in_an_emergency, after_s=EVERYDAY)) as r:
+        verdict = r.solve()
+        assert verdict.fault == "emergency-stop"
+        r.loop.pass_time(0.1)  # jaws reach where their last pulses wanted them
+        before = r.robot.edges
+        r.loop.pass_time(1.0)
+        jaws = [name for name in r.profile.actuators if name.endswith("-jaw")]
+        assert r.robot.edges - before == len(jaws) * 50 * 2
+        assert not r.robot.moving
+
+
+def test_boards_at_each_other_s_ports_are_noticed() -> None:
+    """All turns are made, by the opposite arms: cubes are not where they should be."""
+    with rehearsal("soltvvo") as r:
+        r.ports = dict(zip(r.ports, reversed(r.ports.values()), strict=True))
+        verdict = r.solve()
+        letters = r.robot.body.facelets()
+    assert (verdict.solved, verdict.violations) == (False, ())
+    assert (verdict.record.outcome, verdict.fault) == ("slipped", "cube-slipped")
+    assert len(letters) == 4 * len(SITES)
+
+
+def test_a_board_with_another_firmware_is_named_before_anything_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(
+        motion_controller, "matches", lambda _: (told.append(True), len(told) % 2 == 1)[1]
+    )
+    with rehearsal("soltvvo") as r:
+        with pytest.raises(MotionFault, match=r"on board second, .* expected") as caught:
+            r.calibrate(lambda machine, _: machine.motion.open())
+        assert (caught.value.code, r.robot.edges) == ("wrong-firmware", 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", ["unplug:second@turn", "unplug@look", "noise:second@home"])
+def test_faults_of_a_real_board_s_line(start_demo: StartDemo, solved: Solved, fault: str) -> None:
+    solved(start_demo("--robot", "soltvvo", "--fault", fault))

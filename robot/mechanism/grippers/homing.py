@@ -17,7 +17,8 @@ def home_grippers(
     Grippers left open turn back to their start before they close: beside a neighbour that stands
     at a quarter turn the jaws of another must not close there. Then all hold the cube, and those
     that do not stand at their start let go, turn back and close again, pair by pair or one by one.
-    So do those that seek their start by a sensor: with closed jaws they would turn a layer.
+    So do those that seek their start by a sensor: with closed jaws they would turn a layer. But a
+    layer that a fault has caught between two quarter turns is squared before anybody lets go of it.
     """
     names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
     jaws = [_Jaw(profile, name, mechanism) for name in names]
@@ -50,7 +51,10 @@ class _Jaw:
 
     def is_turned(self, request: HomingRequest) -> bool:
         """Whether one of its grippers is to turn: it is known to stand elsewhere, or seeks."""
-        return any(name in request.away or name in request.seek for name in self.rotations)
+        seeking = [name for name in self.rotations if name in request.seek]
+        return any(name in request.away for name in self.rotations) or any(
+            name not in request.caught for name in seeking
+        )
 
     def turn_back(self) -> Iterator[HomingStep]:
         """While open."""
