@@ -20,7 +20,15 @@ from robot.cli.output import (
 from robot.cli.status import drift_lines
 from robot.client import NoDaemon
 from robot.machine.boot_change import BootChange, plan_fix, plan_undo
-from robot.machine.checkup import CheckResult, Computer, check_up, firmware, worst
+from robot.machine.checkup import (
+    CheckResult,
+    Computer,
+    boards,
+    check_up,
+    firmware,
+    of_board,
+    worst,
+)
 from robot.notes import DRIFT_NOTES
 from robot.outcomes import ExitCode
 from robot.paths import state_directory
@@ -117,16 +125,16 @@ def _write(change: BootChange, machine: Computer, again: str, *, yes: bool) -> t
 
 
 def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
-    findings = list(check_up(settings, state_directory(), machine))
-    yield from findings
+    yield from check_up(settings, state_directory(), machine)
     try:
         status = daemon_client().status()
         yield _daemon(status)
         yield from _drift(status)
     except NoDaemon as error:
-        port = next(found for found in findings if found.about == "board")
-        if port.verdict == "ok":
-            yield firmware(port.text, settings.firmware.baud)
+        for name, port in boards(settings, machine).items():
+            if port.verdict == "ok":
+                baud = settings.every_board[name].baud
+                yield of_board(firmware(port.text, baud), name, settings)
         yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 
 

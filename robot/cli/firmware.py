@@ -26,7 +26,8 @@ from robot.machine.firmware_build import (
 )
 from robot.machine.serial_ports import SerialPort, serial_ports
 from robot.outcomes import ExitCode
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
+from robot.settings.boards import BOARD_TARGETS
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -81,19 +82,55 @@ def build_command(board: str | None, as_json: bool) -> int:
 def flash_command(board: str | None, port: str | None, profile: str | None, as_json: bool) -> int:
     """Build the firmware and flash the only board connected, or the one you name.
 
-    On a terminal the command asks for what it cannot detect.
+    A robot with several boards has all of them flashed, each at its port, unless you name one by
+    its port. On a terminal the command asks for what it cannot detect.
     """
-    needed = board_for(load_profile(profile)) if profile else None
+    robot = load_profile(profile) if profile else None
     require([*BUILDING, *FLASHING])
+    if robot is not None and robot.boards and port is None:
+        if board is not None:
+            raise click.UsageError("--board is for one board: name its --port, too")
+        for name in robot.every_board:
+            _flash_of_several(robot, name, as_json)
+        return ExitCode.DONE
     at = choose_port(serial_ports(), port)
-    name = board or choose_board(at, needed)
-    built = build(name)
+    kind = board or choose_board(at, _needed(robot, at))
+    _flash(kind, at, "", as_json)
+    return ExitCode.DONE
+
+
+def _needed(robot: RobotProfile | None, at: SerialPort) -> str | None:
+    """The kind of board that a robot has at a port; None where that is not known."""
+    if robot is None:
+        return None
+    boards = robot.every_board.items()
+    there = [name for name, one in boards if str(Path(one.port).resolve()) == at.device]
+    kinds = {board_for(robot, name) for name in there or robot.every_board}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _flash_of_several(robot: RobotProfile, name: str, as_json: bool) -> None:
+    """Flash one board of a robot that has several, at the port where the profile has it."""
+    settings = robot.every_board[name]
+    if BOARD_TARGETS[settings.target].is_pi:
+        return
+    try:
+        at = choose_port(serial_ports(), settings.port)
+        _flash(choose_board(at, board_for(robot, name)), at, name, as_json)
+    except FirmwareTrouble as trouble:
+        raise FirmwareTrouble(f"board {name}: {trouble}") from trouble
+
+
+def _flash(kind: str, at: SerialPort, name: str, as_json: bool) -> None:
+    """Build and flash; ``name``: that of the board, where there are several."""
+    built = build(kind)
     flash(built, at.device)
     if as_json:
-        emit({"board": name, "port": at.device, "version": FIRMWARE_VERSION})
-    else:
-        click.secho(f"Firmware {FIRMWARE_VERSION} is on the {built.board.title}.", fg="green")
-    return ExitCode.DONE
+        named = {"name": name} if name else {}
+        emit({"board": kind, "port": at.device, "version": FIRMWARE_VERSION} | named)
+        return
+    which = f" of board {name}, {at.device}" if name else ""
+    click.secho(f"Firmware {FIRMWARE_VERSION} is on the {built.board.title}{which}.", fg="green")
 
 
 @firmware.command()

@@ -151,18 +151,25 @@ def filters_of(model: str) -> AbstractSet[str]:
     return next((names for pattern, names in _MODELS if re.search(pattern, model)), frozenset())
 
 
+def pi_board(profile: RobotProfile) -> str | None:
+    """The name of the board that is the Raspberry Pi itself; None where none is."""
+    boards = profile.every_board.items()
+    return next((name for name, board in boards if BOARD_TARGETS[board.target].is_pi), None)
+
+
 def needs(profile: RobotProfile, data: bytes, model: str) -> list[Need]:
     """What a robot's servos lack in a config.txt, in the order in which lines may be added.
 
     Nothing where they are not at the Pi's pins. ``model`` is what the Pi calls itself; empty
     where that is not known.
     """
-    board = BOARD_TARGETS[profile.firmware.target]
-    if not board.is_pi:
+    name = pi_board(profile)
+    if name is None:
         return []
+    board = BOARD_TARGETS[profile.every_board[name].target]
     pins = {
         pin
-        for actuator in profile.actuators.values()
+        for actuator in profile.actuators_at(name).values()
         for role, pin in actuator.connections.items()
         if role == "pulse"
     }

@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ from robot.faults import RobotFault
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION
 from robot.machine.boot_change import LIMIT
-from robot.machine.boot_config import needs
+from robot.machine.boot_config import needs, pi_board
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
 from robot.machine.serial_ports import OWN_PORT, find_board
 from robot.settings import RobotProfile, Servo
@@ -136,11 +136,11 @@ class Computer:
 def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Iterator[CheckResult]:
     """All findings, in the order in which a person would repair them."""
     yield CheckResult("profile", "ok", f"{profile.name}: {profile.title}")
-    is_pi = BOARD_TARGETS[profile.firmware.target].is_pi
-    if is_pi:
+    if pi_board(profile) is not None:
         yield from pulses(profile, machine)
         yield from groups(machine)
-    yield board(profile.link.port, machine, is_pi=is_pi)
+    for name, finding in boards(profile, machine).items():
+        yield of_board(finding, name, profile)
     for camera in profile.cameras:
         yield camera_of_kind(camera.kind, camera.device, machine)
     if profile.panel.start_button_gpio is not None:
@@ -148,6 +148,19 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     yield disk(state_dir)
     yield clock(machine)
     yield power(machine)
+
+
+def boards(profile: RobotProfile, machine: Computer) -> dict[str, CheckResult]:
+    """What :func:`board` finds of each board, by its name."""
+    return {
+        name: board(settings.port, machine, is_pi=BOARD_TARGETS[settings.target].is_pi)
+        for name, settings in profile.every_board.items()
+    }
+
+
+def of_board(finding: CheckResult, name: str, profile: RobotProfile) -> CheckResult:
+    """A finding about a board, with its name where there are several."""
+    return replace(finding, text=f"{name}: {finding.text}") if profile.boards else finding
 
 
 def board(port: str, machine: Computer, *, is_pi: bool = False) -> CheckResult:
@@ -194,9 +207,13 @@ def pulses(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
 
 def _pulse_makers(profile: RobotProfile) -> tuple[bool, bool]:
     """Whether servos hang on what the kernel drives, and whether on a Maestro."""
-    board = BOARD_TARGETS[profile.firmware.target]
-    boards = {board.servo_board(one.pins.pulse) for one in profile.actuators_of(Servo).values()}
-    return bool(boards - {"maestro"}), "maestro" in boards
+    name = pi_board(profile)
+    if name is None:
+        return False, False
+    board = BOARD_TARGETS[profile.every_board[name].target]
+    servos = [one for one in profile.actuators_at(name).values() if isinstance(one, Servo)]
+    makers = {board.servo_board(one.pins.pulse) for one in servos}
+    return bool(makers - {"maestro"}), "maestro" in makers
 
 
 def maestro(machine: Computer) -> CheckResult:

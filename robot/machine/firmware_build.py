@@ -17,6 +17,7 @@ from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.kinds import Kinds
+from robot.settings.profile import FIRST_BOARD
 from solver.errors import CubistError
 from solver.tables import cache_directory
 
@@ -68,10 +69,12 @@ class Built:
     static_ram_bytes: int
 
 
-def board_for(profile: RobotProfile) -> str:
-    """The board of the profile's target; without one, the first that has all pins it uses."""
-    used = [pin for one in profile.actuators.values() for pin in one.connections.values()]
-    boards = sorted(BOARDS.values(), key=lambda board: board.chip != profile.firmware.target)
+def board_for(profile: RobotProfile, name: str = FIRST_BOARD) -> str:
+    """The kind of a board by its target; without one, the first kind that has all its pins."""
+    actuators = profile.actuators_at(name).values()
+    used = [pin for one in actuators for pin in one.connections.values()]
+    target = profile.every_board[name].target
+    boards = sorted(BOARDS.values(), key=lambda board: board.chip != target)
     roomy = (board for board in boards if all(map(BOARD_TARGETS[board.chip].has_pin, used)))
     return next(roomy, boards[0]).name
 

@@ -285,6 +285,11 @@ class RobotProfile(Settings):
         """The name of the board that drives an actuator, in :attr:`every_board`."""
         return self.actuators[actuator].board or FIRST_BOARD
 
+    def actuators_at(self, board: str) -> dict[str, ActuatorSettings]:
+        """The actuators that a board drives, by name."""
+        everywhere = self.actuators.items()
+        return {name: one for name, one in everywhere if self.board_name_of(name) == board}
+
     @property
     def every_board(self) -> dict[str, BoardSettings]:
         """All boards by name, the one of ``firmware`` and ``link`` as :data:`FIRST_BOARD`."""

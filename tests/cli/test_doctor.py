@@ -16,8 +16,9 @@ from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.machine import checkup
 from robot.machine.boot_change import plan_fix
+from robot.machine.boot_config import needs
 from robot.machine.checkup import CheckResult, Computer
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 
 
 @pytest.fixture
@@ -47,6 +48,42 @@ def test_the_pi_itself_is_a_board_while_its_program_runs(machine: Computer) -> N
     port.parent.mkdir(parents=True)
     port.touch()
     assert checkup.board("auto", machine, is_pi=True) == CheckResult("board", "ok", str(port))
+
+
+def two_boards(machine: Computer) -> RobotProfile:
+    """Soltvvo, whose ports are on that computer."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    document["link"]["port"] = str(machine.dev / "one")
+    document["boards"]["second"]["port"] = str(machine.dev / "other")
+    return RobotProfile.model_validate(document)
+
+
+def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
+    robot = two_boards(machine)
+    (machine.dev / "one").touch()
+    found = [one for one in checkup.check_up(robot, machine.run, machine) if one.about == "board"]
+    assert [(one.verdict, one.text) for one in found] == [
+        ("ok", f"first: {machine.dev / 'one'}"),
+        ("bad", f"second: {machine.dev / 'other'} does not exist"),
+    ]
+    wrong = checkup.firmware("tty", 500_000, answering("0.0.9"))
+    named = checkup.of_board(wrong, "second", robot)
+    assert named.text.startswith("second: 0.0.9 on the board")
+    assert checkup.of_board(wrong, "first", load_profile("six-motor")) == wrong
+
+
+def test_servos_at_the_pi_beside_another_board_need_its_config_txt(machine: Computer) -> None:
+    """Only those that hang there: pin 9 of the Arduino is not GPIO 9."""
+    document = load_profile("cubotino").model_dump(mode="json", exclude_unset=True)
+    document["firmware"] = {"target": "atmega328p"}
+    document["link"] = {"port": "/dev/ttyUSB0"}
+    document["boards"] = {"pi": {"target": "linux", "port": "/run/cubist-board/port"}}
+    document["actuators"]["lid"]["board"] = "pi"
+    document["actuators"]["holder"]["pins"]["pulse"] = 9
+    robot = RobotProfile.model_validate(document)
+    lacking = needs(robot, b"dtparam=audio=off\n", "Raspberry Pi Zero 2 W Rev 1.0")
+    assert [need.line for need in lacking] == ["dtoverlay=pwm,pin=12,func=4"]
+    assert [one.about for one in checkup.pulses(robot, machine)] == ["boot"]
 
 
 def test_a_maestro_is_looked_for_where_servos_hang_on_it(machine: Computer) -> None:

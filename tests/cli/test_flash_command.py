@@ -141,3 +141,45 @@ def test_a_port_that_may_not_be_used_names_the_group(
             firmware_build.Built(firmware_build.BOARDS["uno"], port, port, 1, 1), str(port)
         )
     assert not avrdude.exists()
+
+
+FIRST = SerialPort("/dev/ttyUSB0", "USB Serial", 0x1A86, 0x7523)
+SECOND = SerialPort("/dev/ttyUSB1", "USB Serial", 0x1A86, 0x7523)
+
+
+def test_all_boards_of_a_robot_are_flashed_at_their_ports(avrdude: Path) -> None:
+    (avrdude.parent / "avrdude").write_text(f'#!/bin/sh\necho "$@" >>{avrdude}\n')
+    done = flashed("--robot", "soltvvo", ports=[FIRST, SECOND])
+    assert done.exception is None, done.output
+    assert "of board first, /dev/ttyUSB0" in done.output
+    assert "of board second, /dev/ttyUSB1" in done.output
+    lines = avrdude.read_text().splitlines()
+    assert len(lines) == 2
+    for line, port in zip(lines, (FIRST, SECOND), strict=True):
+        assert {port.device, "atmega328p"} <= set(line.split())
+
+
+def test_one_of_several_is_named_by_its_port(avrdude: Path) -> None:
+    done = flashed("--robot", "soltvvo", "--port", SECOND.device, "--json", ports=[FIRST, SECOND])
+    assert done.exception is None, done.output
+    assert avrdude.read_text().count("/dev/tty") == 1
+    assert SECOND.device in avrdude.read_text().split()
+    assert '"name"' not in done.output
+    refused = flashed("--robot", "soltvvo", "--board", "uno", ports=[FIRST, SECOND])
+    assert "name its --port" in refused.output
+
+
+def test_the_board_that_cannot_be_flashed_is_named(avrdude: Path) -> None:
+    (avrdude.parent / "avrdude").write_text(
+        "#!/bin/sh\ncase $* in *ttyUSB1*) echo no sync >&2; exit 1;; esac\n"
+    )
+    trouble = flashed("--robot", "soltvvo", ports=[FIRST, SECOND]).exception
+    assert isinstance(trouble, FirmwareTrouble)
+    assert str(trouble).startswith("board second: flashing Arduino Uno or Nano at /dev/ttyUSB1")
+
+
+def test_a_board_of_another_kind_is_refused_at_its_port() -> None:
+    mega = SerialPort(SECOND.device, "Arduino Mega 2560", 0x2A03, 0x0042)
+    trouble = flashed("--robot", "soltvvo", "--port", mega.device, ports=[FIRST, mega]).exception
+    assert isinstance(trouble, FirmwareTrouble)
+    assert "the robot needs Arduino Uno" in str(trouble)
