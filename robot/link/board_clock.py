@@ -73,6 +73,8 @@ class BoardClock:
 
         Every two comparisons give bounds; it is what lies within all of them and nearest to 0.
         """
+        if not self._kept:
+            return 0.0
         low, high = -float("inf"), float("inf")
         newest = self._best_kept(self._kept[-1].heard_at)
         for old in self._kept:

@@ -23,6 +23,9 @@ T = TypeVar("T")
 LEAD_S = 0.06
 """From when all boards are ready to their start: time for a start that has to be sent again."""
 
+LEAST_PACE = 3e-5
+"""Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
+
 
 class LinkGroup:
     """The links to all boards of a robot, by the names of these; often there is one only.
@@ -87,6 +90,8 @@ class LinkGroup:
             [(board, part)] = parts.items()
             with self._naming(board):
                 return await self.links[board].run(part, on_progress)
+        pace = paces({name: self.links[name].drift for name in parts})
+        parts = {name: stretched(part, pace[name]) for name, part in parts.items()}
         gate = _Gate(len(parts), self._clock)
         reached = dict.fromkeys(parts, 0.0)
 
@@ -119,8 +124,9 @@ class LinkGroup:
                 run.cancel()
             await asyncio.gather(*runs, return_exceptions=True)
         ends = [run.result() for run in runs]
+        executed = zip(ends, pace.values(), strict=True)
         return Execution(
-            executed_us=max((end.executed_us for end in ends), default=0),
+            executed_us=max((round(end.executed_us / own) for end, own in executed), default=0),
             turns_done=sum(end.turns_done for end in ends),
             events=tuple(dict.fromkeys(event for end in ends for event in end.events)),
             waited_s=max((end.waited_s for end in ends), default=0.0),
@@ -188,6 +194,25 @@ def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule
         )
         for name, own in turns.items()
     }
+
+
+def paces(drifts: Mapping[str, float]) -> dict[str, float]:
+    """How many times as long, by its own clock, each board takes for a plan as the slowest does.
+
+    ``drifts``: how much faster than this computer's the clock of each goes. Differences that no
+    plan is long enough for are left out, so 1.0 is usual.
+    """
+    slowest = min(drifts.values(), default=0.0)
+    exact = {name: (1 + drift) / (1 + slowest) for name, drift in drifts.items()}
+    return {name: pace if pace - 1 >= LEAST_PACE else 1.0 for name, pace in exact.items()}
+
+
+def stretched(part: Schedule, pace: float) -> Schedule:
+    """The same with every start so many times as late; motions last as long as they do."""
+    if pace == 1.0:
+        return part
+    turns = tuple(TimedTurn(round(turn.start_us * pace), turn.profile) for turn in part.turns)
+    return Schedule(part.profiles, turns, round(part.duration_us * pace))
 
 
 def _board_of(actuator: str, board_of: Mapping[str, str]) -> str:

@@ -208,6 +208,11 @@ class Link:
         return capabilities
 
     @property
+    def drift(self) -> float:
+        """How much faster than this computer's the board's clock certainly goes."""
+        return self._open_session.board_clock.drift
+
+    @property
     def statistics(self) -> SessionStatistics:
         """How well the link works."""
         return self._open_session.statistics

@@ -10,7 +10,7 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
-from robot.link.group import split
+from robot.link.group import paces, split, stretched
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
@@ -243,3 +243,40 @@ def test_each_board_notes_where_a_stop_has_left_its_actuators(boards: Boards) ->
         loop.run_until_complete(group.run(pushes(), pull))
     ledger = group.links["left"].ledger
     assert (ledger.homed["left"], ledger.run) == (steps_of(rigs[0]), None)
+
+
+def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
+    """The second clock goes 100 ppm faster: without a correction, 2.4 ms more in 24 seconds."""
+    loop, rigs, group = boards
+    loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
+    both = pushes()
+    period_us = 10 * PERIOD_US
+    turns = tuple(TimedTurn(turn.start_us * 10, turn.profile) for turn in both.turns)
+    execution = loop.run_until_complete(
+        group.run(replace(both, turns=turns, duration_us=TURNS * period_us))
+    )
+    assert execution.events == ()
+    apart = []
+    for number in range(TURNS):
+        left, right = starts_s(rigs, number)
+        apart.append(right - left)
+    assert max(apart) - min(apart) < 0.0006
+
+
+@pytest.mark.parametrize(
+    ("drifts", "expected"),
+    [
+        ({"left": 0.0, "right": 1e-3}, {"left": 1.0, "right": 1.001}),
+        ({"left": -5e-3, "right": 0.0}, {"left": 1.0, "right": 1 / 0.995}),
+        ({"left": 1e-5, "right": 0.0}, {"left": 1.0, "right": 1.0}),
+        ({"left": 2e-3, "right": 2e-3}, {"left": 1.0, "right": 1.0}),
+    ],
+)
+def test_no_turn_is_brought_forward(drifts: dict[str, float], expected: dict[str, float]) -> None:
+    """Only boards whose clocks are ahead of the slowest count more of their own time."""
+    assert paces(drifts) == pytest.approx(expected)
+    part = stretched(pushes(), expected["right"])
+    assert [turn.start_us for turn in part.turns] == [
+        round(turn.start_us * expected["right"]) for turn in pushes().turns
+    ]
+    assert part.profiles == pushes().profiles

@@ -76,3 +76,12 @@ def test_arms_that_seek_their_place_let_go_of_the_cube_meanwhile(places):
         expected = [MoveActuator(jaw, 1534), arm, MoveActuator(jaw, 1307)]
         assert steps[4 + 3 * number : 7 + 3 * number] == expected
     assert len(steps) == 16
+
+
+def test_an_arm_caught_in_a_turn_is_squared_before_its_jaw_opens():
+    profile = load_profile("soltvvo")
+    order = ("left", *(name for name in homing_order(profile) if name != "left"))
+    steps = homing_steps(profile, actuator_setups(profile), order, {}, ["left"])
+    assert steps[0] == HomeActuator("left")
+    moved = [step.actuator for step in steps if isinstance(step, MoveActuator)]
+    assert "left-jaw" not in moved and "right-jaw" in moved

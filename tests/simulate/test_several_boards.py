@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +22,17 @@ Solved = Callable[[Any], dict[str, Any]]
 
 QUARTZ = 1e-4
 """As much as the clocks of two boards may part: 100 ppm."""
+RESONATOR = 9e-3
+"""As much as two ceramic resonators may."""
 BROKEN = 0.1
 """No clock is so bad; the simulated robot sees that arms at two boards are not in step."""
 IN_THE_DARK = STOPPED_DEAD | {"jaws-collide"}
 """What the other board may do to an arm that was stopped, until anybody hears of it."""
-EVERYDAY = 0.6
+EVERYDAY = 0.5
+"""An arm of the second board turns then."""
 MOMENTS = [
     pytest.param(moment, marks=[pytest.mark.long] * (moment != EVERYDAY))
-    for moment in (0.3, 0.5, EVERYDAY, 0.7, 0.8, 1.1, 1.5)
+    for moment in (0.3, EVERYDAY, 0.6, 0.7, 0.8, 1.1, 1.5)
 ]
 
 
@@ -53,12 +57,23 @@ def stop_in_an_emergency(r: Rehearsal) -> None:
     r.loop.create_task(r.motion._thread.link.emergency_stop())
 
 
-@pytest.mark.parametrize("skew", [QUARTZ, pytest.param(-QUARTZ, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "skew", [QUARTZ, *(pytest.param(skew, marks=pytest.mark.long) for skew in (-QUARTZ, RESONATOR))]
+)
 def test_boards_whose_clocks_part_solve_together(skew: float) -> None:
     with rehearsal("soltvvo", skew=skew) as r:
         verdict = r.solve()
     assert_solved(verdict)
     assert verdict.faults == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    shutil.which("avr-gcc") is None, reason="needs avr-gcc (Debian: gcc-avr avr-libc)"
+)
+def test_two_unos_under_simavr_solve_together() -> None:
+    with rehearsal("soltvvo", firmware="avr", skew=QUARTZ) as r:
+        assert_solved(r.solve())
 
 
 @pytest.mark.long
