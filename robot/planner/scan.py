@@ -236,7 +236,8 @@ def _tour(mechanism: Mechanism, places: Places, start: int) -> list[int]:
     for seen in range(1, 1 << places.bits):
         if seen in best and not places.complete(seen):
             here = np.flatnonzero(best[seen] < FAR)
-            onward = best[seen][here, None] + onward_costs[here]
+            onward = onward_costs[here]
+            onward += best[seen][here, None]
             chosen = onward.argmin(axis=0)
             costs = onward[chosen, np.arange(len(chosen))]
             _arrive(places, seen, costs, here[chosen], best, came)
