@@ -77,6 +77,18 @@ async def running(
         await child.stop(patience_s)
 
 
+LINK_LIMIT_S = 60.0
+
+
+async def until_there(path: Path) -> None:
+    """Wait for the serial port that a firmware makes; raises :class:`DemoFault`."""
+    deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
+    while not path.exists():
+        if asyncio.get_running_loop().time() > deadline:
+            raise DemoFault(f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s")
+        await asyncio.sleep(0.01)
+
+
 def executable(name: str) -> str:
     """The path of a program installed with Cubist; :class:`DemoFault` when it is not there."""
     found = find_executable(name)

@@ -32,7 +32,7 @@ from robot.simulate.fault_injection import (
     Scene,
 )
 from robot.simulate.follow import DaemonView
-from robot.simulate.processes import Child, DemoFault, running, workspace
+from robot.simulate.processes import Child, DemoFault, running, until_there, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
 from robot.twin.misadjustment import Misadjustment
@@ -88,7 +88,6 @@ class DemoOutcome:
 
 
 REFRESH_S = 0.1
-LINK_LIMIT_S = 60.0
 PRESS_S = 0.15
 PRESS_LIMIT_S = 10.0
 PRESSES = 6
@@ -215,7 +214,7 @@ class Demo:
         command = self._firmware_command(port, pins.path, folder)
         title = "firmware" if name == FIRST_BOARD else f"firmware-{name}"
         child = await stack.enter_async_context(running(title, command, folder))
-        await unless_ended(_until_there(port), [child])
+        await unless_ended(until_there(port), [child])
         if cable is not None:
             stack.enter_context(cable.plugged())
         pid = child.process.pid
@@ -393,12 +392,3 @@ async def _begun(daemon: DaemonView) -> bool:
 def _port(folder: Path, board: str) -> Path:
     """Where the daemon finds the serial port of a board."""
     return folder / ("link" if board == FIRST_BOARD else f"link-{board}")
-
-
-async def _until_there(path: Path) -> None:
-    """Wait for a file that another process makes."""
-    deadline = asyncio.get_running_loop().time() + LINK_LIMIT_S
-    while not path.exists():
-        if asyncio.get_running_loop().time() > deadline:
-            raise DemoFault(f"the firmware did not open its serial port in {LINK_LIMIT_S:g} s")
-        await asyncio.sleep(0.01)
