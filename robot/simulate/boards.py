@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,12 +86,17 @@ def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
     return moved
 
 
+def fastest(profile: RobotProfile) -> float:
+    """How many times as fast as real time a robot can be simulated."""
+    return FASTEST_TOGETHER if profile.boards else math.inf
+
+
 def require_pace(profile: RobotProfile, speed: float) -> None:
     """Raise :class:`DemoFault` for a robot that cannot be simulated so many times as fast."""
-    if profile.boards and speed > FASTEST_TOGETHER:
+    if speed > fastest(profile):
         raise DemoFault(
             f"{profile.name} has several boards, which start together within milliseconds of real "
-            f"time: --speed {FASTEST_TOGETHER:g} at most"
+            f"time: --speed {fastest(profile):g} at most"
         )
 
 

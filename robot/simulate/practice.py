@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 
 from robot.settings import RobotProfile
+from robot.simulate.boards import fastest
 from robot.simulate.processes import DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
@@ -32,15 +33,15 @@ def practising(
 ) -> Iterator[SimulatedRobot]:
     """A simulated robot of ``profile`` that this process's commands find; gone afterwards.
 
-    ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second.
-    Raises :class:`DemoFault` when a part of it does not start.
+    ``misadjusted``: it was not built as the profile says. ``speed``: simulated seconds per second,
+    as far as it can be simulated so fast. Raises :class:`DemoFault` when a part does not start.
     """
     options = DemoOptions(
         profile=profile,
         profile_file=None,
         body=scrambled(profile.cube.size, seed),
         title=profile.title,
-        speed=speed,
+        speed=min(speed, fastest(profile)),
         seed=seed,
         misadjusted=misadjusted or BUILT_AS_DRAWN,
     )

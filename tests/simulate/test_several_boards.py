@@ -12,7 +12,7 @@ from mishaps import STOPPED_DEAD, assert_solved, rehearsal
 from robot.faults import MotionFault
 from robot.machine import motion_controller
 from robot.settings import load_profile
-from robot.simulate.boards import FASTEST_TOGETHER, at_board, own_firmware, require_pace
+from robot.simulate.boards import FASTEST_TOGETHER, at_board, fastest, own_firmware, require_pace
 from robot.simulate.processes import DemoFault
 from robot.twin.cube import SITES
 from tests.virtual.rehearsal import Mishap, Rehearsal
@@ -94,6 +94,7 @@ def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> 
 def test_several_boards_cannot_be_hurried() -> None:
     require_pace(load_profile("soltvvo"), FASTEST_TOGETHER)
     require_pace(load_profile("six-motor"), 50)
+    assert fastest(load_profile("soltvvo")) == FASTEST_TOGETHER, "for practice, which is quick"
     with pytest.raises(DemoFault, match="--speed 2 at most"):
         require_pace(load_profile("soltvvo"), FASTEST_TOGETHER + 1)
 

@@ -17,7 +17,7 @@ from robot.languages import LANGUAGES
 from robot.planner import build_mechanism
 from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile
-from robot.simulate.boards import FASTEST_TOGETHER
+from robot.simulate.boards import fastest
 from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, needs_browser, scene, until
 
 pytestmark = needs_browser
@@ -122,8 +122,7 @@ async def test_a_solve_is_seen_from_the_held_button_to_the_solved_cube() -> None
     "robot", ["two-arm", "four-arm", "soltvvo", "cubotino-pocket", "six-motor"]
 )
 async def test_every_kind_of_robot_is_followed(robot: str) -> None:
-    speed = FASTEST_TOGETHER if load_profile(robot).boards else 20
-    async with scene(robot, speed) as here:
+    async with scene(robot, min(20, fastest(load_profile(robot)))) as here:
         await solve_and_compare(here)
 
 
