@@ -39,6 +39,17 @@ def picture(optics: Optics, body: CubeBody | None, *layers: tuple[str, float]) -
     return one.paint(body, Pose(np.eye(3), twists), StudioLight())
 
 
+@pytest.mark.parametrize("seed", [None, 4, 9])
+def test_faces_are_found_that_are_each_seen_too_much_from_the_side(seed: int | None) -> None:
+    """As the camera of the profile sees them: none of the three can be told by itself."""
+    truth = None if seed is None else Misadjustment(seed).camera(CAMERA.name)
+    optics = STRAIGHT if truth is None else moved_camera(STRAIGHT, truth)
+    image = picture(optics, scrambled(3, 1))
+    found = faces_in_view(CAMERA, image, 3)
+    for view in CAMERA.views:
+        assert np.abs(found[view.site] - optics.project(true_corners(view.site))).max() < 8
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_faces_are_found_before_a_camera_that_was_mounted_askew(seed: int) -> None:
     optics = moved_camera(place_camera(CAMERA), Misadjustment(seed).camera(CAMERA.name))

@@ -203,23 +203,32 @@ def _is_settled(grids: list[FaceGrid]) -> bool:
     return bool(np.abs(best[0].corners - best[1].corners).max() < _SAME_PLACE * best[0].pitch)
 
 
-def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
-    """The face near where a hint from another picture of the same camera and size has it.
+class HintedFaces:
+    """Faces of one picture uint8[H, W, 3] near where hints have them: for faces of which too little
+    can be seen to find them alone."""
 
-    For faces of which too little can be seen to find them alone; None if it is not there.
-    """
-    work, factor = _shrunk(image)
-    edges = edge_strength(work)
-    placed = _node_homography(hint.scaled(1.0 / factor))
-    windows = [
-        window
-        for level in EDGE_LEVELS
-        if (window := window_at(work, find_blobs(edges, level).distinct(), placed, hint.size))
-    ]
-    best = max(windows, key=lambda window: window.mark, default=None)
-    if best is None or best.mark < _WORST_HINTED:
-        return None
-    return _face_grid(best).scaled(factor)
+    def __init__(self, image: Picture) -> None:
+        self._work, self._factor = _shrunk(image)
+        edges = edge_strength(self._work)
+        self._blobs = [find_blobs(edges, level).distinct() for level in EDGE_LEVELS]
+
+    def near(self, hint: FaceGrid) -> FaceGrid | None:
+        """The face of the hint's size near where it has one; None if it is not there."""
+        placed = _node_homography(hint.scaled(1.0 / self._factor))
+        windows = [
+            window
+            for blobs in self._blobs
+            if (window := window_at(self._work, blobs, placed, hint.size))
+        ]
+        best = max(windows, key=lambda window: window.mark, default=None)
+        if best is None or best.mark < _WORST_HINTED:
+            return None
+        return _face_grid(best).scaled(self._factor)
+
+
+def confirm_grid(image: Picture, hint: FaceGrid) -> FaceGrid | None:
+    """The face near where a hint from another picture of the same camera and size has it."""
+    return HintedFaces(image).near(hint)
 
 
 def cell_evidence(image: Picture, grid: FaceGrid) -> GridEvidence:

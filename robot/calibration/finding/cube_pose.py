@@ -1,14 +1,16 @@
 """How a cube stands before a camera that sees several of its faces at once.
 
 The profile says where the faces should be in the picture; a camera that was mounted by hand sees
-them elsewhere. One face is found by itself. The cube being a cube, it says where the others are,
-and those that are then found there make the pose exact.
+them elsewhere. One face is found by itself or, where each is seen too much from the side for that,
+by trying where it would be before a camera that is mounted somewhat askew. The cube being a cube,
+it says where the others are, and those that are then found there make the pose exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import cv2
 import numpy as np
@@ -20,7 +22,7 @@ from robot.calibration.finding.result import CouldNot
 from robot.settings.base import Site
 from robot.settings.profile import CameraSettings
 from solver.cube.facelets import NORMALS, READING
-from vision.locate.face import FaceGrid, confirm_grid, locate_grids
+from vision.locate.face import FaceGrid, HintedFaces, confirm_grid, locate_grids
 from vision.locate.view_check import OddView, face_in_view
 
 Floats = NDArray[np.float64]
@@ -37,6 +39,15 @@ NEAR_PITCHES = 0.5
 
 CERTAIN = 0.6
 """Fit from which a face that is found by itself is believed."""
+
+ASKEW_DEGREES = (0, -4, 4, -8, 8)
+ASKEW_SHIFTS = (0.0, -0.03, 0.03, -0.06, 0.06)
+ASKEW_SCALES = (1.0, 0.93, 1.07)
+"""How a camera may be turned, and how far aside (parts of the picture's width) or away, which is
+tried."""
+
+CLOSE_PITCHES = 0.04
+"""Distance of corners from those of a cube, in stickers, from which no other place is tried."""
 
 MOST_MISS_PITCHES = 0.15
 """Largest distance of corners that are found from those of the fitted cube."""
@@ -108,7 +119,7 @@ def faces_in_view(camera: CameraSettings, image: Image, size: int) -> Quads:
     """
     drawn: Quads = {view.site: np.array(view.quad) * camera.resolution for view in camera.views}
     usual = CubePose.fitted(drawn, camera.resolution, None)
-    found = _first_face(image, drawn, size)
+    found = _first_face(image, drawn, size) or _faces_askew(image, drawn, size, usual)
     if found is None:
         raise CouldNot(
             f"camera {camera.name} sees no face of a cube near where the profile has one: put a "
@@ -141,6 +152,48 @@ def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
     return {site: near[site]}
 
 
+def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quads | None:
+    """All faces where a camera that is mounted askew would show them, if they are of one cube."""
+    best: tuple[float, Quads | None] = (MOST_MISS_PITCHES, None)
+    resolution = (image.shape[1], image.shape[0])
+    middle = np.array(resolution) / 2
+    faces = HintedFaces(image)
+    for scale, degrees, right, down in product(
+        ASKEW_SCALES, ASKEW_DEGREES, ASKEW_SHIFTS, ASKEW_SHIFTS
+    ):
+        turn, _ = cv2.Rodrigues(np.array([0, 0, np.radians(degrees)]))
+        move = scale * turn[:2, :2].T
+        shift = middle + np.array([right, down]) * resolution[0]
+        hints = {site: (quad - middle) @ move + shift for site, quad in drawn.items()}
+        found = _all_near(faces, hints, size)
+        if not found:
+            continue
+        pose = CubePose.fitted(found, resolution, usual)
+        miss = _miss(found, {site: pose.corners(site) for site in found}, size)
+        if miss < best[0]:
+            best = (miss, found)
+        if miss < CLOSE_PITCHES:
+            break
+    return best[1]
+
+
+def _all_near(faces: HintedFaces, hints: Quads, size: int) -> Quads:
+    """Every face near its hint; none where one is missing."""
+    found: dict[Site, Floats] = {}
+    for site, hint in hints.items():
+        grid = faces.near(FaceGrid.of_corners(hint, size))
+        if grid is None:
+            return {}
+        found[site] = _as_drawn(grid.corners, hint)
+    return found
+
+
+def _miss(found: Quads, quads: Quads, size: int) -> float:
+    """Largest distance of corners that are found from those of a cube, in its smallest stickers."""
+    pitch = min(FaceGrid.of_corners(quad, size).pitch for quad in quads.values())
+    return max(float(np.abs(found[site] - quads[site]).max()) for site in found) / pitch
+
+
 def _as_drawn(corners: Floats, quad: Floats) -> Floats:
     """Corners in the order of a quadrilateral that they are near to."""
     turns = [np.roll(corners, turn, axis=0) for turn in range(4)]
@@ -156,11 +209,11 @@ def _apart(corners: Floats, hint: FaceGrid) -> float:
 def _check(camera: CameraSettings, found: Quads, quads: Quads, size: int) -> None:
     """Raises :class:`CouldNot` where the faces found are not of one cube, or not all in view."""
     pitch = min(FaceGrid.of_corners(quad, size).pitch for quad in quads.values())
-    miss = max(float(np.abs(found[site] - quads[site]).max()) for site in found)
-    if miss > MOST_MISS_PITCHES * pitch:
+    miss = _miss(found, quads, size)
+    if miss > MOST_MISS_PITCHES:
         raise CouldNot(
-            f"the faces that camera {camera.name} shows are up to {miss:.0f} pixels off those of "
-            "one cube: is there another one in view?"
+            f"the faces that camera {camera.name} shows are up to {miss * pitch:.0f} pixels off "
+            "those of one cube: is there another one in view?"
         )
     corners = np.concatenate(list(quads.values()))
     if corners.min() < -pitch / 4 or (corners > np.array(camera.resolution) + pitch / 4).any():

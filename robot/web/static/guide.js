@@ -101,7 +101,9 @@ export class Guide {
     this.#showButtons(before, page);
     this.#showRows(before, page);
     this.#showFrame(before, page);
-    if (before.page !== page.page) part.heading.focus();
+    if (before.page === page.page) return;
+    part.heading.focus({ preventScroll: true });
+    this.root.scrollIntoView();
   }
 
   #showButtons(before, page) {
