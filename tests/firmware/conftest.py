@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,24 +32,29 @@ def checked(*command: str | Path) -> str:
     return done.stdout
 
 
+def built(name: str, *options: str, build: Sequence[str] = ()) -> Path:
+    """A folder with programs of the firmware, by CMake; another process that builds there waits."""
+    folder = BUILD / name
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / f".{name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        cmake = tool("cmake")
+        checked(cmake, "-S", FIRMWARE, "-B", folder, *options, "-DCUBIST_FIRMWARE_TESTS=ON")
+        checked(cmake, "--build", folder, *build)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def fuzzers() -> Path:
     """The folder with the fuzzing targets as libFuzzer programs; clang is there, `make test` sees
     to it."""
-    folder = BUILD / "firmware-fuzz"
-    compiler = "-DCMAKE_C_COMPILER=clang"
-    checked(tool("cmake"), "-S", FIRMWARE, "-B", folder, compiler, "-DCUBIST_FIRMWARE_TESTS=ON")
-    checked(tool("cmake"), "--build", folder, "--target", *FUZZ_TARGETS)
-    return folder
+    return built("firmware-fuzz", "-DCMAKE_C_COMPILER=clang", build=["--target", *FUZZ_TARGETS])
 
 
 @pytest.fixture(scope="session")
 def unit_tests() -> Path:
     """The folder with the unit test programs."""
-    build = BUILD / "firmware-tests"
-    checked(tool("cmake"), "-S", FIRMWARE, "-B", build, "-DCUBIST_FIRMWARE_TESTS=ON")
-    checked(tool("cmake"), "--build", build, "--parallel", "2")
-    return build
+    return built("firmware-tests", build=["--parallel", "2"])
 
 
 @pytest.fixture(scope="session")
