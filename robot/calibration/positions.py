@@ -25,6 +25,7 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
+from robot.client import RequestRefused
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import (
@@ -218,6 +219,19 @@ class Placing(Measurement):
     def wake(self, begin_at: int | None) -> tuple[int, int]:
         """Have it hold where it is, or give a servo its first pulse; how far it is confirmed."""
         return self._move(None, begin_at)
+
+    def begin(self, begin_at: int | None) -> bool:
+        """Wake it and go as near to the position as is confirmed, or give a servo its first pulse
+        there; False: that has to be asked for."""
+        try:
+            low, high = self.wake(begin_at)
+        except RequestRefused:
+            if self.position.unit == "us" and begin_at is None:
+                return False
+            raise
+        first = self.position.value if begin_at is None else begin_at
+        self.approach(max(low, min(high, first)))
+        return True
 
     def approach(self, target: int) -> None:
         """Go nearer to a target: there, or one step beyond what is confirmed."""

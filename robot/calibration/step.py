@@ -128,6 +128,14 @@ Script = Generator[Row | Doubt, bool | None, None]
 nobody is there."""
 
 
+def next_of(script: Script, answer: bool | None) -> Row | Doubt | None:
+    """What a script shows or asks next; None at its end."""
+    try:
+        return script.send(answer)
+    except StopIteration:
+        return None
+
+
 class Measurement(ABC):
     """One thing to calibrate on one robot: how it is measured, or set by eye, and what to keep.
 

@@ -12,7 +12,6 @@ from textual.widgets import Digits, Static
 
 from robot.calibration.positions import NOT_CONFIRMED, Placing
 from robot.cli.guide.screens import StepScreen
-from robot.client import RequestRefused
 
 
 class JogScreen(StepScreen):
@@ -63,20 +62,7 @@ class JogScreen(StepScreen):
             self._wake(self._placing.middle)
 
     def _wake(self, begin_at: int | None) -> None:
-        self.attempt("moving", partial(self._woken, begin_at), self._begun)
-
-    def _woken(self, begin_at: int | None) -> bool:
-        """Go as near to it as is confirmed; False: the first pulse has to be asked for."""
-        placing = self._placing
-        try:
-            low, high = placing.wake(begin_at)
-        except RequestRefused:
-            if self._position.unit == "us" and begin_at is None:
-                return False
-            raise
-        first = self._position.value if begin_at is None else begin_at
-        placing.approach(max(low, min(high, first)))
-        return True
+        self.attempt("moving", partial(self._placing.begin, begin_at), self._begun)
 
     def _begun(self, is_awake: bool) -> None:
         told = self.guidance if is_awake else NOT_CONFIRMED.format(middle=self._placing.middle)

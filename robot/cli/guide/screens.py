@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Digits, Footer, Header, Static
 
-from robot.calibration.step import Doubt, Measurement, Row, Script, Session
+from robot.calibration.step import Doubt, Measurement, Row, Script, Session, next_of
 from robot.cli.output import shown_colour
 from solver.errors import CubistError
 
@@ -172,7 +172,7 @@ class MeasureScreen(StepScreen):
 
     def _go_on(self, answer: bool | None) -> None:
         if self._script is not None:
-            work = partial(_next, self._script, answer)
+            work = partial(next_of, self._script, answer)
             self.attempt("the robot is at work", work, self._heard)
 
     def _heard(self, message: Row | Doubt | None) -> None:
@@ -225,11 +225,3 @@ class MeasureScreen(StepScreen):
         self._script = None
         self.measurement.values = {}
         self.say("kept", "good")
-
-
-def _next(script: Script, answer: bool | None) -> Row | Doubt | None:
-    """What a script shows or asks next; None at its end."""
-    try:
-        return script.send(answer)
-    except StopIteration:
-        return None

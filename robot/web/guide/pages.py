@@ -16,9 +16,9 @@ from robot.calibration.step import (
     Row,
     Script,
     Step,
+    next_of,
     steps_of,
 )
-from robot.client import RequestRefused
 from robot.documents import JsonMapping, JsonObject
 from robot.web.guide.camera import CameraPage
 from robot.web.guide.desk import AT_WORK, KEPT, Desk, GuideButton, GuidePage
@@ -160,20 +160,7 @@ class PlacingPage(GuidePage):
             self.desk.back()
 
     def _wake(self, begin_at: int | None) -> None:
-        self.desk.attempt(AT_WORK, partial(self._woken, begin_at), self._begun)
-
-    def _woken(self, begin_at: int | None) -> bool:
-        """Go as near to it as is confirmed; False: the first pulse has to be asked for."""
-        placing = self._placing
-        try:
-            low, high = placing.wake(begin_at)
-        except RequestRefused:
-            if self._position.unit == "us" and begin_at is None:
-                return False
-            raise
-        first = self._position.value if begin_at is None else begin_at
-        placing.approach(max(low, min(high, first)))
-        return True
+        self.desk.attempt(AT_WORK, partial(self._placing.begin, begin_at), self._begun)
 
     def _begun(self, is_awake: bool) -> None:
         self.desk.say("")
@@ -283,7 +270,7 @@ class MeasurePage(GuidePage):
 
     def _go_on(self, answer: bool | None) -> None:
         if self._script is not None:
-            self.desk.attempt(AT_WORK, partial(_next, self._script, answer), self._heard)
+            self.desk.attempt(AT_WORK, partial(next_of, self._script, answer), self._heard)
 
     def _heard(self, message: Row | Doubt | None) -> None:
         if isinstance(message, Doubt):
@@ -346,11 +333,3 @@ def _row_of(do: str, message: JsonMapping, count: int) -> int | None:
     """The line, of so many, that was to be opened."""
     row = message.get("row")
     return row if do == "open" and isinstance(row, int) and 0 <= row < count else None
-
-
-def _next(script: Script, answer: bool | None) -> Row | Doubt | None:
-    """What a script shows or asks next; None at its end."""
-    try:
-        return script.send(answer)
-    except StopIteration:
-        return None
