@@ -34,12 +34,18 @@ ARITHMETIC: dict[type[ast.operator], tuple[bytes, bytes]] = {
     ast.BitXor: (rb"\^", b"&"),
 }
 COMMENT = re.compile(rb"#[^\n]*")
+LAYOUT = {"padding", "bar_width"}
+"""Arguments that say how much room is left free on a screen."""
+DIARY = {"debug", "info"}
+"""Methods of a log that tell what goes as it should: texts, as it were."""
 
 
 def changes(source: bytes) -> list[Edit]:
     """Every change to a file; annotations, decorators, assertions, texts and floats stay.
 
-    Most floats are limits found by measuring, of which many values are right.
+    Most floats are limits found by measuring, of which many values are right. Also left alone is
+    what does nothing: ``del`` of an argument that is not used, a log's diary, free room on a
+    screen, the imports of a type checker.
     """
     return sorted(set(Reader(source).edits()), key=lambda edit: (edit.start, edit.end, edit.text))
 
@@ -58,8 +64,7 @@ class Reader:
         return self._of(ast.parse(self._source))
 
     def _of(self, node: ast.AST) -> Iterator[Edit]:
-        guard = isinstance(node, ast.keyword) and node.arg == "strict"
-        if guard or isinstance(node, ast.Assert):
+        if _does_nothing(node):
             return
         yield from self._here(node)
         for name, value in ast.iter_fields(node):
@@ -153,3 +158,22 @@ class Reader:
         elif isinstance(node.value, int):
             for number in neighbours(node.value):
                 yield Edit(start, end, str(number).encode(), "constant")
+
+
+def _does_nothing(node: ast.AST) -> bool:
+    """Whether no change of a node, or of what is in it, could be noticed."""
+    match node:
+        case (
+            ast.Assert()
+            | ast.keyword(arg="strict")
+            | ast.Call(func=ast.Name(id="Padding"))
+            | ast.If(test=ast.Name(id="TYPE_CHECKING"))
+        ):
+            return True
+        case ast.keyword(arg=str(name)):
+            return name in LAYOUT
+        case ast.Delete(targets=targets):
+            return all(isinstance(target, ast.Name) for target in targets)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=method))):
+            return of.strip("_") == "log" and method in DIARY
+    return False

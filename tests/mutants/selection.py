@@ -17,10 +17,14 @@ import coverage
 
 from tests.mutants.changes import Mutant
 from tests.mutants.copy import Copy, spread
+from tests.mutants.lines import telling_lines
 
 FOLDERS: dict[str, tuple[str, ...]] = {
     "firmware": ("firmware", "link"),
     "robot": ("cli", "daemon", "settings"),
+    "robot/client.py": ("cli", "panel", "display", "daemon"),
+    "robot/display": ("display",),
+    "robot/languages": ("languages", "display", "cli"),
     "robot/daemon": ("daemon", "service"),
     "robot/link": ("link", "machine", "daemon"),
     "robot/mechanism": ("mechanism", "planner", "settings"),
@@ -29,7 +33,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "robot/planner": ("planner", "daemon", "cli"),
     "robot/settings": ("settings", "cli", "mechanism", "daemon"),
     "robot/twin": ("twin", "planner", "daemon"),
-    "robot/simulate": ("simulate",),
+    "robot/simulate": ("simulate", "display", "twin"),
     "robot/simulate/practice.py": ("calibration",),
     "robot/machine": ("machine", "daemon", "service", "cli"),
     "robot/cli": ("cli", "daemon", "simulate", "settings"),
@@ -45,7 +49,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "solver/native/decode": ("vision",),
     "vision": ("vision", "daemon", "cli"),
 }
-"""Folders and files of tests/ to take tests from, by the longest beginning of a source's path."""
+"""Folders and files of tests/ to trace for a source, by the longest beginning of its path; what of
+Python was traced for other sources is taken from too."""
 PRODUCT = ("robot/", "solver/", "vision/")
 """Where the Python is."""
 PHASE = re.compile(r" \((setup|call|teardown)\)$")
@@ -123,16 +128,22 @@ class Selection:
         """Tests by rank and duration, as many as took ``budget_s`` together, and how long: the
         longest of them, and all.
 
-        A Python line's own tests come before those that run another line of its file, which see
-        what runs once for all of them: imports, caches, fixtures of a module.
+        Of Python, every test traced so far may be chosen, whatever its folder. A line's own tests
+        come before those that run another line of its file, which see what runs once for all of
+        them: imports, caches, fixtures of a module, processes that several tests talk to.
         """
-        traces = [self._traces[name] for name in self._test_files(mutant.path)]
+        known = self._traces if mutant.is_python else self._test_files(mutant.path)
+        traces = [self._traces[name] for name in known if _folder_name(name) not in self._without]
         durations = {test: took for trace in traces for test, took in trace.durations.items()}
         ranks = dict.fromkeys(durations, 0)
         if mutant.is_python:
-            place = (mutant.path, mutant.line)
             ranks = {test: 1 for trace in traces for test in trace.files.get(mutant.path, ())}
-            ranks |= {test: 0 for trace in traces for test in trace.lines.get(place, ())}
+            telling = telling_lines(mutant.before, mutant.line)
+            for trace in traces:
+                own = {t for line in telling for t in trace.lines.get((mutant.path, line), ())}
+                if own:
+                    ranks |= dict.fromkeys(trace.durations.keys() - own, 1)
+                ranks |= dict.fromkeys(own, 0)
         chosen: list[str] = []
         took_s = 0.0
         for test in sorted(ranks, key=lambda name: (ranks[name], durations[name], name)):
@@ -224,6 +235,11 @@ class Selection:
 def _folder_of(name: str) -> PurePath:
     """``tests/link`` for what is in it or below."""
     return PurePath(*PurePath(name).parts[:2])
+
+
+def _folder_name(test_file: str) -> str:
+    """``link`` for tests/link/test_link.py."""
+    return PurePath(test_file).parts[1]
 
 
 def _file_of(test: str) -> str:

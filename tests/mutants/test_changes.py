@@ -38,6 +38,12 @@ def results(source: bytes, edits: list[Edit]) -> set[str]:
         ("assert a < 3\n", set()),
         ("for x in zip(a, b, strict=True):\n    f = x\n", set()),
         ("x = 0.25\n", set()),
+        ("if TYPE_CHECKING:\n    from a import b\n", set()),
+        ("del unused\n", set()),
+        ("del a[b]\n", {"pass\n"}),
+        ('log.info("%d", a + 1)\n', set()),
+        ("log.warning(a)\n", {"pass\n"}),
+        ("x = Table.grid(padding=(0, 2))\n", set()),
     ],
 )
 def test_python_is_changed_by_its_tree(line: str, changed: set[str]) -> None:
@@ -105,6 +111,12 @@ def test_only_written_sources_of_the_product_are_taken() -> None:
     assert source_files(ROOT, kept, "robot/link") == ["robot/link/link.py"]
     assert source_files(ROOT, kept, "firmware/") == ["firmware/core/servo.c"]
     assert source_files(ROOT, kept, ".") == ["firmware/core/servo.c", "robot/link/link.py"]
+
+
+def test_places_in_a_drawing_are_left_alone() -> None:
+    mutants = sample(ROOT, ["vision/explain/drawing.py"], 100, seed=1)
+    assert {mutant.kind for mutant in mutants} > {"condition", "sign"}
+    assert not [mutant for mutant in mutants if mutant.kind == "constant"]
 
 
 def test_a_known_equivalent_is_found_by_its_difference() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.mutants.copy import Copy, spread
+from tests.mutants.lines import telling_lines
 from tests.mutants.selection import FOLDERS, folders_for, in_order
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,3 +75,36 @@ def test_one_that_fails_ends_the_others() -> None:
     with pytest.raises(KeyboardInterrupt):
         spread(copies, work, ["waits", "breaks", "never begun"])
     assert ended in (["waits"], ["waits", "never begun"])
+
+
+SOURCE = b"""\
+LIMIT = 3
+def f(a, b=4):
+    return (
+        a
+        + b
+    )
+class A:
+    size: int = 5
+    def g(self):
+        if self.size > 2:
+            return f(
+                self.size
+            )
+        return LIMIT
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "telling"),
+    [
+        (5, {3, 4, 5, 6}),  # one statement
+        (1, {1, 14}),  # a constant: where it is used
+        (2, {3, 4, 5, 6}),  # a default: what its function does
+        (8, {8, 10, 12}),  # a field
+        (10, {10}),  # a condition without what depends on it
+        (12, {11, 12, 13}),
+    ],
+)
+def test_what_tells_which_tests_see_a_line(line: int, telling: set[int]) -> None:
+    assert telling_lines(SOURCE, line) == telling
