@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from robot.records.storage import (
     StorageError,
     previous_of,
     remove_leftovers,
+    reserve_room,
     restore_previous,
     write_atomically,
 )
@@ -126,3 +128,20 @@ def test_missing_directory_is_an_error_that_names_the_file(tmp_path: Path) -> No
 def test_mode_is_applied(tmp_path: Path) -> None:
     write_atomically(tmp_path / "secret", OLD, mode=0o600)
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_no_descriptor_is_left_open_and_files_can_be_read_by_all(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        write_atomically(tmp_path / "f", OLD, keep_previous=True)
+        reserve_room(tmp_path / "room", 5_000)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o644
+    assert (tmp_path / "room").stat().st_size == 5_000
+
+
+def test_leftovers_of_saves_are_counted_and_nothing_else_is_removed(tmp_path: Path) -> None:
+    for name in (".cubist-a.1.tmp", ".cubist-b.2.tmp", "c.tmp", ".cubist-d"):
+        (tmp_path / name).touch()
+    assert remove_leftovers(tmp_path) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".cubist-d", "c.tmp"]

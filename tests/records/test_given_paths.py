@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,15 @@ def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.stat().st_ino != before
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_among_the_devices_is_written_into() -> None:
+    """Nothing else may be made there: /dev may be a folder that only the system changes."""
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        before = Path(file.name).stat().st_ino
+        write_given(Path(file.name), b"new")
+        assert Path(file.name).read_bytes() == b"new"
+        assert Path(file.name).stat().st_ino == before
 
 
 def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pydantic import ValidationError
 
+from robot.fault_table import FAULTS
 from robot.outcomes import Outcome
-from robot.records.runs import RESERVE_BYTES, RESERVE_NAME, RunStore
+from robot.records.runs import (
+    RESERVE_BYTES,
+    RESERVE_NAME,
+    FaultRecord,
+    LinkRecord,
+    RunStore,
+    is_run_number,
+    unrecorded,
+)
 from robot.records.storage import StorageError
+from solver.errors import CubistError
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -187,3 +199,79 @@ def test_a_full_disk_does_not_keep_crashes_from_being_cleared_up(
     disk.fill()
     assert store.recover() == ["000001"]
     assert store.load("1").outcome == "interrupted"
+
+
+def test_what_went_over_the_line_is_added_up_and_taken_apart() -> None:
+    names = list(LinkRecord.model_fields)
+    assert not any(LinkRecord().model_dump().values())
+    first = LinkRecord(**{name: 100 + place for place, name in enumerate(names)})
+    second = LinkRecord(**{name: 3 * place for place, name in enumerate(names)})
+    both = first + second
+    assert both.model_dump() == {name: 100 + 4 * place for place, name in enumerate(names)}
+    assert both - second == first
+    with pytest.raises(ValidationError):
+        both.sent = 1  # type: ignore[misc]
+
+
+def test_a_summary_leaves_out_what_is_long(store: RunStore) -> None:
+    writer = store.begin("solve", "cubotino", NOW)
+    writer.save_photo("scanning-U.jpg", b"picture")
+    writer.record.operations, writer.record.moves = [{"op": "turn"}], "R U R'"
+    writer.record.latency_s = {"search": [0.5]}
+    writer.save()
+    assert writer.record.move_count == 3
+    (listed,) = store.latest(1)
+    assert (listed.moves, listed.photos, listed.operations) == ("R U R'", [], [])
+    short = writer.record.shortened()
+    assert (short.photos, short.latency_s) == (["scanning-U.jpg"], {})
+    assert unrecorded("solve", "cubotino", NOW).record.move_count == 0
+
+
+def test_files_are_handed_out_that_the_record_names(store: RunStore) -> None:
+    number = finish(store, b"picture")
+    assert store.file(number, "scanning-U.jpg") == ("image/jpeg", b"picture")
+    media, text = store.file("1", "run.json")
+    assert (media, json.loads(text)["id"]) == ("application/json", number)
+    (store.directory / number / "scanning-F.jpg").write_bytes(b"left behind")
+    for name in ("scanning-F.jpg", "notes.txt", "../000001/run.json"):
+        with pytest.raises(StorageError, match="run 1: no file"):
+            store.file(number, name)
+    (store.directory / number / "scanning-U.jpg").unlink()
+    with pytest.raises(StorageError, match=r"U\.jpg: cannot be read: No such file"):
+        store.file(number, "scanning-U.jpg")
+
+
+def test_what_is_no_number_and_what_is_no_run_are_told_apart(store: RunStore) -> None:
+    finish(store)
+    assert is_run_number("0001") and not is_run_number("1x") and not is_run_number("")
+    with pytest.raises(StorageError, match="run 2: no such run"):
+        store.load("2")
+    with pytest.raises(StorageError, match="not a run number"):
+        store.load("1x")
+
+
+def test_exactly_the_limit_is_not_too_much(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs", reserve_bytes=0)
+    assert store.ids() == [] and store.prune() == [] and store.latest(3) == []
+    numbers = [finish(store, bytes(5_000)) for _ in range(3)]
+    folders = [store.directory / number for number in numbers]
+    store.limit_bytes = sum(path.stat().st_size for folder in folders for path in folder.iterdir())
+    assert store.prune() == []
+    store.limit_bytes -= 1
+    assert store.prune() == ["000001"]
+    assert [record.id for record in store.latest(1)] == ["000003"]
+
+
+class Known(CubistError):
+    """A fault of the table that brings no remedy of its own."""
+
+    code, detail = next(iter(FAULTS)), {"not": "a text"}
+
+
+def test_a_fault_in_a_record_has_the_usual_remedy_of_its_code() -> None:
+    kept = FaultRecord.of(Known("it jams"))
+    assert kept == FaultRecord(code=Known.code, cause="it jams", remedy=FAULTS[Known.code].remedy)
+    assert kept.remedy
+    assert FaultRecord.of(StorageError("odd")).remedy == ""
+    with pytest.raises(ValidationError):
+        kept.code = "other"  # type: ignore[misc]
