@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <thread>
 
 #include "two_phase/phase1_walk.hpp"
@@ -9,12 +10,12 @@
 namespace cubist {
 namespace {
 
-// What a metric's lengths are like: how long a first solution may be and how long phase 2; more
-// costs more than it brings.
+// What a metric's lengths are like: how long a first solution may be, how long phase 2 until there
+// is one and from then on; more costs more than it brings.
 struct Habits {
-    int first_length, phase2_length;
+    int first_length, first_phase2_length, phase2_length;
 };
-constexpr std::array<Habits, 4> kHabits{{{22, 10}, {30, 18}, {19, 9}, {25, 13}}};
+constexpr std::array<Habits, 4> kHabits{{{21, 12, 10}, {30, 18, 18}, {18, 11, 9}, {24, 15, 13}}};
 constexpr std::uint64_t kProbeNodes = 3000;
 constexpr std::uint64_t kNodesBetweenChecks = 512;
 
@@ -45,12 +46,16 @@ struct Shared {
     std::atomic<bool> found{false}, stopped{false}, capped{false};
 };
 
+// Of one thread: its walks take turns with them.
+using Phase1Levels = std::deque<Phase1Level>;
+
 // One thread's walk in one direction: depth-first from level to level, many branches at a time.
 class Walk {
 public:
-    Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen);
+    Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen,
+         Phase1Levels& levels);
 
-    int distance() const { return levels_[0][0].distance; }
+    int distance() const { return root_.distance; }
     // All ends of phase 1 with exactly this length; false when stopped.
     bool phase1(int length);
 
@@ -76,29 +81,28 @@ private:
     const Deadline& deadline_;
     Direction direction_;
     Phase1Path path_;
-    std::vector<Phase1Level> levels_;
+    Phase1LevelNode root_{};
+    Phase1Levels& levels_;
     int length_ = 0;  // of phase 1 now
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
     int path2_length_ = 0;
 };
 
-Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen)
+Walk::Walk(Shared& shared, const Deadline& deadline, Direction direction, const CubieCube& seen,
+           Phase1Levels& levels)
     : shared_(shared),
       tables_(shared.tables),
       metric_(shared.tables.metric),
       deadline_(deadline),
       direction_(direction),
       path_(tables_.phase2, seen),
-      levels_(1) {
-    Phase1LevelNode root{};
-    root.node = tables_.phase1.node_of(seen);
-    root.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root.node));
-    root.state = kStart;
-    root.corners = static_cast<std::uint16_t>(path_.corners(0));
-    root.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
-    levels_[0].candidate() = root;
-    levels_[0].accept();
+      levels_(levels) {
+    root_.node = tables_.phase1.node_of(seen);
+    root_.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root_.node));
+    root_.state = kStart;
+    root_.corners = static_cast<std::uint16_t>(path_.corners(0));
+    root_.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
 }
 
 bool Walk::must_stop() {
@@ -111,11 +115,16 @@ bool Walk::must_stop() {
 
 bool Walk::phase1(int length) {
     length_ = length;
+    if (length == 0) {
+        if (probe(root_.corners, root_.middle) == 0)
+            look_for_phase2(root_.corners, root_.middle, kStart);
+        return !must_stop();
+    }
     levels_.resize(std::max<std::size_t>(levels_.size(), length));
-    if (length > 0) return go_on(0);
-    const Phase1LevelNode& root = levels_[0][0];
-    if (probe(root.corners, root.middle) == 0) look_for_phase2(root.corners, root.middle, kStart);
-    return !must_stop();
+    levels_[0].clear();
+    levels_[0].candidate() = root_;
+    levels_[0].accept();
+    return go_on(0);
 }
 
 // All that comes after a level's nodes.
@@ -222,7 +231,9 @@ void Walk::take_way(int depth, int number) {
 
 int Walk::phase2_limit() {
     const int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
-    const int cap = kHabits[static_cast<int>(metric_.kind)].phase2_length;
+    const Habits& habits = kHabits[static_cast<int>(metric_.kind)];
+    const bool first = !shared_.found.load(std::memory_order_relaxed);
+    const int cap = first ? habits.first_phase2_length : habits.phase2_length;
     if (limit > cap) shared_.capped.store(true, std::memory_order_relaxed);
     return std::min(limit, cap);
 }
@@ -288,9 +299,12 @@ void work(Shared& shared, const CubieCube& cube, const TwoPhaseOptions& options,
           TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();
     const Deadline deadline(options.time_limit, options.cancels);
+    if (deadline.has_passed()) shared.stopped = true;
+    Phase1Levels levels;
     std::vector<Walk> walks;
+    walks.reserve(options.directions);
     for (const Direction direction : make_directions(options.directions))
-        walks.emplace_back(shared, deadline, direction, direction.seen(cube));
+        walks.emplace_back(shared, deadline, direction, direction.seen(cube), levels);
     const int count = static_cast<int>(walks.size());
     for (const Walk& walk : walks) shared.raise_lower_bound(walk.distance());
     while (!shared.stopped && shared.max_length >= shared.lower_bound) {
