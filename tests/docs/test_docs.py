@@ -11,6 +11,9 @@ from types import ModuleType
 
 import pytest
 
+from robot.cli.main import COMMANDS
+from robot.daemon.routes import ROUTES
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAME = re.compile(r"(?<![\w./-])(?:robot|vision|solver)(?:\.\w+)+(?![\w/-])")
@@ -74,6 +77,19 @@ def test_every_path_exists(page: Path) -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
     links = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
     assert links == []
+
+
+def test_every_command_is_described() -> None:
+    described = {code.split()[0] for code in code_of((ROOT / "docs/cli.md").read_text()) if code}
+    assert set(COMMANDS) - described == set()
+
+
+def test_every_endpoint_is_described() -> None:
+    """Those of maintenance are listed by their last part."""
+    codes = " ".join(code_of((ROOT / "docs/daemon.md").read_text()))
+    described = set(re.findall(r"/[a-z/{}]+", codes))
+    missing = {route.path for route in ROUTES} - described
+    assert {path for path in missing if path.removeprefix("/maintenance") not in described} == set()
 
 
 def test_a_name_that_is_gone_is_noticed() -> None:
