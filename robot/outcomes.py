@@ -85,6 +85,7 @@ OUTCOMES: Mapping[Outcome, OutcomeRow] = {
 ERRORS: Mapping[str, ExitCode] = {
     "BadProfile": ExitCode.USAGE,
     "BadRequest": ExitCode.USAGE,
+    "CouldNot": ExitCode.NO,
     "IllegalCube": ExitCode.NO,
     "NoFace": ExitCode.NO,
     "NotNow": ExitCode.NO,

@@ -1,9 +1,10 @@
-"""How far a robot's table has moved since it was calibrated, by the pictures that it takes anyway.
+"""How far a robot's table or grippers have moved since it was calibrated, by the pictures that it
+takes anyway.
 
-While a robot scans, the cube stands on its table, arms up, and each face in view is turned as the
-table is. A servo's horn slips, its gears wear, a holder works loose: then the faces are not where
-the first solves found them. Each solve gives one angle for each position; a slow mean of them is
-kept on disk, and a correction of the pulses can be derived from it::
+A servo's horn slips, its gears wear, a holder works loose: then the faces of a scan are not where
+the first solves found them (:mod:`robot.calibration.sighting`). Each solve gives one angle for each
+position; a slow mean of them is kept on disk, and a correction of the pulses can be derived from
+it::
 
     seen in a solve    +0.1  -0.2  +0.1 | +1.2  +0.9  +1.1  +1.0
                        square: 0.0      | moved: 0.4  0.6  0.8  0.9 -> corrected by 0.9 degrees
@@ -13,25 +14,20 @@ Whatever a person changes (positions, where the camera has the face) starts the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from statistics import mean, median
 
-import cv2
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robot.calibration.finding.face_watch import LIFTED, UNIT_SQUARE, degrees_of, off_square
+from robot.calibration.sighting import Sighting, turners
 from robot.documents import JsonObject
-from robot.machine.scanner import FaceImage
 from robot.notes import Note
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
-from robot.settings.mechanisms import RotatingPart
-from vision.locate.view_check import OddView, face_in_view
 
 FILE_NAME = "drift.json"
 FORMAT = 1
@@ -47,28 +43,7 @@ MOST_AT_ONCE_DEGREES = 3.0
 MOST_DEGREES = 15.0
 """A tooth of a servo's horn: whatever moves farther is loose, and needs a person."""
 CAMERA_MOVED = 0.1
-"""Half widths of the face. A table that has turned leaves the middle of the face where it was."""
-
-
-@dataclass(frozen=True, eq=False)
-class LookTaken:
-    """A picture of the face at a site, and where the actuators were meanwhile."""
-
-    image: FaceImage
-    site: str
-    positions: Mapping[str, str | int]
-
-
-@dataclass(frozen=True)
-class Sighting:
-    """A face as it was seen: ``degrees`` as the table's angles count, from where the calibration
-    has the face, and how far ``right`` and ``down`` its middle was, in half widths."""
-
-    actuator: str
-    position: str
-    degrees: float
-    right: float
-    down: float
+"""Half widths of the face, whose middle stays where whatever turns the cube has it."""
 
 
 class PositionDrift(BaseModel):
@@ -192,7 +167,7 @@ class DriftRecord(BaseModel):
 
     @property
     def has_camera_moved(self) -> bool:
-        """Whether the faces have moved in a way that no table moves them."""
+        """Whether the faces have moved in a way that nothing turns them."""
         return self.camera.distance > CAMERA_MOVED
 
     def known_of(self, actuator: str) -> list[PositionDrift]:
@@ -297,34 +272,6 @@ def values_of(correction: Correction) -> JsonObject:
     return {f"{key}.{position}": pulse for position, pulse in correction.after_us.items()}
 
 
-def sightings(profile: RobotProfile, looks: Iterable[LookTaken]) -> list[Sighting]:
-    """What those pictures show of its table; those without a whole level face show nothing."""
-    found = (
-        _sighting(look.image, part.motor, str(look.positions[part.motor]))
-        for look in looks
-        for part in _tables(profile)
-        if look.site == "U" and look.positions.get(part.motor) in part.angles
-    )
-    return [one for one in found if one is not None]
-
-
-def _sighting(image: FaceImage, actuator: str, position: str) -> Sighting | None:
-    grid = image.grid
-    try:
-        face = face_in_view(image.frame.image, grid.size)
-    except OddView:
-        return None
-    usual = np.asarray(grid.corners, dtype=np.float64)
-    corners = np.asarray(face.corners, dtype=np.float64)
-    matrix, _ = cv2.findHomography(usual, UNIT_SQUARE)
-    flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
-    if off_square(flat - flat.mean(axis=0)) > LIFTED:
-        return None
-    right, down = (corners.mean(axis=0) - usual.mean(axis=0)) / (grid.pitch * grid.size / 2)
-    # Angles of a table count clockwise from below; the camera looks at it from above.
-    return Sighting(actuator, position, -degrees_of(flat), float(right), float(down))
-
-
 def _after(one: PositionDrift, seen: Sequence[Sighting]) -> PositionDrift:
     here = (one.actuator, one.position)
     angles = [face.degrees for face in seen if (face.actuator, face.position) == here]
@@ -337,20 +284,12 @@ def _moved_to(
     return before[0] + part * (to[0] - before[0]), before[1] + part * (to[1] - before[1])
 
 
-def _tables(profile: RobotProfile) -> list[RotatingPart]:
-    """The tables below a cube that a servo turns."""
-    mechanism = profile.mechanism
-    if not mechanism.holding:
-        return []
-    servos = profile.actuators_of(Servo)
-    return [part for part in mechanism.rotating if part.motor in servos and len(part.angles) > 1]
-
-
 def _pulses(profile: RobotProfile) -> Iterator[tuple[str, str, int]]:
     servos = profile.actuators_of(Servo)
-    for part in _tables(profile):
-        for position in sorted(part.angles):
-            yield part.motor, position, round(servos[part.motor].positions_us[position])
+    for turner in turners(profile):
+        motor = turner.part.motor
+        for position in sorted(turner.part.angles):
+            yield motor, position, round(servos[motor].positions_us[position])
 
 
 def _views(profile: RobotProfile) -> list[JsonObject]:
@@ -359,12 +298,13 @@ def _views(profile: RobotProfile) -> list[JsonObject]:
         for camera in profile.cameras
         for view in camera.views
     ]
-    return views if _tables(profile) else []
+    return views if any(True for _ in turners(profile)) else []
 
 
 def _degree_us(profile: RobotProfile, actuator: str) -> float:
-    """Microseconds of pulse for a degree of a table's servo, signed."""
-    (part,) = (one for one in _tables(profile) if one.motor == actuator)
+    """Microseconds of pulse for a degree of what a servo turns, signed."""
+    part = profile.mechanism.rotated_by(actuator)
+    assert part is not None
     places = profile.actuators_of(Servo)[actuator].positions_us
     (low, first), *_, (high, last) = sorted((places[n], q) for n, q in part.angles.items())
     return (high - low) / (90 * (last - first))

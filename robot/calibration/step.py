@@ -145,7 +145,8 @@ class Measurement(ABC):
     keep.
 
     What was found: ``values`` by their keys in the calibration, empty where nothing is kept;
-    ``document`` as JSON; ``text`` for people; ``is_found`` is False where nothing could tell.
+    ``document`` as JSON; ``text`` for people; ``is_found`` is False where nothing could tell, and
+    ``error`` is what broke it off, if something did.
     """
 
     name = ""
@@ -162,6 +163,7 @@ class Measurement(ABC):
         self.document: JsonObject = {}
         self.text = ""
         self.is_found = True
+        self.error: CubistError | None = None
 
     @abstractmethod
     def measure(self, choice: str = "") -> Script:

@@ -14,6 +14,7 @@ from robot.cli.measuring import conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.client import NoDaemon
+from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 
@@ -133,10 +134,21 @@ def automatic(  # one argument per option
         if twin is None:
             return finish(measurement, kept, as_json)
         violations = [violation.as_dict() for violation in twin.violations]
+    errors = _true_errors(robot, twin, measurement.document["values"])
     for violation in violations:
         note(f"the simulated robot: {violation['text']} ({violation['kind']})")
-    code = finish(measurement, kept, as_json, violations=violations)
-    return ExitCode.NO if violations else code
+    code = finish(measurement, kept, as_json, violations=violations, truth_error_degrees=errors)
+    return ExitCode.NO if violations and code is ExitCode.DONE else code
+
+
+def _true_errors(
+    robot: RobotProfile, twin: SimulatedRobot, values: JsonMapping
+) -> dict[str, float]:
+    """How far positions that were found are off the truth, as the simulated robot says."""
+    from robot.twin.calibrated import position_errors
+
+    errors = position_errors(robot, twin.misadjusted, values)
+    return {key: round(degrees, 2) for key, degrees in errors.items()}
 
 
 def _usual_robot(simulated: bool | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.calibration.step import Items, Measurement, Row, Session, Step
-from robot.cli.output import emit, note, require_terminal, shown_colour
+from robot.cli.output import emit, exit_code_of, note, require_terminal, shown_colour
 from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
 
@@ -53,6 +53,10 @@ def finish(measurement: Measurement, kept: bool, as_json: bool, **more: object) 
         emit(more | measurement.document | saved)
     elif measurement.text:
         note(measurement.text + ("" if kept or not measurement.values else " (not saved)"))
+    if measurement.error is not None:
+        code = exit_code_of(measurement.error)
+        # What a trial refused was asked by the measurement, not by whoever typed the command.
+        return ExitCode.NO if code is ExitCode.USAGE else code
     return ExitCode.DONE if measurement.is_found else ExitCode.NO
 
 

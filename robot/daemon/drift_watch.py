@@ -12,10 +12,9 @@ from robot.calibration.drift import (
     Correction,
     DriftRecord,
     DriftStore,
-    Sighting,
-    sightings,
     values_of,
 )
+from robot.calibration.sighting import Sighting, sightings
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.job import Job
 from robot.daemon.models import DriftView

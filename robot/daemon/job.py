@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from robot.calibration.drift import LookTaken
+from robot.calibration.sighting import LookTaken
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import Pictures

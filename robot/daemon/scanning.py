@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from robot.calibration.drift import LookTaken
+from robot.calibration.sighting import LookTaken
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
 from robot.documents import JsonObject

@@ -142,6 +142,17 @@ class GripperMechanism:
             self._report("layer-not-square", text, gripper.site)
         else:
             self._cube.settle(gripper.site)
+        self._leave_to_others()
+
+    def _leave_to_others(self) -> None:
+        """A cube that one gripper holds alone stands as its jaws do: a little askew if it does."""
+        holders = [gripper for gripper in self._grippers if gripper.holds]
+        if len(holders) != 1:
+            return
+        (alone,) = holders
+        off = beyond(alone.angle or 0.0)
+        if max(abs(off), self._cube.off_square(alone.site)) <= self._tolerance:
+            self._cube.lean(alone.site, off)
 
     def _take_hold(self, gripper: SimulatedGripper) -> None:
         axis, tilt = self._cube.tilt
@@ -170,6 +181,7 @@ class GripperMechanism:
         opposite = self._at(OPPOSITE[gripper.site])
         if opposite is None or not opposite.holds:
             self._cube.turn_whole(gripper.site, quarters)
+            self._check_swept(gripper)
         elif self.body.size == 2:
             self._cube.turn_layer(gripper.site, quarters)
         else:
@@ -209,6 +221,15 @@ class GripperMechanism:
         one_turns = abs(beyond(one.angle or 0.0)) > self._tolerance
         other_turns = abs(beyond(other.angle or 0.0)) > self._tolerance
         return (over and back) or (over and other_turns) or (back and one_turns)
+
+    def _check_swept(self, gripper: SimulatedGripper) -> None:
+        """Jaws beside a cube that turns whole have to be open: its edges stick out meanwhile."""
+        if abs(self._cube.tilt[1]) <= self._tolerance:
+            return
+        for other in self._grippers:
+            if other.grip == "moving":
+                text = f"the cube turned against the half open jaws of gripper {other.site}"
+                self._report("cube-hits-jaws", text, other.site)
 
     def _check_drift(self, gripper: SimulatedGripper, quarters: float) -> None:
         drift = self._drift.get(gripper.site, 0.0) + quarters

@@ -105,6 +105,12 @@ class TwistingCube:
         """The cube comes to rest square in the robot."""
         self._tilt = 0.0
 
+    def lean(self, site: str, quarters: float) -> None:
+        """What holds the layer at ``site``, and nothing else, stands so far off square, and so does
+        the whole cube; the layer comes to rest with it."""
+        self._axis, self._tilt = site, quarters
+        self._twists[site] = 0.0
+
     def pose(self) -> Pose:
         """Where everything is, for the camera."""
         whole: FloatArray = turned(NORMALS[self._axis], beyond(self._tilt))

@@ -10,6 +10,7 @@ from robot.calibration.finding.flow import AutomaticCalibration
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
+from robot.twin.calibrated import position_errors
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of
@@ -48,17 +49,16 @@ class Outcome:
         """Judge the last line of ``cubist calibrate auto --json``."""
         values = document["values"]
         per_degree = degree_us(profile, parts_of(profile).rotations)
-        off: dict[str, float] = {}
+        off = position_errors(profile, truth, values)
         parts: list[float] = []
         uncertain: dict[str, float] = {}
         unsure = document.get("uncertain", {})
         for name, settings in profile.actuators_of(Servo).items():
             servo = truth.servo(name, settings, per_degree)
-            for position, place in settings.positions_us.items():
+            for position in settings.positions_us:
                 key = f"actuators.{name}.positions_us.{position}"
                 if key in values:
                     uncertain[key] = unsure.get(key, 0.0) * servo.gain / per_degree
-                    off[key] = (servo.shaft(values[key]) - place) / per_degree
             speed = (profile.simulation.actuators[name].max_speed_us_per_s or 0.0) * servo.speed
             for row in values.get(f"actuators.{name}.travel", ()):
                 start, end = (settings.positions_us[position] for position in row["between"])

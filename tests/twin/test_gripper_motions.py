@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from robot.settings import parse_profile
@@ -171,6 +172,26 @@ def test_turning_half_open_jaws_is_a_violation(make_arms: MakeArms) -> None:
     arms = make_arms("RD")
     arms.hand.move(300_000, **{"jaw-r": 1500})
     assert arms.do("r1") == ["turn-while-jaws-move"]
+
+
+def test_a_cube_that_turns_against_half_open_jaws_is_a_violation(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.hand.move(300_000, **{"jaw-r": 1500})
+    assert arms.do("d1") == ["cube-hits-jaws"]
+
+
+def test_a_cube_stands_as_the_jaws_do_that_hold_it_alone(make_arms: MakeArms) -> None:
+    arms = make_arms("RD")
+    arms.hand.robot.drift(3.0)
+    # The layer at R is turned by three degrees while the other jaws hold the rest.
+    arms.do("r0", "d-")
+    whole = arms.hand.robot.pose().whole
+    assert np.degrees(np.arccos(whole[1, 1])) == pytest.approx(3.0, abs=0.01)
+    assert arms.hand.robot.pose().layers == ()
+    # Jaws that close on it set it square again; the others let go of a cube that they hold so.
+    arms.do("d+", "r-")
+    whole = arms.hand.robot.pose().whole
+    assert np.degrees(np.arccos(whole[0, 0])) == pytest.approx(3.0, abs=0.01)
 
 
 def test_a_slipping_grip_leaves_the_layer_where_it_is(make_arms: MakeArms) -> None:

@@ -183,6 +183,7 @@ class CalibratingSession(Session):
             Scanner(profile, self.cameras),
             SolvePlanner(profile, build_mechanism(profile)),
             profile.policy,
+            size=profile.cube.size,
         )
 
 

@@ -130,4 +130,5 @@ class DriftingRobot:
             Scanner(calibrated, self._cameras),
             FirstSolutionPlanner(calibrated, build_mechanism(calibrated)),
             calibrated.policy,
+            size=calibrated.cube.size,
         )

@@ -88,18 +88,18 @@ class AutomaticCalibration(Measurement):
         """See :meth:`Measurement.measure`."""
         began = self._clock()
         self.values, self._found, self._uncertain, self._proofs = {}, {}, {}, []
-        reason = ""
+        self.error = None
         try:
             yield from self._rows()
             self.values = self._found
         except NoDaemon:
             raise
         except CubistError as error:
-            reason = str(error)
+            self.error = error
         finally:
             with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
                 self.session.try_out({})
-        self.is_found = not reason
+        self.is_found = self.error is None
         took_s = round(self._clock() - began, 1)
         self.document = {
             "calibrated": self.is_found,
@@ -109,9 +109,9 @@ class AutomaticCalibration(Measurement):
             "values": self._found,
             "uncertain": self._uncertain,
         }
-        if reason:
-            self.document["because"] = reason
-            self.text = f"could not be calibrated, because {reason}"
+        if self.error is not None:
+            self.document["because"] = str(self.error)
+            self.text = f"could not be calibrated, because {self.error}"
         else:
             gain = self._gain()
             self.text = (

@@ -1,0 +1,143 @@
+"""How the faces of a scan stand in its pictures: turned with a table, or tilted with a gripper.
+
+While a robot scans, something holds the cube alone: a table below it, arms up, or one gripper, the
+others open. The cube then stands as that does. A table, or a gripper below the cube, turns the face
+that is seen from above; a gripper beside the cube tilts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from robot.calibration.finding.face_watch import (
+    LIFTED,
+    UNIT_SQUARE,
+    Floats,
+    degrees_of,
+    off_square,
+)
+from robot.calibration.finding.tilt import TiltGauge
+from robot.machine.scanner import FaceImage
+from robot.settings import RobotProfile
+from robot.settings.actuators import Servo
+from robot.settings.base import Site
+from robot.settings.mechanisms import RotatingPart
+from vision.locate.view_check import OddView, face_in_view
+
+BELOW: Site = "D"
+ABOVE: Site = "U"
+
+
+@dataclass(frozen=True, eq=False)
+class LookTaken:
+    """A picture of the face at a site, and where the actuators were meanwhile."""
+
+    image: FaceImage
+    site: str
+    positions: Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A face as it was seen: ``degrees`` as the actuator's angles count, from where the calibration
+    has the face, and how far ``right`` and ``down`` its middle was beside where they put it, in
+    half widths."""
+
+    actuator: str
+    position: str
+    degrees: float
+    right: float
+    down: float
+
+
+@dataclass(frozen=True)
+class CubeTurner:
+    """A table or gripper that a servo turns, at a ``site``, and the cube with it when nothing else
+    holds that: then ``others`` are at these positions, and its own ``jaw`` at this one."""
+
+    part: RotatingPart
+    site: Site
+    others: Mapping[str, str]
+    jaw: Mapping[str, str]
+
+    def holds_alone(self, positions: Mapping[str, str | int]) -> bool:
+        """Whether the cube stands as it does."""
+        wanted = {**self.others, **self.jaw}
+        at_stop = positions.get(self.part.motor) in self.part.angles
+        return at_stop and all(positions.get(name) == place for name, place in wanted.items())
+
+
+def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
+    """What turns the cube before a camera above it, and may have moved since it was calibrated:
+    steppers count from where they were set square."""
+    mechanism = profile.mechanism
+    if not any(view.site == ABOVE for camera in profile.cameras for view in camera.views):
+        return
+    jaws = mechanism.jaws
+    by_motor = {part.motor: part for part in mechanism.rotating}
+    servos = profile.actuators_of(Servo)
+    sites: Iterable[tuple[Site, RotatingPart]] = (
+        zip(jaws, mechanism.rotating, strict=True)
+        if jaws
+        else [(BELOW, part) for part in by_motor.values() if mechanism.holding]
+    )
+    for site, part in sites:
+        if part.motor not in servos or len(part.angles) < 2 or site == ABOVE:
+            continue
+        others = {one.actuator: one.open for at, one in jaws.items() if at != site}
+        own = {jaws[site].actuator: jaws[site].closed} if jaws else {}
+        yield CubeTurner(part, site, others, own)
+
+
+def sightings(profile: RobotProfile, looks: Iterable[LookTaken]) -> list[Sighting]:
+    """What those pictures show of its tables and grippers; those without a whole face show
+    nothing."""
+    found = (
+        _sighting(look, turner)
+        for look in looks
+        for turner in turners(profile)
+        if look.site == ABOVE and turner.holds_alone(look.positions)
+    )
+    return [one for one in found if one is not None]
+
+
+def _sighting(look: LookTaken, turner: CubeTurner) -> Sighting | None:
+    grid = look.image.grid
+    try:
+        face = face_in_view(look.image.frame.image, grid.size)
+    except OddView:
+        return None
+    usual = np.asarray(grid.corners, dtype=np.float64)
+    corners = np.asarray(face.corners, dtype=np.float64)
+    matrix, _ = cv2.findHomography(usual, UNIT_SQUARE)
+    flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
+    seen = _turned(flat) if turner.site == BELOW else _tilted(flat, turner.site)
+    if seen is None:
+        return None
+    degrees, (right, down) = seen
+    place = str(look.positions[turner.part.motor])
+    return Sighting(turner.part.motor, place, degrees, float(right), float(down))
+
+
+def _turned(flat: Floats) -> tuple[float, Floats] | None:
+    """Degrees of a level face with these corners in its plane, and where its middle is."""
+    middle = flat.mean(axis=0)
+    if off_square(flat - middle) > LIFTED:
+        return None
+    # Angles of what is below count clockwise from below; the camera looks at it from above.
+    return -degrees_of(flat), middle
+
+
+def _tilted(flat: Floats, site: Site) -> tuple[float, Floats] | None:
+    """Degrees of a face that the gripper at a site tilts, and how far beside that its middle is."""
+    turns = (np.roll(flat, shift, axis=0) for shift in range(4))
+    corners = min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
+    gauge = TiltGauge(site)
+    degrees = gauge.degrees(corners)
+    off = corners - gauge.corners(degrees)
+    middle = off.mean(axis=0)
+    return None if np.abs(off - middle).max() > LIFTED else (degrees, middle)

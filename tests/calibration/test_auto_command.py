@@ -1,0 +1,95 @@
+"""``cubist calibrate auto`` as scripts see it: its last line, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from robot.calibration.finding import flow
+from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.step import Session
+from robot.client import RequestRefused
+from robot.faults import MotionFault, NotReadable
+from robot.outcomes import ExitCode
+from robot.settings import load_profile
+from robot.settings.actuators import Servo
+from robot.twin.calibrated import position_errors
+from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import CubistError
+
+KEY = "actuators.lid.positions_us.open"
+Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+class BrokenOff:
+    """A finder that finds one position, and then something happens."""
+
+    seen_moving: Mapping[str, Mapping[str, float]] = {}
+    happens: CubistError
+
+    def __init__(self, session: Session) -> None:
+        del session
+
+    def find(self) -> Iterator[Finding]:
+        yield Finding("lid", "there", {KEY: 1340}, {KEY: 2.0})
+        raise self.happens
+
+
+def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
+    monkeypatch.setattr(BrokenOff, "happens", error, raising=False)
+    monkeypatch.setattr(flow, "finder_for", lambda _: BrokenOff)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CouldNot("the lid is loose"), ExitCode.NO),
+        (NotReadable("no cube is in view"), ExitCode.NO),
+        (RequestRefused(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
+        (RequestRefused(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
+        (MotionFault("cube-slipped"), ExitCode.FAILED),
+    ],
+)
+def test_it_ends_with_the_code_of_what_was_in_its_way(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, error: CubistError, code: ExitCode
+) -> None:
+    broken_off_by(monkeypatch, error)
+    ended, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert ended == code
+    assert lines[-1]["calibrated"] is False
+    assert lines[-1]["because"] == str(error)
+    assert "truth_error_degrees" not in lines[-1]
+
+
+def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_off_by(monkeypatch, CouldNot("that was all"))
+    code, lines, _ = ask(
+        *("calibrate", "auto", "--simulated", "--robot", "cubotino", "--misadjust", "7")
+    )
+    assert code == ExitCode.NO
+    last = lines[-1]
+    assert set(last) >= {"calibrated", "solved", "violations", "took_s", "values", "uncertain"}
+    truth = parse_misadjustment("7").servo("lid", servo_of("lid"), 500 / 90)
+    expected = (truth.shaft(1340) - servo_of("lid").positions_us["open"]) / (500 / 90)
+    assert last["truth_error_degrees"] == {KEY: pytest.approx(expected, abs=0.01)}
+    assert abs(expected) > 0.5
+
+
+def servo_of(name: str) -> Servo:
+    return load_profile("cubotino").actuators_of(Servo)[name]
+
+
+def test_of_a_robot_built_as_drawn_the_profile_is_the_truth() -> None:
+    profile = load_profile("two-arm")
+    values = {
+        f"actuators.{name}.positions_us.{place}": pulse
+        for name, servo in profile.actuators_of(Servo).items()
+        for place, pulse in servo.positions_us.items()
+    }
+    errors = position_errors(profile, None, values | {"actuators.right.travel": []})
+    assert errors.keys() == values.keys()
+    assert set(errors.values()) == {0.0}
