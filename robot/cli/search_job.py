@@ -294,16 +294,12 @@ class RobotSearch:
     def _prepared(self, size: int) -> RobotSetup:
         from robot.planner import build_mechanism
         from robot.planner.solve import ALGORITHM, METRIC
-        from robot.settings.other_cubes import NotItsCube, for_cube, sizes_of
+        from robot.settings.other_cubes import NotItsCube, for_cube
 
         try:
             profile = for_cube(self._profile, size)
-        except NotItsCube:
-            known = " and ".join(str(one) for one in sizes_of(self._profile))
-            raise IllegalCube(
-                f"{self._profile.name} holds cubes of size {known}, not {size}",
-                {"kind": "count", "size": size},
-            ) from None
+        except NotItsCube as error:
+            raise IllegalCube(str(error), {"kind": "count", "size": size}) from None
         usual, metric = ALGORITHM[size], METRIC[size]
         algorithm = self._wanted["algorithm"] or usual
         algorithm_for(algorithm, size, metric=metric, timed=True)

@@ -32,7 +32,8 @@ def for_cube(profile: RobotProfile, size: int | None) -> RobotProfile:
     if size is None or size == profile.cube.size:
         return profile
     if size not in profile.other_cubes:
-        known = " and ".join(str(one) for one in sizes_of(profile))
+        *most, last = (str(one) for one in sizes_of(profile))
+        known = f"{', '.join(most)} and {last}" if most else last
         raise NotItsCube(
             f"{profile.name} takes cubes of {known} layers, not of {size}: its profile has no "
             f"{OTHER_CUBES} for it"

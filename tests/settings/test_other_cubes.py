@@ -42,6 +42,8 @@ def test_its_own_size_is_the_profile_itself() -> None:
 def test_another_size_than_it_knows_is_refused_by_name() -> None:
     with pytest.raises(NotItsCube, match="cubotino takes cubes of 3 layers, not of 4"):
         for_cube(load_profile("cubotino"), 4)
+    with pytest.raises(NotItsCube, match="crane takes cubes of 2, 3, 4, 5, 6 and 7 layers, not"):
+        for_cube(load_profile("crane"), 9)
 
 
 def test_a_copy_in_a_file_is_the_same(tmp_path: Path) -> None:
