@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from robot.daemon.models import RobotState
 from robot.settings import RobotProfile
+from robot.settings.actuators import ActuatorSettings
 from robot.settings.profile import FIRST_BOARD
+from robot.settings.stepper import Stepper
 from robot.simulate.cable import Cable
 from robot.simulate.progress import STAGES
 from robot.twin.simulated import SimulatedRobot
@@ -70,7 +72,7 @@ class InjectedFault:
 
 def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
     """``NAME[:ACTUATOR|:BOARD][@STAGE]`` on a robot; raises :class:`BadInjection`."""
-    actuators, boards = profile.actuators, profile.every_board
+    boards = profile.every_board
     what, _, stage = text.partition("@")
     name, _, subject = what.partition(":")
     stages = {title: state for state, title in STAGES} | {str(state): state for state, _ in STAGES}
@@ -79,17 +81,26 @@ def parse_injected_fault(text: str, profile: RobotProfile) -> InjectedFault:
     if stage and stage not in stages:
         names = ", ".join(title for _, title in STAGES)
         raise BadInjection(f"there is no stage named {stage}; choose from {names}")
-    if name in ACTUATOR_FAULTS and subject not in actuators:
-        example = f"{name}:{next(iter(actuators))}"
-        raise BadInjection(
-            f"{name} needs an actuator, as in {example}; choose from {', '.join(actuators)}"
-        )
+    if name in ACTUATOR_FAULTS:
+        _require_fitting(name, subject, profile)
     if name in BOARD_FAULTS and subject and subject not in boards:
         raise BadInjection(f"no board is called {subject}; choose from {', '.join(boards)}")
-    if subject and name not in ACTUATOR_FAULTS | BOARD_FAULTS:
+    if subject and name not in ACTUATOR_FAULTS.keys() | BOARD_FAULTS:
         raise BadInjection(f"{name} takes no actuator: omit :{subject}")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
     return InjectedFault(name, subject, stages[stage] if stage else usual)
+
+
+def _require_fitting(name: str, subject: str, profile: RobotProfile) -> None:
+    """Refuse a fault of an actuator that cannot have it, such as a servo that loses steps."""
+    fits, what = ACTUATOR_FAULTS[name]
+    fitting = [actuator for actuator, its in profile.actuators.items() if fits(its)]
+    if not fitting:
+        raise BadInjection(f"{name} needs {what}, and {profile.name} has none")
+    if subject not in fitting:
+        raise BadInjection(
+            f"{name} needs {what}, as in {name}:{fitting[0]}; choose from {', '.join(fitting)}"
+        )
 
 
 class FaultInjection:
@@ -198,6 +209,10 @@ def _cable(scene: Scene, board: str) -> Cable:
     return cable
 
 
+def _has_end_stop(its: ActuatorSettings) -> bool:
+    return isinstance(its, Stepper) and not (its.homing is None and its.turn_check is None)
+
+
 INJECTIONS: dict[str, Injection] = {
     "slip": _slip,
     "jam": _jam,
@@ -216,8 +231,12 @@ INJECTIONS: dict[str, Injection] = {
 STANDING_FAULTS = frozenset(map(str, OddScene))
 """Those that are there from the start rather than happen; unless told, before the first look."""
 
-ACTUATOR_FAULTS = frozenset({"jam", "lost-steps", "end-stop"})
-"""Those that happen to an actuator."""
+ACTUATOR_FAULTS: Mapping[str, tuple[Callable[[ActuatorSettings], bool], str]] = {
+    "jam": (lambda _: True, "an actuator"),
+    "lost-steps": (lambda its: isinstance(its, Stepper), "a stepper"),
+    "end-stop": (_has_end_stop, "a stepper with an end stop"),
+}
+"""Those that happen to an actuator: which can have them, and what such a one is called."""
 
 BOARD_FAULTS = frozenset({"reset", "unplug", "noise"})
 """Those that happen to a board; to the first unless another is named."""

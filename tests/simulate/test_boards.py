@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from robot.settings import RobotProfile, load_profile
+from robot.settings import RobotProfile, Servo, load_profile
+from robot.settings.board_table import FIRST_MAESTRO
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
-from robot.simulate.boards import FIRMWARES, FirmwareProcess, at_board, own_firmware
+from robot.simulate.boards import (
+    FIRMWARES,
+    FirmwareProcess,
+    at_board,
+    fastest,
+    own_firmware,
+    require_pace,
+)
 from robot.simulate.processes import DemoFault
+from robot.twin.cube import scrambled
+from robot.twin.maestro import Maestro
+from robot.twin.pwm import PwmChips
+from robot.twin.simulated import SimulatedRobot
 
 pytestmark = pytest.mark.quick
 TOY = "toy"
@@ -76,3 +89,41 @@ def test_a_robot_runs_on_its_own_board(robot: str, kind: str) -> None:
     profile = load_profile(robot)
     assert own_firmware(profile) == kind
     assert at_board(kind, profile) is profile
+
+
+def test_several_boards_are_simulated_by_what_shares_their_time() -> None:
+    several, alone = load_profile("soltvvo"), load_profile("cubotino-uno")
+    with pytest.raises(DemoFault, match=r"which linux cannot simulate; choose from host, avr$"):
+        at_board("linux", several)
+    assert at_board("host", several) is several
+    assert (fastest(several), fastest(alone)) == (2.0, math.inf)
+    require_pace(several, 2.0)
+    require_pace(alone, 1000.0)
+    with pytest.raises(DemoFault, match="--speed 2 at most"):
+        require_pace(several, 2.1)
+
+
+def test_servos_move_to_the_first_channels_of_a_maestro() -> None:
+    moved = at_board("maestro", load_profile("cubotino-uno"))
+    pins = [servo.pins.pulse for servo in moved.actuators_of(Servo).values()]
+    assert pins == [FIRST_MAESTRO, FIRST_MAESTRO + 1]
+    assert moved.firmware.target == "linux"
+    assert at_board("maestro", moved) is moved
+    with pytest.raises(DemoFault, match="six-motor has no servos, and a Maestro"):
+        at_board("maestro", load_profile("six-motor"))
+
+
+@pytest.mark.parametrize(("kind", "maker"), [("linux", PwmChips), ("maestro", Maestro)])
+def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
+    tmp_path: Path, kind: str, maker: type
+) -> None:
+    profile = at_board(kind, load_profile("cubotino-uno"))
+    chips = FIRMWARES[kind].pulse_maker(SimulatedRobot(profile, scrambled(3, 1)), tmp_path)
+    assert isinstance(chips, maker)
+    chips.close()
+    command = FIRMWARES[kind].command(profile, tmp_path)
+    assert command[1:] == ["--pwm", f"{tmp_path}/pwm", "--maestro", f"{tmp_path}/maestro"]
+    assert [Path(command[0]).name, Path(FIRMWARES["host"].command(profile, tmp_path)[0]).name] == [
+        "cubist-firmware-linux",
+        "cubist-firmware-host",
+    ]

@@ -55,15 +55,30 @@ def outcome(
 
 
 def test_last_line_has_what_was_promised() -> None:
-    document = json.loads(json.dumps(outcome(violations=1).as_dict()))
-    assert document["solved"] is True
-    assert document["violations"] == [
-        {"time_us": 1, "kind": "flip-held", "text": "the cube was flipped"}
-    ]
-    assert document["moves"] == "R U2 F'"
-    assert document["length"] == 3
-    for key in ("scan_s", "solve_s", "turn_s", "planned_us", "executed_us"):
-        assert document[key] > 0
+    document = json.loads(json.dumps(outcome(violations=1, warnings=["slow"]).as_dict()))
+    assert document == {
+        "solved": True,
+        "violations": [{"time_us": 1, "kind": "flip-held", "text": "the cube was flipped"}],
+        "moves": "R U2 F'",
+        "length": 3,
+        "scan_s": 12.5,
+        "solve_s": 1.0,
+        "turn_s": 70.0,
+        "planned_us": 70_000_000,
+        "executed_us": 70_000_000,
+        "outcome": "solved",
+        "reason": "",
+        "recoveries": ["slow"],
+        "robot": "cubotino",
+        "facelets": SOLVED,
+    }
+
+
+def test_troubles_are_recoveries_and_warnings_or_else_the_line() -> None:
+    line = LinkRecord(sent=99, resent=2)
+    assert outcome().troubles == []
+    assert outcome(link=line).troubles == ["2 messages were sent again"]
+    assert outcome(link=line, warnings=["bad"], recoveries=["again"]).troubles == ["again", "bad"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +182,20 @@ def test_stages_are_timed_by_the_robots_clock() -> None:
     # Thinking takes real time, whatever the robot's speed.
     assert progress.took_s(RobotState.SOLVING) == 0.5
     assert progress.took_s(RobotState.TURNING) == 0.0
+
+
+def test_how_far_the_plan_is_counts_only_while_the_robot_turns() -> None:
+    progress = DemoProgress("demo", planned_us=2_000_000)
+    progress.fraction = 0.25
+    assert progress.plan_us is None
+    progress.enter(RobotState.TURNING)
+    assert progress.plan_us is None, "entering begins anew"
+    progress.fraction = 0.25
+    assert progress.plan_us == 500_000
+    progress.enter(RobotState.TURNING)
+    assert progress.plan_us == 500_000, "the same state is not entered again"
+    progress.planned_us = None
+    assert progress.plan_us is None
 
 
 def test_the_making_of_tables_is_a_stage_in_real_time() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robot.daemon.models import RobotState
@@ -23,7 +26,7 @@ from robot.simulate.fault_injection import (
 )
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio
+from robot.twin.studio import Disturbances, OddScene, Studio
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]
@@ -35,16 +38,18 @@ def scene() -> Scene:
     return Scene(robot, Studio(robot), {FIRST_BOARD: BoardInScene(lambda: None, None)})
 
 
-ROBOT = load_profile("mindcuber")
+ROBOT, HOMED = load_profile("mindcuber"), load_profile("soltvvo")
+SOLVED = "".join(face * 9 for face in "URFDLB")
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_names_are_understood(name: str) -> None:
-    subject = "arm" if name in ACTUATOR_FAULTS else ""
+    robot = HOMED if name in ACTUATOR_FAULTS else ROBOT
+    subject = next(iter(robot.actuators)) if name in ACTUATOR_FAULTS else ""
     asked = f"{name}:{subject}".removesuffix(":")
     usual = RobotState.HOMING if name in STANDING_FAULTS else RobotState.TURNING
-    assert parse_injected_fault(asked, ROBOT).stage is usual
-    fault = parse_injected_fault(f"{asked}@look", ROBOT)
+    assert parse_injected_fault(asked, robot).stage is usual
+    fault = parse_injected_fault(f"{asked}@look", robot)
     assert (fault.name, fault.subject, fault.stage) == (name, subject, RobotState.SCANNING)
 
 
@@ -52,6 +57,22 @@ def test_names_are_understood(name: str) -> None:
 def test_what_nobody_knows_is_refused(text: str) -> None:
     with pytest.raises(BadInjection, match="choose from"):
         parse_injected_fault(text, ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("robot", "text", "told"),
+    [
+        ("cubotino", "lost-steps:lid", "lost-steps needs a stepper, and cubotino has none"),
+        ("six-motor", "end-stop:up", "end-stop needs a stepper with an end stop, and six-motor"),
+        ("crane", "end-stop:turntable", "as in end-stop:elevator; choose from elevator$"),
+        ("mindcuber", "lost-steps:arm", "as in lost-steps:table; choose from table$"),
+        ("mindcuber", "jam:leg", "jam needs an actuator, as in jam:table; choose from table, arm$"),
+    ],
+)
+def test_a_fault_that_its_actuator_cannot_have_is_refused(robot: str, text: str, told: str) -> None:
+    """Else it would be asked for, and never happen."""
+    with pytest.raises(BadInjection, match=told):
+        parse_injected_fault(text, load_profile(robot))
 
 
 def test_only_some_faults_happen_to_an_actuator() -> None:
@@ -129,3 +150,83 @@ def test_a_wrong_sticker_never_leads_to_a_wrong_solution(start_demo: StartDemo) 
     assert document is not None, log
     assert document["violations"] == []
     assert (code, document["outcome"]) in {(0, "solved"), (1, "unreadable")}
+
+
+class Reached:
+    """In place of robot and cable: what was done to them."""
+
+    def __init__(self) -> None:
+        self.deeds: list[tuple[Any, ...]] = []
+        self.noise = 0.0
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def deed(*arguments: Any, **named: Any) -> None:
+            self.deeds.append((name, *arguments, *named.values()))
+
+        return deed
+
+
+@pytest.mark.parametrize(
+    ("asked", "deeds"),
+    [
+        ("slip", [("slip_cube",)]),
+        ("jam:right", [("jam", "right")]),
+        ("lost-steps:right", [("lose_steps", "right", 200)]),
+        ("end-stop:right", [("stick_end_stop", "right", False)]),
+        ("glare", [("glare", 0.8)]),
+        ("cast", [("colour_cast", (1.0, 0.72, 0.38))]),
+        ("reset", [("press_reset",)]),
+        ("unplug", [("cut",), ("mend",)]),
+    ],
+)
+async def test_each_does_to_robot_board_or_cable_what_it_is_called(
+    monkeypatch: pytest.MonkeyPatch, asked: str, deeds: list[tuple[Any, ...]]
+) -> None:
+    monkeypatch.setattr("robot.simulate.fault_injection.UNPLUGGED_S", 0.0)
+    reached: Any = Reached()
+    boards = {FIRST_BOARD: BoardInScene(reached.press_reset, reached)}
+    scene = Scene(reached, reached, boards)
+    await parse_injected_fault(asked, HOMED).inject(scene)
+    assert reached.deeds == deeds
+
+
+@pytest.mark.parametrize("odd", OddScene)
+async def test_odd_views_are_there_at_once_and_everything_is_mended(
+    scene: Scene, odd: OddScene
+) -> None:
+    cable: Any = Reached()
+    scene = Scene(scene.robot, scene.studio, {FIRST_BOARD: BoardInScene(lambda: None, cable)})
+    injection = FaultInjection([parse_injected_fault(str(odd), ROBOT)], scene, delay_s=3600.0)
+    injection.enter(RobotState.HOMING)
+    while injection.pending:
+        await asyncio.sleep(0)
+    assert scene.studio.disturbances.odd is odd
+    for name in ("noise", "jam:arm", "wrong-sticker", "glare"):
+        await parse_injected_fault(name, ROBOT).inject(scene)
+    assert cable.noise == 0.01
+    scene.mend()
+    assert (cable.noise, cable.deeds) == (0.0, [("mend",)])
+    assert scene.studio.disturbances == Disturbances(scene.studio.disturbances.light)
+    assert scene.studio.disturbances.light.glare == 0.0
+
+
+async def test_what_happens_later_waits_and_does_not_happen_once_called_off(scene: Scene) -> None:
+    faults = [parse_injected_fault(text, ROBOT) for text in ("glare@think", "cast@turn")]
+    injection = FaultInjection(faults, scene, delay_s=3600.0)
+    injection.enter(RobotState.SOLVING)
+    await asyncio.sleep(0.01)
+    assert injection.pending
+    injection.cancel()
+    assert not injection.pending
+    await asyncio.sleep(0)
+    assert scene.studio.disturbances.light.glare == 0.0
+    assert [fault.name for fault in injection._planned] == ["cast"]
+
+
+@pytest.mark.parametrize("corner", ["R", "U"])
+async def test_a_wrong_sticker_is_another_than_was_there(corner: str) -> None:
+    letters = corner + SOLVED[1:]
+    robot: Any = SimpleNamespace(body=SimpleNamespace(letters=np.array(list(letters))))
+    studio: Any = SimpleNamespace(disturbances=SimpleNamespace(repainted={}))
+    await parse_injected_fault("wrong-sticker", ROBOT).inject(Scene(robot, studio, {}))
+    assert studio.disturbances.repainted == {0: "U" if corner == "R" else "R"}

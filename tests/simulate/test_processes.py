@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -111,3 +112,34 @@ async def _readable(descriptor: int) -> bool:
     finally:
         loop.remove_reader(descriptor)
     return True
+
+
+class Standing:
+    """In place of a process: it ends when told to."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    async def ended(self) -> DemoFault:
+        await self.gone.wait()
+        return DemoFault("it ended")
+
+
+async def test_work_is_done_unless_a_process_ends_before() -> None:
+    children: Any = [Standing(), Standing()]
+
+    async def work() -> int:
+        await asyncio.sleep(0)
+        return 7
+
+    async def broken() -> int:
+        raise ValueError("its own fault")
+
+    assert await unless_ended(work(), children) == 7
+    with pytest.raises(ValueError, match="its own"):
+        await unless_ended(broken(), children)
+    left = len(asyncio.all_tasks())
+    children[1].gone.set()
+    with pytest.raises(DemoFault, match="it ended"):
+        await unless_ended(asyncio.Event().wait(), children)
+    assert len(asyncio.all_tasks()) == left
