@@ -153,6 +153,30 @@ def test_the_verdict_says_what_really_happened(
     assert (CLEAN in text) == (CLEAN in words)
 
 
+def test_the_figures_of_a_demo() -> None:
+    result = outcome()
+    result.record.executed_us = 70_000_150
+    stream = io.StringIO()
+    print_outcome(result, stream)
+    text = [line.strip("│ \n").split(maxsplit=1) for line in stream.getvalue().splitlines()]
+    figures = {line[0]: line[1] for line in text if len(line) == 2}
+    assert {name: figures[name] for name in ("moves", "scan", "search", "turn", "plan")} == {
+        "moves": "R U2 F' (3)",
+        "scan": "12.5 s",
+        "search": "1.00 s",
+        "turn": "70.0 s",
+        "plan": "70.000 s, executed +150 us from the plan",
+    }
+    stream = io.StringIO()
+    print_outcome(outcome(), stream)
+    assert "executed as planned to the microsecond" in stream.getvalue()
+    for left_out in ("planned_us", "executed_us"):
+        cut_off, stream = outcome(), io.StringIO()
+        setattr(cut_off.record, left_out, None)
+        print_outcome(cut_off, stream)
+        assert "plan" not in stream.getvalue()
+
+
 @pytest.mark.parametrize("ended", [str(one) for one in Outcome])
 def test_no_ending_is_praised_that_did_not_go_well(ended: str) -> None:
     """Only a run that the daemon calls a success may be called solved without more."""
