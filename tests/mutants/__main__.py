@@ -15,12 +15,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from tests.mutants import forked
 from tests.mutants.changes import Mutant, sample, source_files
-from tests.mutants.copy import Copy, DoesNotBuild, Outcome, spread
+from tests.mutants.copy import Copy, DoesNotBuild, Outcome, listed, spread
 from tests.mutants.equivalent import known_equivalents
 from tests.mutants.selection import Selection
 
@@ -59,13 +60,7 @@ class Trial:
 
     def _first_verdict(self, mutant: Mutant) -> dict[str, object]:
         tests, longest_s, duration_s = self._selection.tests_for(mutant, self._budget_s)
-        record: dict[str, object] = {
-            "file": mutant.path,
-            "line": mutant.line,
-            "kind": mutant.kind,
-            "difference": mutant.difference(),
-            "tests": len(tests),
-        }
+        record = _described(mutant) | {"tests": len(tests)}
         started = time.monotonic()
         with self._copy.changed(mutant.path, mutant.after):
             record |= self._tried(mutant, tests, longest_s, duration_s)
@@ -172,31 +167,32 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    if options.within:  # which shares nothing with others
+        sys.exit(_reported(options))
     with (FOLDER / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit("another `make mutants` works in build/mutants: wait for its end")
-        with Path(options.report).open("w") as lines:
-            sys.exit(_reported(options, Report(options, lines)))
+        sys.exit(_reported(options))
 
 
-def _reported(options: argparse.Namespace, report: Report) -> int:
+def _reported(options: argparse.Namespace) -> int:
     """The exit code; Ctrl-C ends the tests that run, and what was found until then is shown."""
-    try:
-        _sample(options, report)
-    except KeyboardInterrupt:
-        print(f"{report.summary()}\ninterrupted; the checkout was not touched")
-        return INTERRUPTED
-    print(report.summary())
+    with Path(options.report).open("w") as lines:
+        report = Report(options, lines)
+        try:
+            (_in_forks if options.within else _sample)(options, report)
+        except KeyboardInterrupt:
+            print(f"{report.summary()}\ninterrupted; the checkout was not touched")
+            return INTERRUPTED
+        print(report.summary())
     return 0
 
 
 def _sample(options: argparse.Namespace, report: Report) -> None:
     copies = [Copy(CHECKOUT, FOLDER / str(number)) for number in range(options.jobs)]
-    files = source_files(CHECKOUT, copies[0].files, options.path)
-    if not files:
-        sys.exit(f"{options.path}: no source of the product is there")
+    files = _sources(copies[0].files, options.path)
     print("preparing build/mutants: copying and building ...", flush=True)
     spread(copies, lambda copy, _: copy.prepare(), copies)
     mutants = sample(CHECKOUT, files, options.count + SPARE, options.seed)
@@ -218,6 +214,39 @@ def _sample(options: argparse.Namespace, report: Report) -> None:
     spread(copies, judge, [*drawn, *mutants[options.count :]])
 
 
+def _in_forks(options: argparse.Namespace, report: Report) -> None:
+    """Try mutants of Python in this checkout, against the tests named."""
+    files = [name for name in _sources(listed(CHECKOUT), options.path) if name.endswith(".py")]
+    mutants = sample(CHECKOUT, files, options.count, options.seed)
+    equivalents = known_equivalents()
+    known = [(mutant.path, mutant.difference()) in equivalents for mutant in mutants]
+
+    def judge(mutant: Mutant, found: Mapping[str, object]) -> None:
+        report.add(_described(mutant) | found)
+
+    for mutant, is_known in zip(mutants, known, strict=True):
+        if is_known:
+            judge(mutant, {"outcome": "equivalent"})
+    rest = [mutant for mutant, is_known in zip(mutants, known, strict=True) if not is_known]
+    forked.run(options.within, rest, options.budget, judge)
+
+
+def _sources(names: Sequence[str], under: str) -> list[str]:
+    files = source_files(CHECKOUT, names, under)
+    if not files:
+        sys.exit(f"{under}: no source of the product is there")
+    return files
+
+
+def _described(mutant: Mutant) -> dict[str, object]:
+    return {
+        "file": mutant.path,
+        "line": mutant.line,
+        "kind": mutant.kind,
+        "difference": mutant.difference(),
+    }
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("path", help="a file or folder of the product, such as robot/link")
@@ -228,6 +257,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for a mutant")
     parser.add_argument(
         "--without", action="append", default=[], help="a folder of tests/ that takes too long"
+    )
+    parser.add_argument(
+        "--within",
+        action="append",
+        default=[],
+        metavar="TESTS",
+        help="try Python in forks of one process with these tests of tests/, without a copy",
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     parser.add_argument("--report", default=str(FOLDER / "report.jsonl"), help="a line per mutant")

@@ -62,7 +62,7 @@ class Copy:
         self._tables = folder / "tables"
         self._tables_of_one_run = folder / "tables-of-one-run"
         self._python = self.root / ".venv/bin/python"
-        self.files = _listed(checkout)
+        self.files = listed(checkout)
 
     def prepare(self) -> None:
         """Bring files and builds up to date."""
@@ -146,7 +146,7 @@ class Copy:
             try:
                 code = self._watched(process, mark, started + limit_s)
             finally:
-                _end(mark)
+                end_marked(mark)
                 process.wait()
             took_s = time.monotonic() - started
             return Outcome(code, log.read_text(errors="replace"), took_s)
@@ -213,7 +213,8 @@ def spread(
             raise
 
 
-def _listed(checkout: Path) -> list[str]:
+def listed(checkout: Path) -> list[str]:
+    """The files of a checkout that git knows or would add."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=checkout, capture_output=True, check=True).stdout
     names = [name for name in listed.decode().split("\0") if name]
@@ -244,7 +245,8 @@ def _memory(number: int) -> int:
     return 0
 
 
-def _end(mark: str) -> None:
+def end_marked(mark: str) -> None:
+    """End all processes that were started with a mark in their environment."""
     for _ in range(100):
         left = list(_marked(mark))
         if not left:

@@ -34,8 +34,8 @@ ARITHMETIC: dict[type[ast.operator], tuple[bytes, bytes]] = {
     ast.BitXor: (rb"\^", b"&"),
 }
 COMMENT = re.compile(rb"#[^\n]*")
-LAYOUT = {"padding", "bar_width"}
-"""Arguments that say how much room is left free on a screen."""
+LAYOUT = {"padding", "bar_width", "indent"}
+"""Arguments that say how much room is left free on a screen or in a file."""
 DIARY = {"debug", "info"}
 """Methods of a log that tell what goes as it should: texts, as it were."""
 

@@ -12,8 +12,8 @@ from synthetic_scans import synthetic_scan
 
 from vision.decide.reader import CubeReading, Unreadable, read_cube
 from vision.decide.schemes import NAMES
-from vision.explain.drawing import png, text_width, wrapped
-from vision.explain.explain import colour_names, explain
+from vision.explain.drawing import Canvas, png, text_width, wrapped
+from vision.explain.explain import _BODY, _BRIGHT, _on, _verdict, colour_names, explain
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES, linear_to_srgb
 
@@ -96,3 +96,157 @@ def test_colours_that_nobody_has_a_letter_for_keep_the_faces_letters():
     reading = read_cube(colours)
     grey = replace(colours, linear_rgb=np.full_like(colours.linear_rgb, 0.2))
     assert colour_names(grey, np.arange(54), reading.facelets) == {}
+
+
+BACK, INK = (10, 20, 30), (200, 100, 50)
+
+
+def inked(canvas):
+    """Where a canvas is of the ink's colour, as rows, columns: bool[height, width]."""
+    return (canvas.picture() == INK).all(axis=2)
+
+
+def bounds(mask):
+    """Left, top, right, bottom of what is set; right and bottom are beyond it."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return columns[0], rows[0], columns[-1] + 1, rows[-1] + 1
+
+
+def test_a_canvas_has_its_size_and_background():
+    picture = Canvas(40, 30, BACK).picture()
+    assert picture.shape == (30, 40, 3)
+    assert (picture == BACK).all()
+
+
+@pytest.mark.parametrize("radius", [0.0, 8.0])
+def test_a_box_fills_its_place_and_round_corners_are_left_free(radius):
+    canvas = Canvas(60, 50, BACK)
+    canvas.box((10, 8), (30, 20), INK, radius)
+    mask = inked(canvas)
+    assert np.abs(np.array(bounds(mask)) - (10, 8, 40, 28)).max() <= 1
+    assert mask[18, 12:38].all() and mask[10:26, 25].all()
+    corners = [mask[y, x] for y in (9, 26) for x in (11, 38)]
+    assert corners == [radius == 0.0] * 4
+    round_part = (4 - np.pi) * radius**2
+    assert mask.sum() == pytest.approx(600 - round_part, abs=50)
+
+
+@pytest.mark.parametrize("radius", [0.0, 4.0])
+def test_a_frame_is_the_border_of_a_box(radius):
+    canvas = Canvas(60, 50, BACK)
+    canvas.frame((10, 8), (30, 20), INK, 4.0, radius)
+    mask = inked(canvas)
+    assert np.abs(np.array(bounds(mask)) - (8, 6, 42, 30)).max() <= 1
+    assert not mask[12:24, 14:36].any()
+    assert mask[18, 9:11].all() and mask[18, 39:41].all() and mask[8, 25] and mask[27, 25]
+
+
+def test_lines_are_as_thick_as_asked_and_open():
+    canvas = Canvas(60, 50, BACK)
+    canvas.line((10, 10), (40, 10), INK, 6.0)
+    assert np.abs(np.array(bounds(inked(canvas))) - (7, 7, 43, 13)).max() <= 1
+    canvas = Canvas(60, 50, BACK)
+    canvas.outline([(10, 10), (40, 10), (40, 40)], INK, 2.0)
+    assert inked(canvas)[25, 23:27].any(), "an outline is closed"
+
+
+def test_a_dot_has_its_radius_and_place():
+    canvas = Canvas(60, 50, BACK)
+    canvas.dot((30, 20), 9.0, INK)
+    mask = inked(canvas)
+    assert np.abs(np.array(bounds(mask)) - (21, 11, 39, 29)).max() <= 1
+    assert mask.sum() == pytest.approx(np.pi * 81, abs=40)
+
+
+@pytest.mark.parametrize(("height", "bold"), [(12, False), (12, True), (24, False)])
+def test_words_stand_on_their_line_as_wide_as_is_said(height, bold):
+    canvas = Canvas(200, 60, BACK)
+    width = canvas.text((20, 40), "HEI", INK, height, bold)
+    drawn = (canvas.picture() != BACK).any(axis=2)
+    left, top, right, bottom = bounds(drawn)
+    assert width == text_width("HEI", height, bold)
+    assert left + 1 >= 20 and right <= 20 + width + 1 and right - left > 0.8 * width
+    assert abs(bottom - 40) <= 2 and abs(bottom - top - height) <= 3
+    strokes = drawn[30:38].sum()
+    plain = Canvas(200, 60, BACK)
+    plain.text((20, 40), "HEI", INK, height)
+    assert strokes >= (plain.picture() != BACK).any(axis=2)[30:38].sum()
+
+
+@pytest.mark.parametrize("side", [4, 400])
+def test_a_picture_is_pasted_to_its_place_and_size(side):
+    image = np.zeros((side, side, 3), dtype=np.uint8)
+    image[:, : side // 2] = INK
+    canvas = Canvas(60, 50, BACK)
+    canvas.paste((12, 6), (20, 30), image)
+    assert (canvas.picture()[:, [11, 32]] == BACK).all()
+    assert (canvas.picture()[[5, 36]] == BACK).all()
+    # Where it is made larger, the border between its halves is soft.
+    assert np.abs(np.array(bounds(inked(canvas))) - (12, 6, 22, 36)).max() <= 3
+
+
+def test_a_word_too_long_for_its_room_stands_alone():
+    long = "w" * 60
+    assert wrapped(f"a {long} b", 12, 120) == ["a", long, "b"]
+    assert wrapped("", 12, 120) == [""]
+
+
+def test_the_stickers_stand_as_on_an_unfolded_cube_and_by_their_hue():
+    """Of as many colours as there are stickers each is found once, where it belongs."""
+    steps = np.array([0.05, 0.16, 0.36, 0.7])
+    light = np.array(np.meshgrid(steps, steps, steps)).reshape(3, -1).T[:54]
+    colours = replace(synthetic_scan(1, 3).colours, linear_rgb=light.astype(np.float32))
+    picture = explain(colours, Unreadable("all differ", (), "U")).astype(int)
+    shown = linear_to_srgb(light * 0.9 / np.quantile(light.max(axis=1), 0.95))
+    net, clusters = picture[:, :880], picture[:, 890:]
+
+    def middle(part, colour):
+        rows, columns = np.nonzero(np.abs(part - colour).max(axis=2) <= 1)
+        return (float(np.median(rows)), float(np.median(columns))) if len(rows) else (-1.0, -1.0)
+
+    at = np.array([middle(net, colour) for colour in shown]).reshape(6, 3, 3, 2)
+    pitch = at[0, 1, 1, 0] - at[0, 0, 1, 0]
+    assert np.abs(np.diff(at[..., 0], axis=1) - pitch).max() < 2
+    assert np.abs(np.diff(at[..., 1], axis=2) - pitch).max() < 2
+    assert np.abs(np.diff(at[..., 0], axis=2)).max() < 2
+    faces = {face: at[number, 1, 1] for number, face in enumerate(FACES)}
+    step = faces["R"][1] - faces["F"][1]
+    assert 3 * pitch < step < 4 * pitch
+    for face, row, column in (("U", -1, 0), ("L", 0, -1), ("R", 0, 1), ("B", 0, 2), ("D", 1, 0)):
+        assert faces[face] == pytest.approx(faces["F"] + (row * step, column * step), abs=2)
+    reds, blues = light[:, 0] / light[:, 1], light[:, 2] / light[:, 1]
+    dots = np.array([middle(clusters, colour) for colour in shown])
+    free = dots[:, 0] >= 0  # not behind another of its hue
+    assert free.sum() > 12
+    for values, places in ((reds, dots[:, 1]), (blues, -dots[:, 0])):
+        assert places[free & (values > 4)].min() > places[free & (values < 1 / 4)].max()
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "confident", "word", "told"),
+    [
+        ((), True, "confident", []),
+        (("F3", "U1"), False, "unsure", ["doubtful: F3, U1"]),
+        (
+            tuple(f"F{n}" for n in range(1, 14)),
+            False,
+            "unsure",
+            ["doubtful: F1, F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12 ..."],
+        ),
+    ],
+)
+def test_the_verdict_in_words(doubtful, confident, word, told):
+    reading = read_cube(synthetic_scan(1, 3).colours)
+    shown = CubeReading(3, reading.facelets, reading.cube, 5.04, confident, doubtful)
+    said, colour, details = _verdict(shown)
+    assert said == word
+    assert details == ["margin 5.0", reading.facelets, *shown.corrections, *told]
+    refused = _verdict(Unreadable("no cube at all", ("R1",), "R"))
+    assert refused[2] == ["no cube at all", "doubtful: R1", "look again at R"]
+    assert len({colour, refused[1]}) == 2
+
+
+def test_letters_are_readable_on_their_colour():
+    assert _on((255, 255, 255)) == _on((120, 120, 120)) == _BODY
+    assert _on((0, 0, 0)) == _on((100, 100, 100)) == _on((10, 40, 255)) == _BRIGHT
+    assert _on((0, 255, 0)) == _BODY
