@@ -16,7 +16,7 @@ import numpy as np
 
 from robot.settings import RobotProfile
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, FloatArray, Pose, turned
-from robot.twin.flipper import ArmPlace, SimulatedArm, built_in
+from robot.twin.flipper import ZONE_PART, ArmPlace, SimulatedArm, built_in
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import (
     SIMULATED_MECHANISMS,
@@ -287,9 +287,13 @@ def gripper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
 
 def _jaws(settings: GripperReading, profile: RobotProfile) -> list[ArmPlace]:
     at = profile.actuators[settings.jaw].places
+    opened, closed = float(at[settings.open]), float(at[settings.closed])
+    # Jaws that open wider are open, too.
+    clear = opened + ZONE_PART * (closed - opened)
+    wide = (clear, math.inf) if opened > closed else (-math.inf, clear)
     return [
-        ArmPlace(settings.open, at[settings.open], "open"),
-        ArmPlace(settings.closed, at[settings.closed], "hold"),
+        ArmPlace(settings.open, opened, "open", zone=wide),
+        ArmPlace(settings.closed, closed, "hold"),
     ]
 
 

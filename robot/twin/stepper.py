@@ -249,6 +249,12 @@ class StepperEndStop:
         return active == self._active_level
 
 
+def pause_us(microsteps: float) -> float:
+    """After how long without a step a rotor is at rest whose turn has so many times the profile's
+    steps: later where they are larger, but no sooner where they are smaller."""
+    return PAUSE_US / min(1.0, microsteps)
+
+
 def wire_stepper(
     name: str,
     settings: Stepper,
@@ -272,7 +278,7 @@ def wire_stepper(
     motor = StepMotor(
         name,
         physics.power_on_steps,
-        Rotor(speed * strength, acceleration * strength, PAUSE_US / truth.microsteps),
+        Rotor(speed * strength, acceleration * strength, pause_us(truth.microsteps)),
         report,
         inverted=settings.invert_direction != truth.is_reversed,
         play=play if truth.play_steps is None else truth.play_steps,

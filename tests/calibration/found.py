@@ -105,7 +105,9 @@ def wrong_motors(
 def calibrated(name: str, misadjusted: str) -> Outcome:
     """Let a robot of a profile calibrate itself, in simulated time."""
     profile, truth = load_profile(name), parse_misadjustment(misadjusted)
-    with Rehearsal(profile, scrambled(3, truth.seed), misadjusted=truth) as rehearsal:
+    with Rehearsal(
+        profile, scrambled(profile.cube.size, truth.seed), misadjusted=truth
+    ) as rehearsal:
         session = CalibratingSession(rehearsal)
         measurement = AutomaticCalibration(session, lambda: rehearsal.robot.time_us / 1e6)
         with session.maintenance():

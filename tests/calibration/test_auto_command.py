@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from robot.calibration.finding import flow
+from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Session
 from robot.client import RequestRefused
@@ -26,7 +27,7 @@ Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 class BrokenOff:
     """A finder that finds one position, and then something happens."""
 
-    seen_moving: Mapping[str, Mapping[str, float]] = {}
+    seen_moving: Mapping[str, SeenMoving] = {}
     happens: CubistError
 
     def __init__(self, session: Session) -> None:

@@ -22,6 +22,7 @@ from robot.calibration.finding.face_watch import (
     view_from_above,
 )
 from robot.calibration.finding.film import Passage, passage_of, travel_us
+from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.flow import AutomaticCalibration, can_find, stage_of, stages_of
 from robot.calibration.finding.proof import PROVING
 from robot.calibration.finding.result import CouldNot, Finding
@@ -211,6 +212,8 @@ def test_a_proof_is_planned_by_what_is_kept_too() -> None:
         with session.maintenance():
             session.try_out({**confirmable(rehearsal.profile), **longer})
             proof = session.perform(PROVING)
+            # It is known to be solved now: it is scrambled without a look.
+            assert session.perform(PROVING, solved=True).solved
     assert proof.solved
     assert 1.4 < proof.planned_us / proof.planned_before_us <= 2.0
 
@@ -247,6 +250,11 @@ def test_a_servo_that_does_not_move_is_named(jammed: str, why: str) -> None:
         assert why in failed(session)
 
 
+def test_a_camera_that_shows_the_face_cut_off_when_it_turns_is_named() -> None:
+    with robot("11:2") as (_, session):
+        assert "too near to the border of the picture" in failed(session)
+
+
 PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0.21242, 0.67956]]
 """Where the camera of robot 7 has the face."""
 
@@ -254,7 +262,7 @@ PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0
 class KnowingFinder:
     """Finds a position at once; the camera sees nothing move."""
 
-    seen_moving: Mapping[str, Mapping[str, float]] = {}
+    seen_moving: Mapping[str, SeenMoving] = {}
     watch = None
 
     def __init__(self, session: Session) -> None:

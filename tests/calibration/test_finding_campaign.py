@@ -19,18 +19,28 @@ SEEDS = {
     "mindcuber": range(1, 21),
     "four-arm": range(1, 11),
     "six-motor": range(1, 11),
+    "two-arm-2x2x2": range(1, 4),
+    "v-arms": range(1, 3),
 }
-POSITIONS = {"cubotino": 6, "two-arm": 10, "mindcuber": 3, "four-arm": 8, "six-motor": 0}
+POSITIONS = {
+    "cubotino": 6,
+    "two-arm": 10,
+    "mindcuber": 3,
+    "four-arm": 8,
+    "six-motor": 0,
+    "two-arm-2x2x2": 10,
+    "v-arms": 10,
+}
 """By profile: robots, and the servo positions that each of them finds."""
-FILMED = {"cubotino": 3, "two-arm": 3}
+FILMED = {"cubotino": 3, "two-arm": 6, "two-arm-2x2x2": 6, "v-arms": 6}
 """Travel times that each of them finds."""
 
 UNCALIBRATED = range(1, 21)
 
+JAWS_OPEN = ("-jaw.positions_us.open",)
 NOT_SEEN: dict[str, tuple[str, ...]] = {
-    "two-arm": ("-jaw.positions_us.open",),
+    **dict.fromkeys(("two-arm", "two-arm-2x2x2", "v-arms", "four-arm"), JAWS_OPEN),
     "mindcuber": ("arm.positions_us.rest", "arm.positions_us.pull"),
-    "four-arm": ("-jaw.positions_us.open",),
 }
 """Positions that are only as sure as they say: nothing moves there that the camera sees."""
 
@@ -87,7 +97,9 @@ def test_a_robot_built_twice_as_badly_is_calibrated_or_says_why_not(name: str, s
 def solves_as_it_is(name: str, seed: int) -> bool:
     """Whether a robot solves a cube, and breaks nothing, with what its profile says."""
     profile = load_profile(name)
-    with Rehearsal(profile, scrambled(3, seed), misadjusted=Misadjustment(seed)) as rehearsal:
+    with Rehearsal(
+        profile, scrambled(profile.cube.size, seed), misadjusted=Misadjustment(seed)
+    ) as rehearsal:
         verdict = rehearsal.solve()
     return verdict.solved and not verdict.violations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robot.calibration.finding.face_watch import UNIT_SQUARE, FaceWatch, view_from_above
-from robot.calibration.finding.film import FILMING, angles, passage_of
+from robot.calibration.finding.film import FILMING, angles, passage_of, travel_us
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.flow import AutomaticCalibration
 from robot.calibration.finding.grippers import GripperFinder
@@ -74,10 +74,13 @@ def robot(misadjusted: str = "3") -> Iterator[tuple[Rehearsal, CalibratingSessio
 def test_two_grippers_find_all_their_positions() -> None:
     values: JsonObject = {}
     uncertain: JsonObject = {}
+    clear: list[float] = []
     with robot() as (rehearsal, session):
         for finding in GripperFinder(session).find():
             values |= finding.values
             uncertain |= finding.uncertain
+            if at_us := finding.evidence.get("clear_at_us"):
+                clear.append(at_us)
         assert rehearsal.robot.violations == []
         profile = rehearsal.profile
     assert set(confirmable(profile)) <= set(values)
@@ -86,6 +89,12 @@ def test_two_grippers_find_all_their_positions() -> None:
     outcome = Outcome.of(profile, parse_misadjustment("3"), document, [], {})
     seen = {key: off for key, off in outcome.off_degrees.items() if not key.endswith(OPEN)}
     assert len(seen) == 8
+    # A tenth of the way less open they were clear of the turning cube already.
+    for jaws, at_us in zip(("right-jaw", "down-jaw"), clear, strict=True):
+        opened, closed = (
+            values[f"actuators.{jaws}.positions_us.{place}"] for place in ("open", "closed")
+        )
+        assert at_us == pytest.approx(0.9 * opened + 0.1 * closed, abs=1.0)
     assert max(abs(off) for off in seen.values()) < 1.5
     for key in outcome.off_degrees.keys() - seen.keys():
         assert abs(outcome.off_degrees[key]) <= outcome.uncertain_degrees[key]
@@ -125,6 +134,29 @@ def test_a_robot_with_other_grippers_is_told_so() -> None:
         for _ in measurement.measure():
             pass
     assert "otvinta is not built like a robot that finds" in measurement.text
+
+
+def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:
+    way, turned = ("ccw", "cw"), 180.0
+    profile = load_profile("two-arm")
+    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        session.keep(confirmable(profile))
+        with session.maintenance():
+            finder = GripperFinder(session)
+            assert finder.watch.look() is not None
+            seen = finder.seen_moving["right"]
+            assert seen.degrees(way[1]) - seen.degrees(way[0]) == turned
+            passages = []
+            for _ in range(2):
+                film = session.perform(
+                    FILMING, actuator="right", between=list(way), aside=dict(seen.aside)
+                )
+                passages.append(passage_of(seen.rotation.filmed(film, turned), turned))
+        assert rehearsal.robot.violations == []
+    took = travel_us([one for one in passages if one is not None])
+    assert took is not None
+    assert took[0] == pytest.approx(turned / 90 * 800 / 4000 * 1e6, rel=0.04)
 
 
 @pytest.mark.parametrize(("aside", "is_seen"), [({"right-jaw": "open"}, True), ({}, False)])

@@ -33,7 +33,7 @@ from robot.twin.registry import Stop, parts_of
 from robot.twin.render import moved_camera, place_camera, site_corners
 from robot.twin.servo import ServoMotor
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.stepper import Rotor, StepMotor
+from robot.twin.stepper import Rotor, StepMotor, pause_us
 from robot.twin.studio import Studio
 from robot.twin.violations import Incidents
 
@@ -250,6 +250,22 @@ def test_a_stepper_with_a_sensor_has_its_direction_and_steps() -> None:
         True,
         False,
     }
+
+
+@pytest.mark.parametrize("strength", [0.75, 1.0, 1.25])
+@pytest.mark.parametrize("microsteps", MICROSTEPS)
+def test_a_rotor_follows_a_gentle_start_whatever_its_steps_are(
+    strength: float, microsteps: float
+) -> None:
+    part = strength * microsteps
+    rotor = Rotor(1e5, 1.5 * 8000.0 * part, pause_us(microsteps))
+    # As a board makes the first steps of a ramp: intervals shrink by the same time each. Coarser
+    # steps come as much more slowly as they are larger.
+    time_us = 0.0
+    for interval_us in range(5660, 2000, -567):
+        assert rotor.step(time_us) is None
+        time_us += interval_us / min(1.0, part)
+    assert rotor.step(time_us) is None
 
 
 def test_a_reversed_stepper_with_coarser_steps_goes_twice_as_far_backwards() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from robot.calibration.camera import Corners, Image, take_picture
 from robot.calibration.finding.cube_pose import Quads, faces_in_view
-from robot.calibration.finding.finder import FINDERS, Finder, find_line
+from robot.calibration.finding.finder import FINDERS, Finder, SeenMoving, find_line
 from robot.calibration.finding.motors import let_turn, motor_finding
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import Rotation
@@ -106,7 +106,7 @@ class DirectFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
+    def seen_moving(self) -> Mapping[str, SeenMoving]:
         """No servo is."""
         return {}
 

@@ -30,6 +30,8 @@ SAME_PLACE = 0.004
 """Half widths by which corners may differ: a quarter of a degree of tilt."""
 LIFTED = 0.06
 """A face whose corners are so far off a turned square (in half widths) is not flat on the table."""
+BORDER = 0.01
+"""Parts of the picture's width by which a face has to stay away from its border."""
 OTHER_FACE = 0.12
 """Mean difference of the stickers' chromaticities from which it is another face."""
 
@@ -58,6 +60,7 @@ class FaceWatch:
         self.profile = session.profile
         self._camera = camera.name
         self._size = self.profile.cube.size
+        self._resolution = camera.resolution
         self._usual = np.array(view.quad) * camera.resolution
         self._sign = sign
         self._plane: Floats | None = None
@@ -94,12 +97,14 @@ class FaceWatch:
         return None
 
     def _level_glance(self) -> Floats | None:
-        assert self._plane is not None
         grid = self._grid()[1]
-        if grid is None:
-            return None
-        corners = np.asarray(grid.corners, dtype=np.float64)[None]
-        flat = cv2.perspectiveTransform(corners, self._plane)[0].astype(np.float64)
+        return None if grid is None else self.level(np.asarray(grid.corners, dtype=np.float64))
+
+    def level(self, corners: Floats) -> Floats:
+        """Corners in the picture, in the plane of the level face, in the order in which that has
+        them: float64[4, 2] in half widths."""
+        assert self._plane is not None
+        flat = cv2.perspectiveTransform(corners[None], self._plane)[0].astype(np.float64)
         turns: Sequence[Floats] = [np.roll(flat, shift, axis=0) for shift in range(4)]
         return min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
 
@@ -162,6 +167,18 @@ class FaceWatch:
         turn = _angle(np.roll(after, -quarters, axis=0)) - _angle(before)
         degrees = self._sign * turn
         return degrees + 360 * round((near - degrees) / 360)
+
+    @property
+    def turn_in_view(self) -> float:
+        """Degrees up to which the first face seen stays in the picture as a whole, whichever way it
+        turns; at most an eighth of a turn, from which on its corners come back."""
+        margin = BORDER * self._resolution[0]
+        low, high = np.full(2, margin), np.array(self._resolution) - margin
+        for degrees in range(1, 46):
+            corners = np.concatenate([self.corners_at(sign * degrees) for sign in (1, -1)])
+            if (corners < low).any() or (corners > high).any():
+                return degrees - 1.0
+        return 45.0
 
     def corners_at(self, degrees: float) -> Corners:
         """Where the corners of the face are when it is turned so far, as the site is drawn."""

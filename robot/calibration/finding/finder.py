@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
@@ -19,6 +20,21 @@ pressing."""
 
 SCALE_SPREAD = 0.2
 """By how much servos may differ in how far they turn for a pulse: usually half of it."""
+
+
+@dataclass(frozen=True)
+class SeenMoving:
+    """A servo whose motion the camera sees from start to end, by the cube that ``rotation`` turns.
+
+    ``aside``: positions to which others go meanwhile, because they would hold the cube.
+    """
+
+    rotation: Rotation
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+    def degrees(self, position: str) -> float:
+        """The angle of a position."""
+        return 90.0 * self.rotation.quarters[position]
 
 
 class Finder(ABC):
@@ -41,13 +57,8 @@ class Finder(ABC):
 
     @property
     @abstractmethod
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
-        """Actuators whose motion the camera sees from start to end: degrees of each position."""
-
-    @property
-    def out_of_the_way(self) -> Mapping[str, str]:
-        """Positions to which others go while those are watched: whatever would hold the cube."""
-        return {}
+    def seen_moving(self) -> Mapping[str, SeenMoving]:
+        """Actuators whose motion the camera sees from start to end."""
 
     def _face_in_view(self, prepared: str) -> Finding:
         """The face in the picture, before anything has moved; ``prepared``: how it should be."""

@@ -32,6 +32,7 @@ from robot.calibration.finding.finder import (
     HOLD_MARGIN_DEGREES,
     SCALE_SPREAD,
     Finder,
+    SeenMoving,
     find_line,
 )
 from robot.calibration.finding.motors import let_turn, motor_finding
@@ -147,11 +148,9 @@ class FlipperFinder(Finder):
         self.table.settle()
 
     @property
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
+    def seen_moving(self) -> Mapping[str, SeenMoving]:
         """The table, whose turns the cube shows; not the lid, which hides it."""
-        if self.table.is_stepper:
-            return {}
-        return {self.table.name: {name: 90.0 * q for name, q in self._quarters.items()}}
+        return {} if self.table.is_stepper else {self.table.name: SeenMoving(self.table)}
 
     def find_open(self) -> Finding:
         """Where the lid is out of the picture and the cube free."""

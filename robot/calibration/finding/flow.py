@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.faster import shortened, steps_to
-from robot.calibration.finding.film import FILMING, Passage, angles, passage_of, travel_us
-from robot.calibration.finding.finder import Finder, finder_for
+from robot.calibration.finding.film import FILMING, Passage, passage_of, travel_us
+from robot.calibration.finding.finder import Finder, SeenMoving, finder_for
 from robot.calibration.finding.motors import check_motors, common_speeds
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
@@ -183,7 +183,7 @@ class AutomaticCalibration(Measurement):
         session.try_out(self._found)
 
     def _proof(self, number: int) -> Finding:
-        proof = self.session.perform(PROVING)
+        proof = self.session.perform(PROVING, solved=bool(self._proofs))
         if not proof.solved:
             raise CouldNot(
                 f"with all that was found the robot did not solve cube {number}: it was read as "
@@ -226,7 +226,7 @@ class AutomaticCalibration(Measurement):
         proofs = []
         for _ in range(PROOFS):
             try:
-                proofs.append(self.session.perform(PROVING))
+                proofs.append(self.session.perform(PROVING, solved=bool(proofs)))
             except (MotionFault, NotReadable):
                 return False
             if not proofs[-1].solved:
@@ -243,20 +243,18 @@ class AutomaticCalibration(Measurement):
                 yield Finding("times", f"{name}: its times are {kept}", uncertain={key: kept})
                 continue
             for row in servo.travel:
-                at = finder.seen_moving[name]
-                yield self._filmed(finder, name, row.between, at)
+                yield self._filmed(finder.seen_moving[name], row.between)
 
-    def _filmed(
-        self, finder: Finder, name: str, way: tuple[str, str], at: Mapping[str, float]
-    ) -> Finding:
+    def _filmed(self, seen: SeenMoving, way: tuple[str, str]) -> Finding:
+        name = seen.rotation.name
         key = f"actuators.{name}.travel"
         passages: list[Passage] = []
-        degrees = at[way[1]] - at[way[0]]
+        degrees = seen.degrees(way[1]) - seen.degrees(way[0])
         for _ in range(FILMS):
             film = self.session.perform(
-                FILMING, actuator=name, between=list(way), aside=dict(finder.out_of_the_way)
+                FILMING, actuator=name, between=list(way), aside=dict(seen.aside)
             )
-            passage = passage_of(angles(finder.watch, film, degrees), degrees)
+            passage = passage_of(seen.rotation.filmed(film, degrees), degrees)
             passages += [] if passage is None else [passage]
             measured = travel_us(passages)
             if measured is not None:

@@ -10,12 +10,14 @@ turns only its own layer, and the face in view stays. So each shows what the oth
 3. *The jaws beside the cube close* a little further each time, and the gripper below turns a few
    degrees and back. The first pulse at which the face stays is where they begin to hold; where it
    follows again on the way back gives their slack. They hold the cube square to the robot.
-4. *The gripper below* goes to each of its positions and is looked at.
+4. *The gripper below* goes to each of its positions and is looked at. The jaws beside the cube are
+   less open meanwhile than they will be: the cube turns past them, so they are clear of it.
 5. The same the other way round: the jaws below open, the gripper beside tilts the face some degrees
    to either side, the jaws below close while it does so, and it goes to its positions.
 
 Neither jaws are seen to move when nothing follows them any more. How far ``open`` is from
-``closed`` is therefore the profile's, as far as servos of one make differ in their scale.
+``closed`` is therefore the profile's, as far as servos of one make differ in their scale; that it
+is enough is shown.
 
 While its jaws may be neither open nor closed no gripper turns further than layers may be off
 square, and the one that is tried out is never the only one that holds the cube.
@@ -29,6 +31,7 @@ from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
     Finder,
+    SeenMoving,
     find_line,
 )
 from robot.calibration.finding.jaws import JawFinder
@@ -82,20 +85,18 @@ class GripperFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
-        """The gripper below, which turns the face in view."""
-        below = self._below
-        return {below.name: {name: 90.0 * q for name, q in below.quarters.items()}}
-
-    @property
-    def out_of_the_way(self) -> Mapping[str, str]:
-        """The jaws beside the cube."""
-        return {self._jaws_beside.walker.name: self._jaws_beside.open_name}
+    def seen_moving(self) -> Mapping[str, SeenMoving]:
+        """Both grippers, each while the other one is open."""
+        pairs = ((self._below, self._jaws_beside), (self._beside, self._jaws_below))
+        return {
+            rotation.name: SeenMoving(rotation, {jaws.walker.name: jaws.open_name})
+            for rotation, jaws in pairs
+        }
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
         yield self._face_in_view("square to the robot, both grippers closed on it")
-        self._jaws_beside.walker.wake(round(self._jaws_beside.open))
+        self._jaws_beside.open_wide()
         yield find_line(self._below)
         yield self._jaws_beside.find_by(self._below)
         off = self._below.set_square()
@@ -103,15 +104,17 @@ class GripperFinder(Finder):
             f"square is as {self._jaws_beside.walker.name} holds the cube",
             {"off_first_picture_degrees": round(off, 2)},
         )
-        self._jaws_beside.go_open()
+        self._jaws_beside.go_just_clear()
         yield self._find_stops(self._below)
+        yield self._jaws_beside.cleared(self._below)
         self._jaws_beside.go_closed()
-        self._jaws_below.walker.wake(round(self._jaws_below.open))
+        self._jaws_below.open_wide()
         yield find_line(self._beside)
         yield self._jaws_below.find_by(self._beside)
         self._beside.set_square()
-        self._jaws_below.go_open()
+        self._jaws_below.go_just_clear()
         yield self._find_stops(self._beside)
+        yield self._jaws_below.cleared(self._beside)
         self._jaws_below.go_closed()
 
     def _find_stops(self, rotation: Rotation) -> Finding:

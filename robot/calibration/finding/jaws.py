@@ -24,6 +24,14 @@ should be."""
 BEYOND_CLOSED_DEGREES = 40.0
 """Jaws that do not hold so far beyond where the profile has them closed never will."""
 
+WIDER_DEGREES = 16.0
+"""How much further than the profile says jaws open before anything of them is known: more than a
+horn may be off."""
+
+CLEAR_PART = 0.1
+"""The part of their way by which jaws are less open than they will be while the cube turns past
+them."""
+
 SWING_DEGREES = 4.0
 """How far a gripper turns to see whether the cube follows."""
 
@@ -79,9 +87,33 @@ class JawFinder:
                 free = middle
         return (held + free) / 2
 
+    def open_wide(self) -> None:
+        """Open them with their first pulse, when only the profile says how far."""
+        low, high = self.walker.limits
+        wide = self.open - self.towards_closed * WIDER_DEGREES * self._degree_us
+        self.walker.wake(round(max(low, min(high, wide))))
+
     def go_open(self) -> None:
         """Open them."""
         self.walker.go(self.open)
+
+    def go_just_clear(self) -> None:
+        """Open them less than they will be."""
+        self.walker.go(self._just_clear)
+
+    @property
+    def _just_clear(self) -> float:
+        return self.open + CLEAR_PART * (self.closed - self.open)
+
+    def cleared(self, other: Rotation) -> Finding:
+        """The cube has turned past them, by quarters, while they were less open."""
+        less_us = abs(self.open - self._just_clear)
+        return Finding(
+            "jaws",
+            f"{self.walker.name} {self.open_name}: {other.name} has turned the cube past the jaws "
+            f"while they were {less_us:.0f} us less open",
+            evidence={"clear_at_us": round(self._just_clear)},
+        )
 
     def go_closed(self) -> None:
         """Close them."""
@@ -98,6 +130,7 @@ class JawFinder:
         low, high = self.walker.limits
         farthest = self.closed + towards * BEYOND_CLOSED_DEGREES * degree_us
         farthest = max(low, min(high, farthest))
+        self.walker.go(self.open)
         edge = self.find_edge(holds, farthest)
         self.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
         self.open = self.closed + distance

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from solver.search import AnyCube
 
 
+class ProofRequest(ApiRequest):
+    """``solved``: the cube is known to be, by the proof before, and needs no look."""
+
+    solved: bool = False
+
+
 class Proof(ApiDocument):
     """How a solve came out: the cube read before it, the moves, the times, and what was seen.
 
@@ -32,14 +38,18 @@ class Proof(ApiDocument):
     executed_us: int
 
 
-def _proved(bench: Bench, _: ApiRequest) -> Proof:
+def _proved(bench: Bench, asked: ProofRequest) -> Proof:
     """Read the cube, scramble it first if it is solved, solve it, look again.
 
     Raises ``MotionFault``, ``NotReadable`` and what the search raises.
     """
     machine = bench.machine
-    cube, state = _looked_at(machine)
-    if cube.is_solved:
+    state = None
+    if asked.solved:
+        machine.motion.home()
+    else:
+        cube, state = _looked_at(machine)
+    if asked.solved or cube.is_solved:
         scramble = machine.planner.scrambled(None)
         plan = machine.planner.plan_scramble(scramble, state, _unheard)
         machine.motion.perform(plan.schedule(), lambda _: None)
@@ -75,5 +85,5 @@ def _unheard(_: Progress) -> None:
 
 
 PROVING = Trial(
-    "proof", "Solve the cube, scrambled first if need be, and look", ApiRequest, Proof, _proved
+    "proof", "Solve the cube, scrambled first if need be, and look", ProofRequest, Proof, _proved
 )

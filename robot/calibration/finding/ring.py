@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
-from robot.calibration.finding.finder import Finder, find_line
+from robot.calibration.finding.finder import Finder, SeenMoving, find_line
 from robot.calibration.finding.jaws import JawFinder
 from robot.calibration.finding.motors import let_turn, motor_finding
 from robot.calibration.finding.result import Finding
@@ -46,10 +46,6 @@ class RingGripper:
         motor = walker_of(session, profile, settings.motor)
         self.rotation = TiltingGripper(watch, motor, settings.angles, site)
         self.jaws = JawFinder(session, profile, settings)
-
-    def open_first(self) -> None:
-        """Open its jaws with their first pulse."""
-        self.jaws.walker.wake(round(self.jaws.open))
 
 
 class RingFinder(Finder):
@@ -79,7 +75,7 @@ class RingFinder(Finder):
         )
 
     @property
-    def seen_moving(self) -> Mapping[str, Mapping[str, float]]:
+    def seen_moving(self) -> Mapping[str, SeenMoving]:
         """Nothing that servos move: the jaws hide nothing of the cube that turns."""
         return {}
 
@@ -93,7 +89,7 @@ class RingFinder(Finder):
         (opposite,) = (one for one in self._grippers.values() if one not in (first, *beside))
         let_turn(self._session, [one.rotation.name for one in self._grippers.values()])
         for other in (near, far, opposite):
-            other.open_first()
+            other.jaws.open_wide()
         yield self._face_in_view("square to the robot, all grippers closed on it")
         yield from self._find_motor(first)
         yield near.jaws.find_by(first.rotation)
@@ -106,7 +102,7 @@ class RingFinder(Finder):
             {"off_first_picture_degrees": round(off, 2)},
         )
         near.jaws.go_closed()
-        first.open_first()
+        first.jaws.open_wide()
         yield from self._find_motor(near)
         yield first.jaws.find_by(near.rotation)
         near.rotation.set_square()

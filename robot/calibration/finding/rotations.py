@@ -6,7 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
-from robot.calibration.finding.face_watch import FaceWatch, Floats
+import numpy as np
+
+from robot.calibration.finding.face_watch import LIFTED, FaceWatch, Floats, differ
+from robot.calibration.finding.film import Film, angles
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.servo_line import ServoLine, SweepPoint, fit_line
 from robot.calibration.finding.tilt import TiltGauge
@@ -26,9 +29,22 @@ MOST_PLAY_DEGREES = 4.0
 PEEK_DEGREES = 6.0
 """How far a stepper should go in each of the first two steps, which show what its steps are."""
 
+FARTHEST_TILT = 38.0
+"""Degrees from which on a tilted face is hardly told from the one that follows it."""
+
 OUT_OF_VIEW = (
     "no whole face is in view while {} turns the cube: does something else hold the cube, or is "
     "something before the camera?"
+)
+
+
+EIGHTH = 45.0
+LEAST_REACH = 12.0
+"""Degrees to either side from which a line is exact enough: the ends of the way are looked at."""
+
+SHOWN_TOO_LITTLE = (
+    "the face is too near to the border of the picture, which shows it whole only up to {:.0f} "
+    "degrees to either side: move the camera away, or turn it so that the cube is in the middle"
 )
 
 
@@ -37,12 +53,13 @@ class Rotation(ABC):
 
     ``quarters``: quarter turns of a servo's positions by their names. Angles are in degrees.
     ``sweep``: how far to either side its line is measured, in steps of ``step_us`` of a servo and
-    ``step_degrees`` of a stepper.
+    ``step_degrees`` of a stepper. ``most_off``: how far from there the line may have the ends.
     """
 
     sweep: float
     step_us: int
     step_degrees: float
+    most_off = MOST_OFF_DEGREES
 
     def __init__(self, walker: Walker, quarters: Mapping[str, int]) -> None:
         self.walker = walker
@@ -73,11 +90,17 @@ class Rotation(ABC):
     def shift_zero(self, degrees: float) -> None:
         """Count degrees from there on."""
 
+    @abstractmethod
+    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """Times of a film's pictures that show the face, and how far the cube has turned since the
+        first of them; ``way`` is how far it should turn in all."""
+
     def find_line(self) -> ServoLine:
         """Sweep it, then go to zero; raises :class:`CouldNot`."""
         self._stride = self._peeked() if self.is_stepper else self._profile_stride()
         points: list[SweepPoint] = []
-        for target in (self.sweep, -self.sweep, 0.0):
+        sweep = self.reach
+        for target in (sweep, -sweep, 0.0):
             points += self._swept(target)
             if len(points) > 1 and not self.is_stepper:
                 self._stride = _sense(points) * self.step_us
@@ -87,6 +110,11 @@ class Rotation(ABC):
         self._line = line
         self.go(0.0)
         return line
+
+    @property
+    def reach(self) -> float:
+        """How far to either side its line is measured; raises :class:`CouldNot`."""
+        return self.sweep
 
     @property
     def is_stepper(self) -> bool:
@@ -179,21 +207,31 @@ class Rotation(ABC):
             wanted = 90.0 * quarters
             upwards = (quarters > 0) == (line.degrees_per_us > 0) if quarters else None
             self.go(0.0)
-            pulse = line.pulse(wanted, upwards)
+            shift = 0.0
             if quarters:
-                self.walker.go(pulse)
-                self.expect(wanted)
-                error = self.angle() - wanted
-                if abs(error) > MOST_OFF_DEGREES:
-                    raise CouldNot(
-                        f"{self.name} stands {error:+.1f} degrees off at {pulse:.0f} us, where "
-                        f"{name} should be: is something in its way?"
-                    )
-                pulse = line.pulse(wanted) - error / line.degrees_per_us
-                off[name] = round(error, 2)
-            places[name] = round(pulse)
+                shift, off[name] = self._found_stop(name, wanted, line.pulse(wanted, upwards))
+            places[name] = round(line.pulse(wanted) + shift)
         self.go(0.0)
         return places, off
+
+    def _found_stop(self, name: str, wanted: float, pulse: float) -> tuple[float, float]:
+        """By how much an angle needs another pulse than the line says, and degrees it was off."""
+        shift, first = 0.0, None
+        while True:
+            self.walker.go(pulse + shift)
+            self.expect(wanted)
+            error = self.angle() - wanted
+            most = MOST_OFF_DEGREES if first is not None else self.most_off
+            if abs(error) > most:
+                raise CouldNot(
+                    f"{self.name} stands {error:+.1f} degrees off at {pulse + shift:.0f} us, where "
+                    f"{name} should be: is something in its way?"
+                )
+            shift -= error / self.line.degrees_per_us
+            first = error if first is None else first
+            if abs(error) <= MOST_OFF_DEGREES:
+                return shift, round(first, 2)
+            self.go(0.0)
 
     def _swept(self, target: float) -> Iterator[SweepPoint]:
         """Angles on the way to one, each a step further; ends where it goes no further."""
@@ -236,11 +274,21 @@ class SpinningPart(Rotation):
         self.watch = watch
         self.expected = 0.0
 
+    @property
+    def reach(self) -> float:
+        """See :attr:`Rotation.reach`: as far as the picture shows the face."""
+        shown = self.watch.turn_in_view
+        if shown < LEAST_REACH:
+            raise CouldNot(SHOWN_TOO_LITTLE.format(shown))
+        return self.sweep if shown >= EIGHTH else shown
+
     def angle(self) -> float:
         """See :meth:`Rotation.angle`."""
         seen = self.watch.look(self.expected)
         if seen is None:
-            raise CouldNot(OUT_OF_VIEW.format(self.name))
+            shown = self.watch.turn_in_view
+            said = OUT_OF_VIEW.format(self.name)
+            raise CouldNot(said if shown >= EIGHTH else SHOWN_TOO_LITTLE.format(shown))
         self.expected = seen.degrees
         return seen.degrees
 
@@ -253,12 +301,17 @@ class SpinningPart(Rotation):
         self.watch.zero += degrees
         self.expected -= degrees
 
+    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """See :meth:`Rotation.filmed`."""
+        return angles(self.watch, film, way)
+
 
 class TiltingGripper(Rotation):
     """Beside the cube: it tilts the face in view, and after a quarter turn shows another one."""
 
     sweep = 16.0
     step_us, step_degrees = 20, 1.8
+    most_off = 2 * MOST_OFF_DEGREES
 
     def __init__(
         self, watch: FaceWatch, walker: Walker, quarters: Mapping[str, int], site: Site
@@ -286,6 +339,29 @@ class TiltingGripper(Rotation):
     def shift_zero(self, degrees: float) -> None:
         """See :meth:`Rotation.shift_zero`."""
         self._zero += degrees
+
+    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """See :meth:`Rotation.filmed`. Every quarter turn another face comes into view, and its
+        stickers tell it from the one before."""
+        seen = [
+            (one.time_us, self.watch.level(np.array(one.corners)), np.array(one.colours))
+            for one in film.pictures
+            if one.corners
+        ]
+        gauge = self._gauge
+        if self._line is None and seen:
+            gauge = gauge.adapted([corners for _, corners, _ in seen][:: 1 + len(seen) // 12])
+        found: list[tuple[int, float]] = []
+        quarters = 0
+        face = seen[0][2] if seen else np.empty(0)
+        for time_us, corners, colours in seen:
+            tilt = gauge.degrees(corners)
+            if abs(tilt) > FARTHEST_TILT or gauge.misses(corners, tilt) > LIFTED:
+                continue
+            if differ(face, colours):
+                quarters, face = quarters + (1 if way > 0 else -1), colours
+            found.append((time_us, 90.0 * quarters + tilt))
+        return [(time_us, degrees - found[0][1]) for time_us, degrees in found]
 
     def refined(self, points: list[SweepPoint]) -> list[SweepPoint]:
         """See :meth:`Rotation.refined`: where the camera stands is known after it."""

@@ -69,6 +69,10 @@ class TiltGauge:
         found = fitted(lambda at: (self.corners(float(at[0])) - corners).ravel(), np.zeros(1))
         return float(found[0])
 
+    def misses(self, corners: Floats, degrees: float) -> float:
+        """How far corners are from those of a face that is tilted so, in half widths."""
+        return float(np.abs(self.corners(degrees) - corners).max())
+
     def adapted(self, views: Sequence[Floats]) -> Self:
         """With the camera where the corners of a face at several angles say that it is."""
         first = [self.degrees(corners) for corners in views]
