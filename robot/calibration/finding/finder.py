@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
-from robot.calibration.finding.rotations import Rotation
+from robot.calibration.finding.rotations import FilmedRotation, Rotation
 from robot.calibration.step import Session
 from robot.documents import JsonObject
 from robot.settings import RobotProfile
@@ -29,7 +29,7 @@ class SeenMoving:
     ``aside``: positions to which others go meanwhile, because they would hold the cube.
     """
 
-    rotation: Rotation
+    rotation: FilmedRotation
     aside: Mapping[str, str] = field(default_factory=dict)
 
     def degrees(self, position: str) -> float:

@@ -223,7 +223,7 @@ class AutomaticCalibration(Measurement):
 
     def _is_faultless(self) -> bool:
         """Whether the robot solves cubes with what it tries out now; those are the proofs then."""
-        proofs = []
+        proofs: list[Proof] = []
         for _ in range(PROOFS):
             try:
                 proofs.append(self.session.perform(PROVING, solved=bool(proofs)))

@@ -90,11 +90,6 @@ class Rotation(ABC):
     def shift_zero(self, degrees: float) -> None:
         """Count degrees from there on."""
 
-    @abstractmethod
-    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """Times of a film's pictures that show the face, and how far the cube has turned since the
-        first of them; ``way`` is how far it should turn in all."""
-
     def find_line(self) -> ServoLine:
         """Sweep it, then go to zero; raises :class:`CouldNot`."""
         self._stride = self._peeked() if self.is_stepper else self._profile_stride()
@@ -263,7 +258,16 @@ def _sense(points: list[SweepPoint]) -> int:
     return 1 if (last.degrees > first.degrees) == (last.pulse_us > first.pulse_us) else -1
 
 
-class SpinningPart(Rotation):
+class FilmedRotation(Rotation):
+    """What turns the whole cube, so that a film shows it from start to end."""
+
+    @abstractmethod
+    def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
+        """Times of a film's pictures that show the face, and how far the cube has turned since the
+        first of them; ``way`` is how far it should turn in all."""
+
+
+class SpinningPart(FilmedRotation):
     """Below the cube: it turns the face in view about the camera's line of sight."""
 
     sweep = 70.0
@@ -302,11 +306,11 @@ class SpinningPart(Rotation):
         self.expected -= degrees
 
     def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """See :meth:`Rotation.filmed`."""
+        """See :meth:`FilmedRotation.filmed`."""
         return angles(self.watch, film, way)
 
 
-class TiltingGripper(Rotation):
+class TiltingGripper(FilmedRotation):
     """Beside the cube: it tilts the face in view, and after a quarter turn shows another one."""
 
     sweep = 16.0
@@ -341,8 +345,8 @@ class TiltingGripper(Rotation):
         self._zero += degrees
 
     def filmed(self, film: Film, way: float) -> list[tuple[int, float]]:
-        """See :meth:`Rotation.filmed`. Every quarter turn another face comes into view, and its
-        stickers tell it from the one before."""
+        """See :meth:`FilmedRotation.filmed`. Every quarter turn another face comes into view, which
+        its stickers tell from the one before."""
         seen = [
             (one.time_us, self.watch.level(np.array(one.corners)), np.array(one.colours))
             for one in film.pictures
