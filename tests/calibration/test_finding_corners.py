@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from robot.calibration.camera import take_picture
 from robot.calibration.finding.cube_pose import CubePose, faces_in_view, site_corners
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.spin import Unrolled
@@ -19,6 +20,9 @@ from robot.twin.cube import CubeBody, Pose, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
 from robot.twin.render import site_corners as true_corners
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+from vision.locate.face import FaceGrid, HintedFaces
 
 PROFILE = load_profile("six-motor")
 CAMERA = PROFILE.cameras[0]
@@ -58,6 +62,21 @@ def test_faces_are_found_before_a_camera_that_was_mounted_askew(seed: int) -> No
         truth = optics.project(true_corners(view.site))
         assert np.abs(np.array(view.quad) * CAMERA.resolution - truth).max() > 20
         assert np.abs(found[view.site] - truth).max() < 6
+
+
+@pytest.mark.parametrize("seed", [17, 18])
+def test_two_faces_tell_where_a_third_is_that_is_too_dark_to_be_found(seed: int) -> None:
+    truth, camera = Misadjustment(seed), PROFILE.cameras[1]
+    optics = moved_camera(place_camera(camera), truth.camera(camera.name))
+    with Rehearsal(PROFILE, scrambled(3, seed), misadjusted=truth) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        with session.maintenance():
+            _, image = take_picture(session, camera.name)
+    left = FaceGrid.of_corners(optics.project(true_corners("L")), 3)
+    assert HintedFaces(image).near(left) is None
+    found = faces_in_view(camera, image, 3)
+    for site, corners in found.items():
+        assert np.abs(corners - optics.project(true_corners(site))).max() < 0.15 * left.pitch
 
 
 def test_without_a_cube_no_faces_are_guessed() -> None:

@@ -18,6 +18,7 @@ from robot.calibration.finding.flow import AutomaticCalibration
 from robot.calibration.finding.grippers import GripperFinder
 from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.tilt import TiltGauge
+from robot.calibration.step import Session
 from robot.documents import JsonObject
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
@@ -126,14 +127,18 @@ def test_jaws_that_never_hold_are_named() -> None:
                 rehearsal.robot.jam("right-jaw")
 
 
-def test_a_robot_with_other_grippers_is_told_so() -> None:
-    profile = load_profile("otvinta")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("otvinta", "otvinta is not built like a robot that finds"),
+        ("soltvvo", "soltvvo finds right, front, left, back by sensors"),
+    ],
+)
+def test_a_robot_that_it_is_not_for_is_told_so(name: str, why: str) -> None:
+    profile = load_profile(name)
     assert finder_for(profile) is None
-    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
-        measurement = AutomaticCalibration(CalibratingSession(rehearsal))
-        for _ in measurement.measure():
-            pass
-    assert "otvinta is not built like a robot that finds" in measurement.text
+    with pytest.raises(CouldNot, match=why):
+        list(AutomaticCalibration(Session(profile=profile))._findings())
 
 
 def test_a_gripper_beside_the_cube_is_filmed_face_after_face() -> None:

@@ -49,6 +49,9 @@ tried."""
 CLOSE_PITCHES = 0.04
 """Distance of corners from those of a cube, in stickers, from which no other place is tried."""
 
+FEWEST_FACES = 2
+"""Of one cube, that tell where the others are."""
+
 MOST_MISS_PITCHES = 0.15
 """Largest distance of corners that are found from those of the fitted cube."""
 
@@ -153,8 +156,9 @@ def _first_face(image: Image, drawn: Quads, size: int) -> Quads | None:
 
 
 def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quads | None:
-    """All faces where a camera that is mounted askew would show them, if they are of one cube."""
-    best: tuple[float, Quads | None] = (MOST_MISS_PITCHES, None)
+    """Faces where a camera that is mounted askew would show them, if they are of one cube: all of
+    them, or else two, one being too dark."""
+    best: dict[int, tuple[float, Quads | None]] = {}
     resolution = (image.shape[1], image.shape[0])
     middle = np.array(resolution) / 2
     faces = HintedFaces(image)
@@ -165,26 +169,27 @@ def _faces_askew(image: Image, drawn: Quads, size: int, usual: CubePose) -> Quad
         move = scale * turn[:2, :2].T
         shift = middle + np.array([right, down]) * resolution[0]
         hints = {site: (quad - middle) @ move + shift for site, quad in drawn.items()}
-        found = _all_near(faces, hints, size)
-        if not found:
+        found = _near(faces, hints, size)
+        if len(found) < FEWEST_FACES:
             continue
         pose = CubePose.fitted(found, resolution, usual)
         miss = _miss(found, {site: pose.corners(site) for site in found}, size)
-        if miss < best[0]:
-            best = (miss, found)
-        if miss < CLOSE_PITCHES:
+        if miss < best.get(len(found), (MOST_MISS_PITCHES, None))[0]:
+            best[len(found)] = (miss, found)
+        if miss < CLOSE_PITCHES and len(found) == len(drawn):
             break
-    return best[1]
+    return best[max(best)][1] if best else None
 
 
-def _all_near(faces: HintedFaces, hints: Quads, size: int) -> Quads:
-    """Every face near its hint; none where one is missing."""
+def _near(faces: HintedFaces, hints: Quads, size: int) -> Quads:
+    """Every face that is near its hint, as long as there may still be enough of them."""
     found: dict[Site, Floats] = {}
-    for site, hint in hints.items():
+    for left, (site, hint) in zip(range(len(hints), 0, -1), hints.items(), strict=True):
+        if len(found) + left < FEWEST_FACES:
+            break
         grid = faces.near(FaceGrid.of_corners(hint, size))
-        if grid is None:
-            return {}
-        found[site] = _as_drawn(grid.corners, hint)
+        if grid is not None:
+            found[site] = _as_drawn(grid.corners, hint)
     return found
 
 

@@ -21,6 +21,7 @@ from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, NotReadable
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+from robot.settings.stepper import Stepper
 from solver.errors import CubistError
 
 MARGIN = 1.04
@@ -145,10 +146,7 @@ class AutomaticCalibration(Measurement):
         session = self.session
         suitable = finder_for(session.profile)
         if suitable is None:
-            raise CouldNot(
-                f"{session.profile.name} is not built like a robot that finds its positions itself "
-                "so far, see docs/calibration.md: use `cubist calibrate all`"
-            )
+            raise CouldNot(_why_not(session.profile))
         filmed: Collection[str] = ()
         if self._only != COLOURS:
             finder = suitable(session)
@@ -287,3 +285,14 @@ class AutomaticCalibration(Measurement):
             if found is None
             else servo.model_validate(servo.model_dump(mode="json") | {"travel": found})
         )
+
+
+def _why_not(profile: RobotProfile) -> str:
+    """Why nothing finds this robot's positions, and what to do instead."""
+    sensed = [name for name, one in profile.actuators_of(Stepper).items() if one.homing is not None]
+    if sensed:
+        names = ", ".join(sensed)
+        why = f"finds {names} by sensors rather than by watching the cube"
+    else:
+        why = "is not built like a robot that finds its positions itself so far"
+    return f"{profile.name} {why}, see docs/calibration.md: use `cubist calibrate all`"
