@@ -1,48 +1,101 @@
-"""Draws docs/pictures/finding.png from the simulated robot: `python docs/draw_finding.py`."""
+"""Draws what calibration sees, from the simulated robots: `python docs/draw_finding.py`.
+
+docs/pictures/finding.png (a table), finding-grippers.png and finding-corners.png.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
+from robot.calibration.finding.cube_pose import faces_in_view
 from robot.settings import load_profile
+from robot.settings.profile import CameraSettings
 from robot.twin.cube import NORMALS, Pose, scrambled, turned
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Image, Painter, StudioLight, moved_camera, place_camera
 from vision.locate.view_check import OddView, face_in_view
 
-PICTURE = Path(__file__).parent / "pictures" / "finding.png"
+FOLDER = Path(__file__).parent / "pictures"
+SEED = 7
 WIDTH = 320
 MARK = (80, 255, 120)
 
 
-def panel(painter: Painter, degrees: float, covered: bool, text: str) -> Image:
-    """What the camera sees, with the corners of the face where one is found."""
-    pose = Pose(turned(NORMALS["D"], degrees / 90))
-    image = painter.paint(scrambled(3, 7), pose, StudioLight(), covered).copy()
-    try:
-        corners = face_in_view(image, 3).corners
+def painter_of(camera: CameraSettings) -> Painter:
+    """Of a camera that is mounted as that of robot 7."""
+    truth = Misadjustment(SEED).camera(camera.name)
+    return Painter(moved_camera(place_camera(camera), truth), 2.0)
+
+
+def painted(painter: Painter, pose: Pose, covered: bool = False) -> Image:
+    """A picture of its cube."""
+    return painter.paint(scrambled(3, SEED), pose, StudioLight(), covered).copy()
+
+
+def panel(image: Image, faces: Iterable[NDArray[np.float64]], text: str) -> Image:
+    """A picture with marked faces and a line of text."""
+    for corners in faces:
         cv2.polylines(image, [np.round(corners).astype(np.int32)], True, MARK, 3, cv2.LINE_AA)
-    except OddView:
-        text += ": no face"
     small = cv2.resize(image, (WIDTH, WIDTH * 3 // 4), interpolation=cv2.INTER_AREA)
     cv2.putText(small, text, (10, 228), cv2.FONT_HERSHEY_SIMPLEX, 0.5, MARK, 1, cv2.LINE_AA)
     return np.asarray(small, dtype=np.uint8)
 
 
+def from_above(
+    painter: Painter, site: str, degrees: float, text: str, covered: bool = False
+) -> Image:
+    """What a camera above sees of a cube that is turned clockwise as seen from a site."""
+    image = painted(painter, Pose(turned(NORMALS[site], degrees / 90)), covered)
+    try:
+        return panel(image, [face_in_view(image, 3).corners], text)
+    except OddView:
+        return panel(image, [], text + ": no face")
+
+
+def at_corner(camera: CameraSettings, layer: tuple[str, float] | None, text: str) -> Image:
+    """What a camera at a corner of the cube sees, with all faces where they were found at first."""
+    painter = painter_of(camera)
+    faces = faces_in_view(camera, painted(painter, Pose(np.eye(3))), 3)
+    layers = () if layer is None else ((layer[0], layer[1] / 90),)
+    marked = [corners for site, corners in faces.items() if layer is None or site == layer[0]]
+    return panel(painted(painter, Pose(np.eye(3), layers)), marked, text)
+
+
+def draw(name: str, panels: Sequence[Image]) -> None:
+    """Side by side, into a file."""
+    cv2.imwrite(str(FOLDER / name), cv2.cvtColor(np.hstack(panels), cv2.COLOR_RGB2BGR))
+
+
 def main() -> None:
-    """Draw it."""
+    """Draw them."""
     (camera,) = load_profile("cubotino").cameras
-    optics = moved_camera(place_camera(camera), Misadjustment(7).camera(camera.name))
-    painter = Painter(optics, 2.0)
-    panels = [
-        panel(painter, 0.0, False, "nothing moved yet"),
-        panel(painter, 33.0, False, "table 33 degrees on"),
-        panel(painter, 0.0, True, "lid in the way"),
+    above = painter_of(camera)
+    table = [
+        from_above(above, "D", 0.0, "nothing moved yet"),
+        from_above(above, "D", 33.0, "table 33 degrees on"),
+        from_above(above, "D", 0.0, "lid in the way", covered=True),
     ]
-    cv2.imwrite(str(PICTURE), cv2.cvtColor(np.hstack(panels), cv2.COLOR_RGB2BGR))
+    draw("finding.png", table)
+    (camera,) = load_profile("two-arm").cameras
+    above = painter_of(camera)
+    grippers = [
+        from_above(above, "D", 33.0, "below: 33 degrees on"),
+        from_above(above, "R", 16.0, "beside: 16 degrees on"),
+        from_above(above, "R", 74.0, "beside: 74 degrees on"),
+    ]
+    draw("finding-grippers.png", grippers)
+    camera = load_profile("six-motor").cameras[0]
+    corners = [
+        at_corner(camera, None, "three faces of one cube"),
+        at_corner(camera, ("U", 24.0), "motor up: 24 degrees on"),
+        at_corner(camera, ("F", -24.0), "front: 24 degrees back"),
+    ]
+    draw("finding-corners.png", corners)
 
 
 if __name__ == "__main__":
