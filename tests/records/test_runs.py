@@ -127,6 +127,14 @@ def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path
     assert store.ids() == ["000004"]
 
 
+def test_a_start_makes_room_too(store: RunStore) -> None:
+    for _ in range(3):
+        finish(store, bytes(10_000))
+    store.limit_bytes = 25_000
+    assert store.recover() == []
+    assert store.ids() == ["000002", "000003"]
+
+
 def test_old_records_make_room_on_a_disk_that_fills_up(tmp_path: Path) -> None:
     store = RunStore(tmp_path, reserve_bytes=0)
     for _ in range(3):

@@ -152,11 +152,16 @@ def sequence(count, duration_us):
     return [Bar("cube", n * duration_us, duration_us, f"R{n}", "turn") for n in range(count)]
 
 
-@pytest.mark.parametrize(("count", "duration_us"), [(3, 400_000), (40, 260_000), (90, 700_000)])
+@pytest.mark.parametrize(("count", "duration_us"), [(3, 400_000), (40, 260_000), (90, 731_000)])
 def test_bars_stand_where_the_axis_of_their_band_says(count, duration_us):
     root = ET.fromstring(draw([*sequence(count, duration_us)], ["cube", "lid"], "many"))
     bands = axes(root)
     assert (len(bands) > 1) == (count * duration_us > LONGEST_SINGLE_US)
+    for ticks in bands.values():
+        (t0, _), (t1, _), (_, x2) = *ticks[:2], ticks[-1]
+        assert t0 / (t1 - t0) == pytest.approx(round(t0 / (t1 - t0)), abs=1e-6)
+        if len(bands) > 1:
+            assert x2 == pytest.approx(LEFT + BAND_WIDTH, abs=0.2), "a band ends at a round time"
     shown = {}
     for group in root.iter(f"{SVG}g"):
         box = group.find(f"{SVG}rect")
@@ -213,7 +218,10 @@ def test_a_label_is_smaller_in_a_short_bar_and_left_out_in_a_shorter_one():
     def label(duration_us):
         drawn = [Bar("cube", 0, duration_us, "R2 L2", "turn"), Bar("cube", 10**7, 10, "", "turn")]
         group = next(ET.fromstring(draw(drawn, ["cube"], "")).iter(f"{SVG}g"))
-        return group.find(f"{SVG}rect").get("width"), group.find(f"{SVG}text")
+        box, text = group.find(f"{SVG}rect"), group.find(f"{SVG}text")
+        top, height = float(box.get("y")), float(box.get("height"))
+        assert text is None or top + height / 2 < float(text.get("y")) < top + height
+        return box.get("width"), text
 
     for duration_us, size in ((300_000, None), (250_000, "9")):
         width, text = label(duration_us)
