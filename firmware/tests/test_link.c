@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "bench.h"
+#include "board.h"
+#include "link.h"
 
 #define SESSION 17
 
@@ -191,6 +193,33 @@ static void garbage_is_counted_and_forgotten(void)
     CHECK(last_sent()->type == MESSAGE_STATUS && status.bad_frames > before);
 }
 
+static uint8_t lost_as_told(uint8_t seq)
+{
+    struct status status;
+    bench_run_ms(1); /* what has come is looked at */
+    bench_bytes((const uint8_t *)"", 1);
+    bench_clear_sent();
+    bench_send(26, seq, MESSAGE_PING, 0, 0);
+    CHECK(sent_count);
+    memcpy(&status, sent[0].payload, sizeof status);
+    return status.lost_bytes;
+}
+
+/* Bytes that come faster than they are looked at; the count stays at its end. */
+static void bytes_without_room_are_counted(void)
+{
+    open_session(26);
+    uint8_t before = lost_as_told(0);
+    for (unsigned i = 0; i < BOARD_RX_BYTES + 9; i++) {
+        link_receive(1);
+    }
+    CHECK(lost_as_told(1) == before + 10); /* one place stays free */
+    for (unsigned i = 0; i < BOARD_RX_BYTES + 300; i++) {
+        link_receive(1);
+    }
+    CHECK(lost_as_told(2) == UINT8_MAX);
+}
+
 int main(void)
 {
     hello_is_answered();
@@ -203,5 +232,6 @@ int main(void)
     a_new_session_drops_the_plan();
     a_fault_is_told_once();
     garbage_is_counted_and_forgotten();
+    bytes_without_room_are_counted();
     return bench_result();
 }

@@ -348,6 +348,28 @@ static void a_full_queue_refuses_without_losing(void)
     CHECK(bench_status().fault == FAULT_NONE);
 }
 
+/* More turns than fit, given as room becomes free: what comes later begins anew at the front. */
+static void a_queue_goes_round_its_end(void)
+{
+    start_over();
+    uint8_t turns[40];
+    for (unsigned i = 0; i < sizeof turns; i += 2) {
+        turns[i] = SHORT;
+        turns[i + 1] = i % 4 ? 2 | TURN_BIT_REVERSE : 2;
+    }
+    const unsigned messages = 10; /* of 20 turns; eight fill the queue */
+    bench_play(turns, sizeof turns, 20 * messages);
+    for (unsigned given = 1; given < messages; bench_run_ms(1)) {
+        if (bench_status().free >= sizeof turns) {
+            given += bench_command(MESSAGE_TURNS, turns, sizeof turns);
+        }
+    }
+    bench_run_ms(5000);
+    CHECK(bench_status().fault == FAULT_NONE && bench_status().state == STATE_IDLE);
+    CHECK(bench_status().turns_done == (uint16_t)(20 * messages));
+    CHECK(bench_rises(STEP2_PIN) == 4 * 20 * messages);
+}
+
 int main(void)
 {
     steps_fall_on_their_ticks();
@@ -365,5 +387,6 @@ int main(void)
     what_must_not_be_is_refused();
     limits_belong_to_the_range();
     a_full_queue_refuses_without_losing();
+    a_queue_goes_round_its_end();
     return bench_result();
 }

@@ -49,7 +49,7 @@ OPTIONS = (
 PASSED, NOT_COLLECTED = 0, 97
 write = os.write
 """As it is before tests put something else in its place."""
-SLOWER, START_S = 5, 30.0
+SLOWER, START_S, LIMIT_ALONE_S = 5, 30.0, 600.0
 """Times as long as when they were traced, and beyond that: a hang."""
 
 
@@ -82,6 +82,7 @@ class Forks:
         self._mutants = mutants
         self._budget_s = budget_s
         self._judge = judge
+        self._trusted: dict[str, bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -89,20 +90,34 @@ class Forks:
         trace = traced(session)
         for mutant in self._mutants:
             started = time.monotonic()
+            found = self._tried(mutant, session, trace)
+            self._judge(mutant, found | {"took_s": round(time.monotonic() - started, 1)})
+        return True
+
+    def _tried(self, mutant: Mutant, session: pytest.Session, trace: Trace) -> dict[str, object]:
+        """What becomes of a mutant; a test that does not pass by itself is left out, and again."""
+        while True:
             tests = trace.chosen(mutant, self._budget_s)
             limit_s = START_S + SLOWER * sum(trace.durations[test] for test in tests)
             if not tests:
-                found: Mapping[str, object] = {
-                    "outcome": "survived",
-                    "by": "no test runs this line",
-                }
-            elif is_defined_at_import(mutant):
+                return {"outcome": "survived", "tests": 0, "by": "no test runs it"}
+            if is_defined_at_import(mutant):
                 found = tried_anew(mutant, tests, limit_s)
             else:
                 found = tried_in_a_fork(mutant, tests, session, limit_s)
-            took_s = round(time.monotonic() - started, 1)
-            self._judge(mutant, {"tests": len(tests), **found, "took_s": took_s})
-        return True
+            killer = str(found.get("by", "")).removeprefix("FAILED ").partition(" - ")[0]
+            if killer not in trace.durations or self._passes_alone(killer, session):
+                return {**found, "tests": len(tests)}
+            del trace.durations[killer]
+
+    def _passes_alone(self, test: str, session: pytest.Session) -> bool:
+        if test not in self._trusted:
+
+            def alone() -> int:
+                return _failing([test], session)
+
+            self._trusted[test] = _forked(alone, session, LIMIT_ALONE_S)[0] == PASSED
+        return self._trusted[test]
 
 
 def run(tests: Sequence[str], mutants: Sequence[Mutant], budget_s: float, judge: Judge) -> int:
@@ -204,14 +219,7 @@ def tried_in_a_fork(
     def attempt() -> int:
         if not exchange(mutant, session.config.rootpath):
             return NOT_COLLECTED
-        items = {item.nodeid: item for item in session.items}
-        session.items[:] = [items[test] for test in tests]
-        session.config.option.maxfail = 1
-        try:
-            session.config.hook.pytest_runtestloop(session=session)
-        except session.Failed:
-            return 1
-        return session.testsfailed
+        return _failing(tests, session)
 
     code, said = _forked(attempt, session, limit_s)
     if code == NOT_COLLECTED:
@@ -242,6 +250,18 @@ def tried_anew(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Mapping[
             end_marked(mark)
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return _judged(done.returncode, failed[0][:200] if failed else done.stdout[-200:])
+
+
+def _failing(tests: Sequence[str], session: pytest.Session) -> int:
+    """Run some of the tests collected, up to the first that fails; how many did."""
+    items = {item.nodeid: item for item in session.items}
+    session.items[:] = [items[test] for test in tests]
+    session.config.option.maxfail = 1
+    try:
+        session.config.hook.pytest_runtestloop(session=session)
+    except session.Failed:
+        return 1
+    return session.testsfailed
 
 
 def _judged(code: int | None, said: str) -> Mapping[str, object]:

@@ -199,3 +199,16 @@ def test_a_slipping_grip_leaves_the_layer_where_it_is(make_arms: MakeArms) -> No
     arms.hand.robot.slip_cube()
     assert arms.do("r1") == []
     assert arms.body.facelets() == scrambled(3, 1).facelets()
+
+
+@pytest.mark.parametrize(("pulse_us", "kinds"), [(1330, []), (1600, ["grip-not-square"])])
+def test_a_gripper_closes_on_a_quarter_turn_only(
+    make_arms: MakeArms, pulse_us: int, kinds: list[str]
+) -> None:
+    arms = make_arms("RD")
+    arms.do("r-")
+    arms.hand.move(400_000, **{"turn-r": pulse_us})
+    arms.hand.rest(150_000)
+    assert arms.do("r+") == kinds
+    texts = [violation.text for violation in arms.hand.robot.violations]
+    assert texts == ["gripper R closed between two quarter turns"] * len(kinds)

@@ -150,6 +150,16 @@ def test_a_lost_step_by_request_is_silent(stepper: StepMotor, incidents: Inciden
     assert not kinds(incidents)
 
 
+def test_a_motor_that_jams_in_full_run_is_at_rest(stepper: StepMotor, incidents: Incidents) -> None:
+    """Only what was asked for is wrong with it: that it stops dead is no news."""
+    times = ramp(3_000, 15_000, 500, down=False)
+    step(stepper, times)
+    stepper.jammed = True
+    step(stepper, [times[-1] + 330])
+    stepper.advance(times[-1], times[-1] + 100_000)
+    assert (stepper.lost_steps, kinds(incidents)) == (1, [])
+
+
 def test_end_stop() -> None:
     stop = StepperEndStop(-20, -1, active_level=False)
     assert stop.level(0)
