@@ -62,7 +62,6 @@ FORWARDED = tuple(
 _PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
 """Of a path that is handed on."""
 
-_HUB = web.AppKey("hub", Hub)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -104,7 +103,6 @@ def make_app(
     app = web.Application(client_max_size=MAX_BODY)
     app.middlewares.append(_guarding(sessions, names))
     app.on_response_prepare.append(_harden)
-    app[_HUB] = hub
     for path, asset in load_assets().items():
         app.router.add_get(path, partial(_asset, asset))
     app.router.add_post("/login", partial(_login, sessions))

@@ -260,3 +260,33 @@ async def test_an_inspection_is_counted_down_with_warnings() -> None:
     assert slept == [8.0, 4.0, 3.0]
     assert said == ["inspection", "warning", "last warning"]
     assert not inspection.cancel()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "slept", "said"),
+    [
+        (7.0, [4.0, 3.0], ["inspection", "last warning"]),
+        (5.0, [2.0, 3.0], ["inspection", "last warning"]),
+        (3.0, [3.0], ["inspection"]),
+        (0.0, [0.0], []),
+    ],
+)
+async def test_a_short_inspection_has_fewer_warnings(
+    seconds: float, slept: list[float], said: list[str]
+) -> None:
+    waited: list[float] = []
+    heard: list[str] = []
+    ended = asyncio.Event()
+
+    async def sleep(time_s: float) -> None:
+        waited.append(time_s)
+
+    async def start() -> None:
+        ended.set()
+
+    inspection = Inspection(seconds, heard.append, start, sleep, lambda: 100.0)
+    assert inspection.left_s is None
+    inspection.begin()
+    assert inspection.left_s == seconds
+    await ended.wait()
+    assert (waited, heard, inspection.running) == (slept, said, False)

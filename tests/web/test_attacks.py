@@ -133,6 +133,9 @@ async def test_every_answer_has_the_headers_that_protect_it(page: Any, path: str
     async with page.visitor.get(path) as response:
         for name, value in HEADERS.items():
             assert response.headers[name] == value
+        kept = "no-cache" if path in {"/", "/static/main.js"} else "no-store"
+        assert response.headers["Cache-Control"] == kept
+        assert response.headers["Server"] == "cubist-web", "no versions for strangers"
     policy = HEADERS["Content-Security-Policy"]
     assert "unsafe" not in policy
     assert "default-src 'none'" in policy
