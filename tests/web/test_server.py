@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from robot.records.storage import StorageError
 from robot.web import hub
 from robot.web.announcement import NoPage, announcement_file, find_page
 from robot.web.app import load_assets
-from robot.web.main import CannotListen, PageOptions, parse, serving
+from robot.web.main import CannotListen, PageOptions, main, parse, serving
 from robot.web.sessions import kept_token
 
 MOST_BYTES = 120 * 1024
@@ -171,6 +172,17 @@ async def test_a_port_that_is_taken_is_said(page: Any, options: PageOptions) -> 
     with pytest.raises(CannotListen, match="--port"):
         async with serving(replace(options, port=page.port), "t" * 43):
             pass
+
+
+def test_the_program_says_so_too_and_ends_as_for_bad_usage(
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as left:
+        main(["--port", str(taken.getsockname()[1])])
+    assert left.value.code == 2
+    assert "--port" in caplog.text
+    assert not (short_folder / "web.json").exists()
 
 
 def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
