@@ -1,0 +1,229 @@
+"""A demo's conversation with its daemon, with a daemon that is all pretence."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robot.daemon.models import RobotState
+from robot.outcomes import Outcome
+from robot.records.runs import RunRecord, utc_now
+from robot.settings import RobotProfile, load_profile
+from robot.simulate import session
+from robot.simulate.processes import DemoFault
+from robot.simulate.progress import DemoProgress, SilentDisplay
+from robot.simulate.session import Demo, DemoOptions
+from robot.twin.cube import CubeBody, scrambled
+
+JOB = SimpleNamespace(progress=0.25, remaining_s=4.0)
+PREPARATION = SimpleNamespace(step="making tables", progress=0.5, remaining_s=3.0)
+
+
+def status(**more: Any) -> Any:
+    known = {"state": RobotState.IDLE} | dict.fromkeys(("fault", "preparation", "job", "last_run"))
+    return SimpleNamespace(**known | more)
+
+
+def happened(event: str, state: RobotState, **more: Any) -> Any:
+    return SimpleNamespace(
+        **{"event": event, "state": state, "text": "", "run": None, "at_s": 0.0} | more
+    )
+
+
+class Daemon:
+    """Says what it is told to, its last status again and again."""
+
+    def __init__(self, *statuses: Any, events: tuple[Any, ...] = ()) -> None:
+        self.statuses = list(statuses)
+        self.told = events
+        self.asked = 0
+        self.demo: Demo | None = None
+        self.seen_before: list[tuple[float | None, float | None]] = []
+
+    async def status(self) -> Any:
+        self.asked += 1
+        if self.demo is not None:
+            progress = self.demo._progress
+            self.seen_before.append((progress.fraction, progress.remaining_s))
+        return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+
+    ready = status
+
+    async def run(self, number: str) -> RunRecord:
+        return RunRecord(
+            id=number,
+            kind="solve",
+            robot="cubotino-uno",
+            started_at=utc_now(),
+            outcome=Outcome.SOLVED,
+            moves="R U",
+            operations=[{"op": "turn"}],
+            planned_us=700,
+        )
+
+    @contextlib.asynccontextmanager
+    async def events(self) -> AsyncIterator[Any]:
+        async def tell() -> AsyncIterator[Any]:
+            for one in self.told:
+                if self.demo is not None:
+                    self.demo.robot.pin_changed(one.at_s * 1e6, 17, True)
+                yield one
+
+        yield tell()
+
+
+class Watcher(SilentDisplay):
+    """Notes what is shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+        self.clock: list[tuple[float, int]] = []
+
+    def show(self, progress: DemoProgress) -> None:
+        self.seen.append((progress.step, progress.moves))
+        self.clock.append((progress.clock_s, progress.edges))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(session, "REFRESH_S", 0.0)
+    monkeypatch.setattr(session, "PRESS_LIMIT_S", 0.05)
+    yield
+
+
+def options(name: str = "cubotino-uno", **more: Any) -> DemoOptions:
+    profile: RobotProfile = load_profile(name)
+    body = scrambled(profile.cube.size, 1)
+    return replace(DemoOptions(profile, None, body, profile.title), **more)
+
+
+@pytest.fixture
+def presses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    made: list[int] = []
+
+    async def press(_: Any, pin: int, held_s: float) -> None:
+        assert held_s == session.PRESS_S
+        made.append(pin)
+
+    monkeypatch.setattr(session.SimulatedPanel, "press", press)
+    return made
+
+
+def on_stage(daemon: Daemon) -> Any:
+    entered: list[RobotState] = []
+    return SimpleNamespace(daemon=daemon, injection=SimpleNamespace(enter=entered.append)), entered
+
+
+async def test_a_demo_waits_for_tables_presses_once_and_follows_to_the_end(
+    presses: list[int],
+) -> None:
+    watcher = Watcher()
+    demo = Demo(options(), watcher)
+    demo._progress.real_clock = lambda: 0.0
+    daemon = Daemon(
+        status(preparation=PREPARATION),
+        status(preparation=PREPARATION),
+        status(),
+        status(job=JOB),
+        status(job=JOB),
+        status(last_run=SimpleNamespace(id="000001")),
+        events=(
+            happened("state", RobotState.SCANNING, text="looking", at_s=1.0),
+            happened("progress", RobotState.SCANNING, text="not told", at_s=2.0),
+            happened("state", RobotState.TURNING, run="000001", at_s=5.5),
+        ),
+    )
+    daemon.demo = demo
+    stage, entered = on_stage(daemon)
+    result = await demo._solve(stage)
+    assert presses == [demo._options.profile.panel.start_button_gpio]
+    assert entered == [RobotState.SCANNING, RobotState.SCANNING, RobotState.TURNING]
+    assert watcher.seen == [("looking", ""), ("looking", "R U")]
+    assert watcher.clock == [(1.0, 1), (5.5, 3)]
+    assert (result.scan_s, result.turn_s) == (4.5, 0.0)
+    assert (result.record.id, result.solved, result.violations) == ("000001", False, ())
+    assert result.facelets == scrambled(3, 1).facelets()
+    assert demo._progress.planned_us == 700
+    assert demo._progress.state is RobotState.IDLE, "the last stage is over"
+
+
+async def test_how_far_it_is_is_told_while_tables_are_made_and_the_job_is_done() -> None:
+    demo = Demo(options(), Watcher())
+    waiting = Daemon(status(preparation=PREPARATION), status())
+    waiting.demo = demo
+    await demo._prepared(waiting)  # type: ignore[arg-type]
+    assert (demo._progress.step, demo._progress.fraction) == ("making tables", None)
+    assert waiting.seen_before == [(None, None), (0.5, 3.0)]
+    working = Daemon(status(job=JOB), status(last_run=SimpleNamespace(id="000007")))
+    working.demo = demo
+    assert (await demo._finished_run(working)).id == "000007"  # type: ignore[arg-type]
+    assert working.seen_before == [(None, None), (0.25, 4.0)]
+    assert (working.asked, demo._progress.remaining_s) == (2, None)
+
+
+async def test_a_press_that_does_nothing_is_made_again_and_then_said(presses: list[int]) -> None:
+    demo = Demo(options(), Watcher())
+    with pytest.raises(DemoFault, match="nothing happened"):
+        await demo._press_start(Daemon(status()))  # type: ignore[arg-type]
+    assert len(presses) == session.PRESSES
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({"state": RobotState.FAULT, "fault": SimpleNamespace(cause="it broke")}, "it broke"),
+        ({"state": RobotState.HOMING}, "it is homing"),
+    ],
+)
+async def test_a_daemon_that_is_not_ready_is_said(now: dict[str, Any], told: str) -> None:
+    stage, _ = on_stage(Daemon(status(**now)))
+    with pytest.raises(DemoFault, match=f"not ready: {told}"):
+        await Demo(options(), Watcher())._solve(stage)
+
+
+def test_one_board_is_as_fast_as_asked_and_several_share_their_time(tmp_path: Path) -> None:
+    alone, several = (
+        Demo(options(name, speed=speed), SilentDisplay())._firmware_command(
+            tmp_path / "link", tmp_path / "pins", tmp_path
+        )
+        for name, speed in (("cubotino-uno", 2.5), ("soltvvo", 2.0))
+    )
+    ports = ["--pty-link", f"{tmp_path}/link", "--pins", f"{tmp_path}/pins"]
+    assert alone[1:] == [*ports, "--speed", "2.5"]
+    assert several[1:] == [*ports, "--granted"]
+    with pytest.raises(DemoFault, match="--speed 2 at most"):
+        Demo(options("soltvvo", speed=3.0), SilentDisplay())
+
+
+@pytest.mark.parametrize(("name", "boards"), [("cubotino-uno", {}), ("soltvvo", {"second"})])
+def test_the_daemon_gets_the_profile_with_every_board_s_port(
+    tmp_path: Path, name: str, boards: set[str]
+) -> None:
+    demo = Demo(options(name), SilentDisplay())
+    command = demo._daemon_command(tmp_path, tmp_path / "twin")
+    given = dict(zip(command[3::2], command[4::2], strict=True))
+    written = load_profile(Path(given.pop("--profile")))
+    assert given == {
+        "--runtime-dir": f"{tmp_path}/run",
+        "--state-dir": f"{tmp_path}/state",
+        "--port": f"{tmp_path}/link",
+        "--twin": f"{tmp_path}/twin",
+    }
+    assert (tmp_path / "run").is_dir() and (tmp_path / "state").is_dir()
+    assert {board: its.port for board, its in written.boards.items()} == {
+        board: f"{tmp_path}/link-{board}" for board in boards
+    }
+    assert written.actuators == load_profile(name).actuators
+
+
+def test_a_profile_of_the_person_s_own_is_handed_on_as_it_is(tmp_path: Path) -> None:
+    demo = Demo(options(profile_file=tmp_path / "mine.yaml"), SilentDisplay())
+    assert f"{tmp_path}/mine.yaml" in demo._daemon_command(tmp_path, tmp_path / "twin")
+    solved = Demo(options(body=CubeBody("".join(f * 9 for f in "URFDLB"))), SilentDisplay())
+    assert solved._verdict(RunRecord.model_construct(id="1")).solved
