@@ -6,6 +6,7 @@ from robot.machine.assembly import panel_pins
 from robot.panel.panel import Input, Output
 from robot.settings import (
     BadProfile,
+    Servo,
     UnknownProfile,
     list_profiles,
     load_profile,
@@ -216,3 +217,25 @@ OWN = {
     "lid": {"open": -0.33, "close": 0, "flip": -0.9},
     "holder": {"ccw": -1, "home": 0, "cw": 1},
 }
+
+
+@pytest.mark.parametrize(("text", "line"), [("\x00", 1), ("\na: \x00", 2), ("a: 1\n\n\x00", 3)])
+def test_a_character_that_no_text_has_is_named_with_its_line(text, line):
+    with pytest.raises(BadProfile) as refusal:
+        parse_profile(text)
+    assert [complaint.line for complaint in refusal.value.complaints] == [line]
+
+
+def test_a_robot_that_was_read_from_no_file_has_no_lines():
+    read = load_profile("cubotino-uno")
+    made = type(read).model_validate(read.model_dump(mode="json"))
+    complaint = made.complaint(("actuators", "lid"), "odd")
+    assert (complaint.file, complaint.line, complaint.key) == ("cubotino-uno", 0, "actuators.lid")
+    assert read.complaint(("actuators", "lid"), "odd").line > 1
+
+
+def test_only_what_overshoots_goes_beyond_its_positions():
+    for servo in load_profile("cubotino-uno").actuators_of(Servo).values():
+        assert servo.margin == 0
+        document = servo.model_dump() | {"overshoot": {"us": 40, "back_ms": 50}}
+        assert type(servo).model_validate(document).margin == 40
