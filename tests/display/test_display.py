@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from PIL import Image
 from robot.client import ControlClient, NoDaemon
 from robot.display import drawing
 from robot.display.device import DisplayFault, open_device
-from robot.display.drawing import COLOURS, draw
+from robot.display.drawing import COLOURS, _broken, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
@@ -139,6 +140,21 @@ def test_the_heading_has_the_colour_of_the_mood() -> None:
         view = view_of(now, NOTHING, [], ENGLISH)
         wanted = tuple(bytes.fromhex(COLOURS[view.mood][1:]))
         assert draw(view, (240, 240)).getpixel((0, 0)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("", [""]),
+        ("abcd ef", ["abcd ef"]),
+        ("abcd efgh", ["abcd", "efgh"]),
+        ("a bc defghijklm no", ["a bc", "defghij", "klm no"]),
+        ("abcdefghijklmnop", ["abcdefg", "hijklmn", "op"]),
+    ],
+)
+def test_lines_are_broken_between_words_or_in_long_ones(line: str, parts: list[str]) -> None:
+    font: Any = SimpleNamespace(getlength=lambda text: 10 * len(text))
+    assert list(_broken(line, 79, font)) == parts
 
 
 def test_progress_is_as_long_as_it_is() -> None:

@@ -49,3 +49,20 @@ def test_what_a_drive_cannot_do_is_said_with_its_name() -> None:
         timed().rotation_us(1, held=False)
     with pytest.raises(ValueError, match="jaw has no named positions"):
         timed().travel("open", "closed", held=False)
+
+
+def test_a_way_takes_its_travel_and_its_rest() -> None:
+    drive = timed(
+        positions=("open", "hold", "closed"),
+        travel=[
+            {"between": ["open", "closed"], "ms": 100, "held_ms": 150},
+            {"between": ["closed", "hold"], "ms": 40, "one_way": True},
+        ],
+        settle_ms={"closed": 20},
+        held_settle_ms=5,
+    )
+    assert drive.travel_us("open", "closed", held=False) == 120_000
+    assert drive.travel_us("closed", "open", held=False) == 100_000
+    assert drive.travel_us("open", "closed", held=True) == 175_000
+    assert drive.travel_us("closed", "hold", held=True) == 45_000
+    assert drive.travel_us("hold", "closed", held=False) is None

@@ -166,7 +166,7 @@ def _does_nothing(node: ast.AST) -> bool:
         case (
             ast.Assert()
             | ast.keyword(arg="strict")
-            | ast.Call(func=ast.Name(id="Padding"))
+            | ast.Call(func=ast.Name(id="Padding" | "Pattern"))  # room; a light's rhythm
             | ast.If(test=ast.Name(id="TYPE_CHECKING"))
         ):
             return True
