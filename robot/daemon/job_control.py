@@ -376,7 +376,6 @@ class JobController:
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
         await asyncio.to_thread(self.machine.motion.emergency_stop)
-        self._homed = False
         self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
 
     def _set_fault(self, error: CubistError) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
+from robot.daemon.main import _summary
 from robot.daemon.models import RobotState, StartRequest
 from robot.faults import MotionFault, NotReadable, Refused
 from robot.records.runs import LinkRecord, RunRecord
@@ -83,6 +84,31 @@ async def test_stop_ends_the_motion_and_closes_the_record(
 async def test_stopping_an_idle_robot_does_nothing(controller: JobController, fake: Any) -> None:
     assert not await controller.stop()
     assert "stop" not in fake.motion.done
+
+
+async def test_a_robot_at_rest_that_is_stopped_is_not_homed_any_more(
+    controller: JobController,
+) -> None:
+    await run(controller)
+    assert controller.status().homed
+    await controller.stop(emergency=True)
+    assert not controller.status().homed
+
+
+async def test_what_systemd_shows_is_the_state_with_its_step_or_its_fault(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    assert _summary(controller) == "idle"
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    job = controller.status().job
+    assert job is not None and _summary(controller) == f"{controller.state}: {job.step}"
+    fake.motion.hold.set()
+    await controller.finished()
+    await controller.stop(emergency=True)
+    fault = controller.status().fault
+    assert fault is not None and _summary(controller) == f"fault: {fault.cause}"
 
 
 async def test_emergency_stop_is_a_fault_until_the_next_start(
