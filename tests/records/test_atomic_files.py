@@ -101,7 +101,7 @@ def test_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(StorageError, match="free some space"):
+    with pytest.raises(StorageError, match=r"written: No space left on device\. .*free some space"):
         write_atomically(tmp_path / "f", NEW)
 
 

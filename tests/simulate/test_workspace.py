@@ -55,3 +55,15 @@ def test_what_is_not_known_to_be_abandoned_stays(tmp_path: Path) -> None:
     assert young.is_dir()
     assert other.is_dir()
     assert remove_abandoned(tmp_path) == [used]
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    def count() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = count()
+    for _ in range(3):
+        with workspace(tmp_path) as first, workspace(tmp_path) as second:
+            assert first != second and remove_abandoned(tmp_path) == []
+        assert list(tmp_path.iterdir()) == []
+    assert count() == before
