@@ -22,6 +22,7 @@ from robot.machine.firmware_build import JOIN_GROUP, ask, matches
 from robot.machine.serial_ports import OWN_PORT, find_board
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
+from robot.settings.profile import FIRST_BOARD
 from solver.files import BadFile, read_file
 
 Verdict = Literal["ok", "warning", "bad"]
@@ -141,6 +142,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
         yield from groups(machine)
     for name, finding in boards(profile, machine).items():
         yield of_board(finding, name, profile)
+    yield from sockets(profile, machine)
     for camera in profile.cameras:
         yield camera_of_kind(camera.kind, camera.device, machine)
     if profile.panel.start_button_gpio is not None:
@@ -175,6 +177,39 @@ def board(port: str, machine: Computer, *, is_pi: bool = False) -> CheckResult:
     if not machine.may_use(path):
         return CheckResult("board", "bad", f"{path}: no permission", JOIN_GROUP)
     return CheckResult("board", "ok", str(path))
+
+
+def sockets(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:
+    """Whether boards that look alike will be told apart: each by the name of its own USB socket."""
+    if not profile.boards:
+        return
+    known: dict[Path, str] = {}
+    for name, settings in profile.every_board.items():
+        path = Path(settings.port)
+        if settings.port == "auto" or not path.exists():
+            continue
+        other = known.setdefault(path.resolve(), name)
+        if other != name:
+            text = f"{name}: {path} is the port of {other} too"
+            yield CheckResult(
+                "socket", "bad", text, f"Say in the profile which is which: {_PORTS}."
+            )
+        elif "tty" in path.name and path.parent == machine.dev:
+            text = f"{name}: {path} is whichever board was found first"
+            yield CheckResult("socket", "warning", text, _by_socket(path, name, machine))
+
+
+_PORTS = "link.port, and port of every board below boards"
+
+
+def _by_socket(path: Path, board: str, machine: Computer) -> str:
+    """What to write into the profile instead of a name that is given in the order of detection."""
+    place = "link.port" if board == FIRST_BOARD else f"boards.{board}.port"
+    for folder in ("by-path", "by-id"):
+        for link in sorted((machine.dev / "serial" / folder).glob("*")):
+            if link.resolve() == path.resolve():
+                return f"In the profile, and label the cable: {place}: {link}"
+    return f"In the profile, {place}: its name below {machine.dev}/serial/by-path"
 
 
 def pulses(profile: RobotProfile, machine: Computer) -> Iterator[CheckResult]:

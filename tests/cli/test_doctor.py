@@ -72,6 +72,40 @@ def test_every_board_is_looked_for_and_named(machine: Computer) -> None:
     assert checkup.of_board(wrong, "first", load_profile("six-motor")) == wrong
 
 
+def test_boards_that_look_alike_are_to_be_named_by_their_sockets(machine: Computer) -> None:
+    """Of two clones without serial numbers, ``/dev/ttyUSB0`` is the one that answered first."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    first, second = (machine.dev / f"ttyUSB{number}" for number in range(2))
+    document["link"]["port"], document["boards"]["second"]["port"] = str(first), str(second)
+    by_path = machine.dev / "serial/by-path/platform-usb-0:1.3:1.0-port0"
+    by_path.parent.mkdir()
+    for port in (first, second):
+        port.touch()
+    by_path.symlink_to(second)
+    found = list(checkup.sockets(RobotProfile.model_validate(document), machine))
+    assert [(one.verdict, one.text) for one in found] == [
+        ("warning", f"first: {first} is whichever board was found first"),
+        ("warning", f"second: {second} is whichever board was found first"),
+    ]
+    assert found[0].remedy == f"In the profile, link.port: its name below {by_path.parent}"
+    assert found[1].remedy.endswith(f"boards.second.port: {by_path}")
+    document["boards"]["second"]["port"] = str(by_path)
+    document["link"]["port"] = "/run/cubist-board/port"
+    assert list(checkup.sockets(RobotProfile.model_validate(document), machine)) == []
+    assert list(checkup.sockets(load_profile("six-motor"), machine)) == []
+
+
+def test_two_boards_at_one_port_are_named(machine: Computer) -> None:
+    robot = two_boards(machine)
+    (machine.dev / "one").touch()
+    (machine.dev / "other").symlink_to(machine.dev / "one")
+    (found,) = checkup.sockets(robot, machine)
+    assert (found.verdict, found.text) == (
+        "bad",
+        f"second: {machine.dev / 'other'} is the port of first too",
+    )
+
+
 def test_servos_at_the_pi_beside_another_board_need_its_config_txt(machine: Computer) -> None:
     """Only those that hang there: pin 9 of the Arduino is not GPIO 9."""
     document = load_profile("cubotino").model_dump(mode="json", exclude_unset=True)
