@@ -10,21 +10,19 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped
+from robot.faults import FAULTS, LinkFault, RobotFault, Stopped
 from robot.link.actuators import ActuatorSetup
 from robot.link.execution import Execution, Progress
 from robot.link.limits import Capabilities
 from robot.link.link import STOP_PATIENCE_S, Link
+from robot.link.parts import board_at, paces, split, stages, stretched
 from robot.link.session import Clock, SessionStatistics
-from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.schedule import Schedule
 
 T = TypeVar("T")
 
 LEAD_S = 0.06
 """From when all boards are ready to their start: time for a start that has to be sent again."""
-
-LEAST_PACE = 3e-5
-"""Of a difference between clocks that is made up for: 0.1 ms in three seconds."""
 
 
 class LinkGroup:
@@ -37,6 +35,7 @@ class LinkGroup:
     def __init__(self, links: Mapping[str, Link], clock: Clock = time.monotonic) -> None:
         self.links = dict(links)
         self._clock = clock
+        self._stopping = False
         self._board_of = {
             setup.name: name for name, link in links.items() for setup in link.actuators
         }
@@ -61,7 +60,7 @@ class LinkGroup:
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start."""
         for actuator in self._board_of if names is None else names:
-            board = _board_of(actuator, self._board_of)
+            board = board_at(actuator, self._board_of)
             with self._naming(board):
                 await self.links[board].home([actuator])
 
@@ -82,9 +81,24 @@ class LinkGroup:
     async def run(self, schedule: Schedule, on_progress: Progress | None = None) -> Execution:
         """Play a schedule on all boards that it needs, started within a millisecond.
 
-        ``on_progress`` hears of the slowest. What goes wrong at one board stops all; raises as
-        :meth:`Link.run`.
+        Where a board would have to wait for longer than it can be told, everything rests for a
+        moment. ``on_progress`` hears of the slowest. What goes wrong at one board stops all; raises
+        as :meth:`Link.run`.
         """
+        if not schedule.turns:
+            return Execution(0, 0, ())
+        self._stopping = False
+        done: list[Execution] = []
+        behind = 0.0
+        for stage in stages(schedule, self._board_of) if len(self.links) > 1 else [schedule]:
+            if self._stopping:
+                raise Stopped("between two parts of a plan")
+            share = stage.duration_us / max(1, schedule.duration_us)
+            done.append(await self._run_stage(stage, _part_of(on_progress, behind, share)))
+            behind += share
+        return functools.reduce(_one_after_other, done)
+
+    async def _run_stage(self, schedule: Schedule, on_progress: Progress | None) -> Execution:
         parts = split(schedule, self._board_of)
         if len(parts) == 1:
             [(board, part)] = parts.items()
@@ -134,6 +148,7 @@ class LinkGroup:
 
     async def stop(self) -> None:
         """Every board finishes its turns in progress; a run under way raises ``Stopped``."""
+        self._stopping = True
         await self._at_all(Link.stop)
 
     async def emergency_stop(self) -> None:
@@ -174,51 +189,20 @@ class LinkGroup:
             raise of_board(fault, name) from fault
 
 
-def split(schedule: Schedule, board_of: Mapping[str, str]) -> dict[str, Schedule]:
-    """What each board has to do of a schedule, in the schedule's time.
-
-    Raises :class:`RobotFault` for an actuator that is at none.
-    """
-    turns: dict[str, list[TimedTurn]] = {}
-    numbers: dict[str, dict[int, int]] = {}
-    for turn in schedule.turns:
-        name = _board_of(schedule.profiles[turn.profile].actuator, board_of)
-        known = numbers.setdefault(name, {})
-        number = known.setdefault(turn.profile, len(known))
-        turns.setdefault(name, []).append(TimedTurn(turn.start_us, number))
-    return {
-        name: Schedule(
-            tuple(schedule.profiles[profile] for profile in numbers[name]),
-            tuple(own),
-            schedule.duration_us,
-        )
-        for name, own in turns.items()
-    }
+def _part_of(on_progress: Progress | None, behind: float, share: float) -> Progress | None:
+    """Progress of a part of a plan as that of the whole."""
+    if on_progress is None:
+        return None
+    return lambda fraction: on_progress(min(1.0, behind + share * fraction))
 
 
-def paces(drifts: Mapping[str, float]) -> dict[str, float]:
-    """How many times as long, by its own clock, each board takes for a plan as the slowest does.
-
-    ``drifts``: how much faster than this computer's the clock of each goes. Differences that no
-    plan is long enough for are left out, so 1.0 is usual.
-    """
-    slowest = min(drifts.values(), default=0.0)
-    exact = {name: (1 + drift) / (1 + slowest) for name, drift in drifts.items()}
-    return {name: pace if pace - 1 >= LEAST_PACE else 1.0 for name, pace in exact.items()}
-
-
-def stretched(part: Schedule, pace: float) -> Schedule:
-    """The same with every start so many times as late; motions last as long as they do."""
-    if pace == 1.0:
-        return part
-    turns = tuple(TimedTurn(round(turn.start_us * pace), turn.profile) for turn in part.turns)
-    return Schedule(part.profiles, turns, round(part.duration_us * pace))
-
-
-def _board_of(actuator: str, board_of: Mapping[str, str]) -> str:
-    if actuator not in board_of:
-        raise RobotFault(Fault.BAD_SCHEDULE, f"no actuator is called {actuator}")
-    return board_of[actuator]
+def _one_after_other(first: Execution, then: Execution) -> Execution:
+    return Execution(
+        executed_us=first.executed_us + then.executed_us,
+        turns_done=first.turns_done + then.turns_done,
+        events=tuple(dict.fromkeys((*first.events, *then.events))),
+        waited_s=first.waited_s + then.waited_s,
+    )
 
 
 def of_board(fault: RobotFault, name: str) -> RobotFault:

@@ -206,12 +206,15 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
 
 
 @contextlib.contextmanager
-def two_boards(*command: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
-    """The second booted a second after the first, and has a clock that goes 100 ppm faster."""
+def two_boards(first: str | Path, *second: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+    """The second booted a second after the first, and has a clock that goes 100 ppm faster.
+
+    It runs another program, with its options, if one is given.
+    """
     with contextlib.closing(VirtualLoop()) as loop:
         loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
         rigs = []
-        for drift in (0.0, FASTER):
+        for command, drift in (((first,), 0.0), (second or (first,), FASTER)):
             board = VirtualBoard(command, drift)
             board.listener = pins = Witness(board.answer)
             rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))

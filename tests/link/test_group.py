@@ -10,7 +10,7 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
-from robot.link.group import paces, split, stretched
+from robot.link.parts import LONGEST_IDLE_US, paces, split, stages, stretched
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
@@ -37,10 +37,16 @@ PERIOD_US = 400_000
 Boards = tuple[VirtualLoop, list[Rig], LinkGroup]
 
 
+PI = program("cubist-firmware-linux"), "--step-rate", "60000"
+"""A Raspberry Pi that steps as fast as no real one does."""
+
+
 @pytest.fixture
-def boards() -> Iterator[Boards]:
-    """Two boards with a pusher each, called left and right, homed."""
-    with two_boards(program("cubist-firmware-host")) as (loop, rigs):
+def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
+    """Two boards with a pusher each, called left and right, homed; the right one a Raspberry Pi if
+    that is asked for."""
+    second = getattr(request, "param", ())
+    with two_boards(program("cubist-firmware-host"), *second) as (loop, rigs):
         setups = [(replace(PUSHER, name=name),) for name in NAMES]
         opened = (rig.homed_link(setups=own) for rig, own in zip(rigs, setups, strict=True))
         links = [loop.run_until_complete(link) for link in opened]
@@ -68,6 +74,7 @@ def starts_s(rigs: list[Rig], number: int) -> list[float]:
     return [left, BOOTED_LATER_S + right / (1 + FASTER)]
 
 
+@pytest.mark.parametrize("boards", [(), PI], indirect=True, ids=["alike", "pi"])
 def test_each_board_plays_its_part_at_the_same_time(boards: Boards) -> None:
     loop, rigs, group = boards
     heard: list[float] = []
@@ -92,6 +99,7 @@ def test_progress_is_that_of_the_slowest(boards: Boards) -> None:
     assert heard[-1] == 1.0
 
 
+@pytest.mark.parametrize("boards", [(), PI], indirect=True, ids=["alike", "pi"])
 def test_a_board_lost_in_the_middle_stops_the_other_and_is_named(boards: Boards) -> None:
     loop, rigs, group = boards
 
@@ -261,6 +269,79 @@ def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
         left, right = starts_s(rigs, number)
         apart.append(right - left)
     assert max(apart) - min(apart) < 0.0006
+
+
+IDLE_S = 40
+WAITING_US = IDLE_S * 1_000_000
+
+
+def one_waits() -> Schedule:
+    """Left pushes every four seconds, right at the beginning and forty seconds later."""
+    moves, turns = [], []
+    for second in range(0, IDLE_S + 1, 4):
+        for name in NAMES if second in (0, IDLE_S) else NAMES[:1]:
+            at = STEPS * (second // 4 if name == "left" else second // IDLE_S)
+            turns.append(TimedTurn(second * 1_000_000, len(moves)))
+            moves.append(stepper_move(name, at, STEPS, LIMITS))
+    return Schedule(tuple(moves), tuple(turns), WAITING_US + moves[-1].duration_us)
+
+
+def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None:
+    loop, rigs, group = boards
+    loop.run_until_complete(asyncio.sleep(20))  # while their clocks are compared
+    plan, heard = one_waits(), list[float]()
+    execution = loop.run_until_complete(group.run(plan, heard.append))
+    assert (execution.turns_done, execution.events) == (len(plan.turns), ())
+    assert abs(execution.executed_us - plan.duration_us) <= 1e-3 * plan.duration_us
+    assert [steps_of(rig) for rig in rigs] == [(IDLE_S // 4 + 1) * STEPS, 2 * STEPS]
+    lefts, rights = (rig.pins.rises(PUSHER_STEP) for rig in rigs)
+    apart = (
+        lefts[-STEPS] / TICKS_PER_S - BOOTED_LATER_S - rights[-STEPS] / TICKS_PER_S / (1 + FASTER)
+    )
+    assert abs(apart) <= 0.001, "they begin together again"
+    assert heard == sorted(heard)
+    assert heard[-1] == pytest.approx(1.0)
+
+
+def test_a_stop_between_two_parts_of_a_plan_is_obeyed(boards: Boards) -> None:
+    loop, rigs, group = boards
+    stops: list[asyncio.Task[None]] = []
+
+    def at_the_cut(fraction: float) -> None:
+        if not stops and fraction > 0.3:
+            stops.append(loop.create_task(group.stop()))
+
+    with pytest.raises(Stopped):
+        loop.run_until_complete(group.run(one_waits(), at_the_cut))
+    assert steps_of(rigs[0]) < (IDLE_S // 4 + 1) * STEPS
+
+
+def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost() -> None:
+    plan = one_waits()
+    parts = stages(plan, dict(zip(NAMES, NAMES, strict=True)))
+    begins = [sum(part.duration_us for part in parts[:number]) for number in range(len(parts))]
+    turns = [
+        TimedTurn(begin + turn.start_us, turn.profile)
+        for begin, part in zip(begins, parts, strict=True)
+        for turn in part.turns
+    ]
+    assert (len(parts), tuple(turns)) == (2, plan.turns)
+    assert sum(part.duration_us for part in parts) == plan.duration_us
+    for begin in begins[1:]:
+        for turn in plan.turns:
+            end = turn.start_us + plan.profiles[turn.profile].duration_us
+            assert end <= begin or turn.start_us >= begin, "it moves at the cut"
+    assert parts[1].turns[-1].start_us <= LONGEST_IDLE_US
+
+
+def test_a_board_that_must_wait_while_another_never_rests_is_named() -> None:
+    """One motion of a minute: nobody has such a motor, and nothing could be told."""
+    minute = replace(stepper_move("left", 0, STEPS, LIMITS), duration_us=60_000_000)
+    moves = (minute, stepper_move("right", 0, STEPS, LIMITS))
+    plan = Schedule(moves, (TimedTurn(0, 0), TimedTurn(20_000_000, 1)), 60_000_000)
+    with pytest.raises(RobotFault, match="board right waits longer than 16 s") as told:
+        stages(plan, dict(zip(NAMES, NAMES, strict=True)))
+    assert told.value.fault is Fault.BAD_SCHEDULE
 
 
 @pytest.mark.parametrize(
