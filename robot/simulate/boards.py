@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
 from robot.settings.kinds import Kinds
+from robot.settings.pins import SERVO_BOARDS
 from robot.simulate.processes import DemoFault, executable, find_executable
 from robot.twin.maestro import Maestro
 from robot.twin.pulses import PulseMaker
@@ -30,9 +32,9 @@ CHIPS, CONTROLLER = "pwm", "maestro"
 Command = Callable[[RobotProfile, Path], list[str]]
 
 
-def _no_pulse_maker(robot: SimulatedRobot, folder: Path) -> PulseMaker | None:
+def _no_pulse_maker(robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker | None:
     """The firmware makes the edges itself."""
-    del robot, folder
+    del robot, folder, board
     return None
 
 
@@ -42,8 +44,8 @@ class FirmwareProcess:
 
     ``about``: for people, as the continuation of "runs the firmware as ...". ``command``: the
     program with its own options, for a profile in a demo's folder. ``moved``: the robot wired to
-    it, at pins of the same numbers where it has them. ``pulse_maker``: what makes the servos'
-    pulses, if the firmware only says how long they are. ``is_own``: whether this is how the
+    it, at pins of the same numbers where it has them. ``pulse_maker``: what makes the pulses of a
+    board's servos, if the firmware only says how long they are. ``is_own``: whether this is how the
     profile's own board is simulated. ``runs_as_granted``: whether several can be boards of one
     robot, that share its time.
     """
@@ -51,7 +53,7 @@ class FirmwareProcess:
     about: str
     command: Command
     moved: Callable[[RobotProfile], RobotProfile] = lambda profile: profile
-    pulse_maker: Callable[[SimulatedRobot, Path], PulseMaker | None] = _no_pulse_maker
+    pulse_maker: Callable[[SimulatedRobot, Path, str], PulseMaker | None] = _no_pulse_maker
     is_own: Callable[[RobotProfile], bool] = lambda profile: False
     runs_as_granted: bool = False
 
@@ -63,8 +65,17 @@ FIRMWARES: Kinds[FirmwareProcess] = Kinds("firmware")
 def own_firmware(profile: RobotProfile) -> str:
     """What simulates the profile's own board. An Arduino's is the firmware of this computer: the
     same program, without the hours that single instructions take."""
+    if profile.boards:
+        return "host"
     own = (name for name, process in FIRMWARES.items() if process.is_own(profile))
     return next(own, "host")
+
+
+def firmware_at(kind: str, profile: RobotProfile, board: str) -> FirmwareProcess:
+    """What runs as a board of a robot that is simulated as ``kind``: the Raspberry Pi among several
+    boards is its own process whatever the others are."""
+    among = bool(profile.boards) and profile.every_board[board].target == "linux"
+    return FIRMWARES["linux" if among else kind]
 
 
 def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
@@ -76,6 +87,8 @@ def at_board(kind: str, profile: RobotProfile) -> RobotProfile:
                 f"{profile.name} has several boards, which {kind} cannot simulate; choose from "
                 f"{', '.join(granted)}"
             )
+        if any(pin in SERVO_BOARDS["maestro"] for pin in _pulse_pins(profile)):
+            raise DemoFault(f"{profile.name}: a Maestro beside other boards cannot be simulated")
         return profile
     moved = FIRMWARES[kind].moved(profile)
     if moved is profile:
@@ -139,10 +152,16 @@ def _to_maestro(profile: RobotProfile) -> RobotProfile:
     )
 
 
+def _pulse_pins(profile: RobotProfile, board: str | None = None) -> list[int]:
+    """Those of the servos, of one board or of all."""
+    actuators = profile.actuators if board is None else profile.actuators_at(board)
+    return [servo.pins.pulse for servo in actuators.values() if isinstance(servo, Servo)]
+
+
 def _servo_boards(profile: RobotProfile) -> set[str | None]:
     """What makes the servos' pulses at the Pi; None for its own pins."""
     board = BOARD_TARGETS["linux"]
-    return {board.servo_board(servo.pins.pulse) for servo in profile.actuators_of(Servo).values()}
+    return {board.servo_board(pin) for pin in _pulse_pins(profile)}
 
 
 def _on_pi(profile: RobotProfile) -> bool:
@@ -153,13 +172,14 @@ def _on_maestro(profile: RobotProfile) -> bool:
     return profile.firmware.target == "linux" and "maestro" in _servo_boards(profile)
 
 
-def _pulse_maker(robot: SimulatedRobot, folder: Path) -> PulseMaker:
-    pins = [servo.pins.pulse for servo in robot.profile.actuators_of(Servo).values()]
+def _pulse_maker(robot: SimulatedRobot, folder: Path, board: str) -> PulseMaker:
+    pins = _pulse_pins(robot.profile, board)
+    edge = functools.partial(robot.pin_changed, board=board)
     if not _on_maestro(robot.profile):
-        return PwmChips(folder / CHIPS, pins, robot.pin_changed)
+        return PwmChips(folder / CHIPS, pins, edge)
     if len(_servo_boards(robot.profile)) > 1:
         raise DemoFault(f"{robot.profile.name}: a simulated Maestro drives all servos or none")
-    return Maestro(folder / CONTROLLER, pins, robot.pin_changed)
+    return Maestro(folder / CONTROLLER, pins, edge)
 
 
 def _require_simulation() -> None:

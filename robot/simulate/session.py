@@ -22,7 +22,7 @@ from robot.outcomes import is_success
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
-from robot.simulate.boards import FIRMWARES, at_board, own_firmware, require_pace
+from robot.simulate.boards import at_board, firmware_at, own_firmware, require_pace
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import (
     CABLE_FAULTS,
@@ -36,6 +36,7 @@ from robot.simulate.processes import Child, DemoFault, running, until_there, wor
 from robot.simulate.progress import DemoProgress, Display
 from robot.twin.cube import CubeBody
 from robot.twin.misadjustment import Misadjustment
+from robot.twin.pulses import PulseMaker
 from robot.twin.render import Image
 from robot.twin.server import PinPort, SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
@@ -185,9 +186,9 @@ class Demo:
         studio = Studio(self.robot, options.seed, options.photographs)
         await asyncio.to_thread(studio.warm_up)
         async with contextlib.AsyncExitStack() as stack:
-            chips = FIRMWARES[self._firmware].pulse_maker(self.robot, folder)
-            if chips is not None:
-                stack.callback(chips.close)
+            chips = self._pulse_makers(folder)
+            for maker in chips.values():
+                stack.callback(maker.close)
             speed = options.speed
             server = TwinServer(self.robot, studio, self._panel, folder, chips, speed)
             await stack.enter_async_context(server.running())
@@ -211,7 +212,7 @@ class Demo:
         inner = folder / f"board-{name}"
         cable = Cable(inner, link, self._options.seed) if self._cable_wanted else None
         port = link if cable is None else inner
-        command = self._firmware_command(port, pins.path, folder)
+        command = self._firmware_command(name, port, pins.path, folder)
         title = "firmware" if name == FIRST_BOARD else f"firmware-{name}"
         child = await stack.enter_async_context(running(title, command, folder))
         await unless_ended(until_there(port), [child])
@@ -228,8 +229,18 @@ class Demo:
         options = self._options
         return options.cable or any(fault.name in CABLE_FAULTS for fault in options.faults)
 
-    def _firmware_command(self, link: Path, pins: Path, folder: Path) -> list[str]:
-        program = FIRMWARES[self._firmware].command(self._options.profile, folder)
+    def _pulse_makers(self, folder: Path) -> dict[str, PulseMaker]:
+        """What makes the servos' pulses, for boards that only say how long these are."""
+        profile = self._options.profile
+        makers = {
+            name: firmware_at(self._firmware, profile, name).pulse_maker(self.robot, folder, name)
+            for name in profile.every_board
+        }
+        return {name: maker for name, maker in makers.items() if maker is not None}
+
+    def _firmware_command(self, name: str, link: Path, pins: Path, folder: Path) -> list[str]:
+        process = firmware_at(self._firmware, self._options.profile, name)
+        program = process.command(self._options.profile, folder)
         shared = ["--granted"] if self._options.profile.boards else []
         pace = shared or ["--speed", f"{self._options.speed:g}"]
         return [*program, "--pty-link", str(link), "--pins", str(pins), *pace]

@@ -19,7 +19,7 @@ import fcntl
 import json
 import socket
 import termios
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from robot.documents import JsonObject
@@ -203,9 +203,9 @@ class PinPort:
 class TwinServer:
     """Serves one simulated robot to the firmware of its boards and to any number of daemons.
 
-    ``chips`` make the pulses of a firmware that only says how long they are. Several boards run as
-    granted here (see :mod:`robot.twin.shared_time`), ``speed`` times as fast as real time; one
-    keeps its own time.
+    ``chips`` make the pulses of boards whose firmware only says how long they are. Several boards
+    run as granted here (see :mod:`robot.twin.shared_time`), ``speed`` times as fast as real time;
+    one keeps its own time.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class TwinServer:
         studio: Studio,
         panel: SimulatedPanel,
         folder: Path,
-        chips: PulseMaker | None = None,
+        chips: Mapping[str, PulseMaker] | None = None,
         speed: float = 1.0,
     ) -> None:
         self.daemon_path = folder / "twin.sock"
@@ -222,9 +222,12 @@ class TwinServer:
         self._robot = robot
         self._studio = studio
         self._speed = speed
-        self.pins = {FIRST_BOARD: PinPort(robot, folder / "pins.sock", chips)}
+        makers = chips or {}
+        first = makers.get(FIRST_BOARD)
+        self.pins = {FIRST_BOARD: PinPort(robot, folder / "pins.sock", first)}
         for board in robot.profile.boards:
-            self.pins[board] = PinPort(robot, folder / f"pins-{board}.sock", board=board)
+            path = folder / f"pins-{board}.sock"
+            self.pins[board] = PinPort(robot, path, makers.get(board), board)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

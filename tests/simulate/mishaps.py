@@ -27,6 +27,7 @@ OTHER_PINS = {
     "back-jaw": {"pulse": 13},
 }
 """Of the arms at Soltvvo's second board, at the first one."""
+OTHER_SENSORS = {"left": 16, "back": 17}
 STOPPED_DEAD = frozenset({"lost-steps"})
 """What an emergency stop does to a motor at full speed: its place is lost, and not relied on."""
 
@@ -68,10 +69,25 @@ def without_sensors() -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
+def with_a_pi() -> RobotProfile:
+    """Soltvvo with its motors at one Arduino, and its jaws at a PCA9685 of the Raspberry Pi."""
+    document = load_profile("soltvvo").model_dump(mode="json", exclude_unset=True)
+    document["boards"] = {"pi": {"target": "linux", "port": "/run/cubist-board/port"}}
+    channel = 0
+    for name, actuator in document["actuators"].items():
+        actuator.pop("board", None)
+        if actuator["kind"] == "servo":
+            actuator |= {"board": "pi", "pins": {"pulse": f"pca9685:{channel}"}}
+            channel += 1
+        elif name in OTHER_PINS:
+            actuator["pins"] = OTHER_PINS[name] | {"endstop": OTHER_SENSORS[name]}
+    return RobotProfile.model_validate(document)
+
+
 def rehearsal(profile: str, *mishaps: Mishap, **options: Any) -> Rehearsal:
-    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin, and
-    ``no-sensors`` that of Soltvvo."""
-    kin = {"sensors": with_sensors, "no-sensors": without_sensors}
+    """A rehearsal with a cube scrambled by number 1; ``sensors`` is the six-motor robot's kin,
+    ``no-sensors`` and ``with-a-pi`` are those of Soltvvo."""
+    kin = {"sensors": with_sensors, "no-sensors": without_sensors, "with-a-pi": with_a_pi}
     chosen = kin[profile]() if profile in kin else load_profile(profile)
     return Rehearsal(chosen, scrambled(chosen.cube.size, 1), mishaps=mishaps, **options)
 

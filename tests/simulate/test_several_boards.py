@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mishaps import STOPPED_DEAD, assert_solved, rehearsal
+import yaml
+from mishaps import STOPPED_DEAD, assert_solved, rehearsal, with_a_pi
 
 from robot.faults import MotionFault
 from robot.machine import motion_controller
-from robot.settings import load_profile
-from robot.simulate.boards import FASTEST_TOGETHER, at_board, fastest, own_firmware, require_pace
+from robot.settings import RobotProfile, load_profile
+from robot.settings.checks import check_profile
+from robot.simulate.boards import (
+    FASTEST_TOGETHER,
+    FIRMWARES,
+    at_board,
+    fastest,
+    firmware_at,
+    own_firmware,
+    require_pace,
+)
 from robot.simulate.processes import DemoFault
 from robot.twin.cube import SITES
 from tests.virtual.rehearsal import Mishap, Rehearsal
@@ -89,6 +100,64 @@ def test_several_boards_share_a_time_that_only_some_firmwares_can_be_given() -> 
     assert at_board("avr", profile) is profile
     with pytest.raises(DemoFault, match="several boards, which linux cannot simulate"):
         at_board("linux", profile)
+
+
+def test_a_raspberry_pi_is_one_of_several_boards() -> None:
+    """Its kernel makes the pulses of the jaws, an Arduino the steps: in the plan, together."""
+    with rehearsal("with-a-pi", skew=QUARTZ) as r:
+        verdict = r.solve()
+        assert list(check_profile(r.profile)) == []
+        programs = {name: Path(board.process.args[0]).name for name, board in r.boards.items()}
+    assert programs == {"first": "cubist-firmware-host", "pi": "cubist-firmware-linux"}
+    assert_solved(verdict)
+    assert verdict.faults == []
+    assert verdict.record.executed_us == pytest.approx(verdict.record.planned_us, rel=1e-3)
+
+
+def end_the_program(r: Rehearsal) -> None:
+    """That of the Pi: the service starts it anew."""
+    unplug("pi")(r)
+    r.boards["pi"].reset()
+
+
+@pytest.mark.parametrize(
+    ("deed", "fault", "board"),
+    [
+        (end_the_program, "link-lost", "pi"),
+        pytest.param(unplug("first"), "link-lost", "first", marks=pytest.mark.long),
+    ],
+)
+def test_a_fault_of_the_pi_stops_the_motors_and_one_of_theirs_the_pi(
+    deed: Callable[[Rehearsal], None], fault: str, board: str
+) -> None:
+    with rehearsal("with-a-pi", Mishap(deed, after_s=EVERYDAY)) as r:
+        verdict = r.solve()
+    assert_solved(verdict, excused=IN_THE_DARK)
+    assert verdict.faults == [fault]
+    assert f"board {board}" in verdict.record.faults[0].cause
+
+
+def test_a_demo_runs_each_board_as_what_it_is() -> None:
+    profile = with_a_pi()
+    assert own_firmware(profile) == "host"
+    for kind in ("host", "avr"):
+        assert at_board(kind, profile) is profile
+        assert firmware_at(kind, profile, "first") is FIRMWARES[kind]
+        assert firmware_at(kind, profile, "pi") is FIRMWARES["linux"]
+    document = profile.model_dump(mode="json", exclude_unset=True)
+    document["actuators"]["right-jaw"]["pins"]["pulse"] = "maestro:0"
+    with pytest.raises(DemoFault, match="a Maestro beside other boards cannot be simulated"):
+        at_board("host", RobotProfile.model_validate(document))
+
+
+@pytest.mark.long
+def test_a_demo_with_a_pi_among_several_boards(
+    start_demo: StartDemo, solved: Solved, tmp_path: Path
+) -> None:
+    path = tmp_path / "with-a-pi.yaml"
+    path.write_text(yaml.safe_dump(with_a_pi().model_dump(mode="json", exclude_unset=True)))
+    outcome = solved(start_demo("--robot", str(path), "--speed", "2"))
+    assert outcome["turn_ms"] == pytest.approx(outcome["planned_ms"], rel=1e-3)
 
 
 def test_several_boards_cannot_be_hurried() -> None:

@@ -35,7 +35,7 @@ from robot.planner import State as MechanismState
 from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD, PolicySettings
-from robot.simulate.boards import FIRMWARES
+from robot.simulate.boards import firmware_at
 from robot.twin.cube import SITES, CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.simulated import PinStream, SimulatedRobot
@@ -123,7 +123,6 @@ class Rehearsal:
         self._mechanism = build_mechanism(profile)
         self._planner = FirstSolutionPlanner(profile, self._mechanism)
         self._mishaps = list(mishaps)
-        command = FIRMWARES[firmware].command(profile, Path())
         with contextlib.ExitStack() as opened:
             self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
             opened.callback(self._folder.cleanup)
@@ -135,9 +134,14 @@ class Rehearsal:
             self.ports: dict[str, VirtualPort] = {}
             for number, name in enumerate(profile.every_board):
                 drift = number * skew
-                self.boards[name] = board = VirtualBoard(command, drift)
+                process = firmware_at(firmware, profile, name)
+                folder = Path(self._folder.name)
+                chips = process.pulse_maker(self.robot, folder, name)
+                if chips is not None:
+                    opened.callback(chips.close)
+                self.boards[name] = board = VirtualBoard(process.command(profile, folder), drift)
                 opened.callback(board.end)
-                board.listener = PinStream(self.robot, board.answer, None, name, drift)
+                board.listener = PinStream(self.robot, board.answer, chips, name, drift)
                 self.ports[name] = port = VirtualPort(board, self.loop, seed + number)
                 opened.callback(port.end)
             self._opened = opened.pop_all()
