@@ -47,9 +47,10 @@ class Capabilities:
     def rate(self, axes: int, beside_servos: bool = False) -> float:
         """Steps/s each of so many axes can make at a time; time per step grows evenly.
 
-        Where servos are connected every step is looked at for whether it would delay a pulse.
+        Where servos are connected every step is looked at for whether it would delay a pulse,
+        except at a Raspberry Pi, whose kernel makes the pulses.
         """
-        if beside_servos:
+        if beside_servos and self.board != Board.LINUX:
             return self.rate(max(axes, 2)) / 2
         if axes <= 1:
             return self.rate_one

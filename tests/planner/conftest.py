@@ -181,9 +181,11 @@ class PinHand:
     def _step_edges(self, schedule, begin):
         for start_us, motion, pins in self._turns(schedule, Stepper):
             time_us, board = begin + start_us, self.profile.board_name_of(motion.actuator)
-            yield time_us, board, pins.direction, motion.end > motion.start
             for run in motion.segments:
-                for number in range(run.count):
+                # A motion that goes too far and back ends with steps the other way.
+                forwards = (motion.end > motion.start) == (run.count > 0)
+                yield time_us, board, pins.direction, forwards
+                for number in range(abs(run.count)):
                     time_us += (run.interval_ticks + number * run.add_ticks) / 2
                     yield time_us, board, pins.step, True
                     yield time_us + 2, board, pins.step, False

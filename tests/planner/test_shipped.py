@@ -16,6 +16,7 @@ LONGEST_S = {
     "cubotino-micro": 82.0,
     "cubotino-pocket": 60.0,
     "cubotino-uno": 80.0,
+    "cubotone": 45.0,
     "five-motor": 1.1,
     "four-arm": 9.5,
     "mindcuber": 58.0,

@@ -20,6 +20,7 @@ LIMIT_S = 240
 LIKE_ANOTHER = {
     "cubotino-micro",
     "cubotino-pocket",
+    "cubotone",
     "rubpyx",
     "six-motor-cnc",
     "six-motor-record",
