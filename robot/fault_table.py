@@ -17,7 +17,8 @@ class FaultRow(NamedTuple):
 
     ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
     middle. ``names_actuator``: its detail on the wire is the number of one.
-    ``loses_outputs``: the board has to take its outputs anew.
+    ``names_line``: it is the number of a GPIO. ``loses_outputs``: the board has to take its outputs
+    anew.
     """
 
     about: str
@@ -28,6 +29,7 @@ class FaultRow(NamedTuple):
     stops_at_once: bool = False
     names_actuator: bool = False
     loses_outputs: bool = False
+    names_line: bool = False
 
 
 class Fault(IntEnum):
@@ -257,6 +259,7 @@ FAULTS: Mapping[str, FaultRow] = {
         "`gpioinfo` shows who has it; stop that, or give the actuator another pin",
         Outcome.FAULT,
         loses_outputs=True,
+        names_line=True,
     ),
     "pulse-limited": FaultRow(
         "a servo controller makes another pulse than it was told",

@@ -9,6 +9,7 @@
 #include "lines.h"
 #include "maestro.h"
 #include "outputs.h"
+#include "player.h"
 #include "process.h"
 #include "pulses.h"
 #include "pwm.h"
@@ -17,6 +18,7 @@
 #include "timing.h"
 
 #define NS_PER_MS 1000000ull
+#define NS_PER_S (1000 * NS_PER_MS)
 #define LATE_NS (2 * NS_PER_MS)
 
 const char machine_name[] = "cubist-firmware-linux";
@@ -39,6 +41,12 @@ static uint16_t step_rate = 1000;
 uint16_t board_step_rate(void)
 {
     return step_rate;
+}
+
+/* How late a step may be: the next one then follows at twice its speed at most. */
+static uint64_t step_tolerance_ns(void)
+{
+    return NS_PER_S / step_rate / 2;
 }
 
 bool board_option(int letter, const char *value)
@@ -117,9 +125,14 @@ uint8_t board_set_pulse(uint8_t number, uint16_t ticks)
     return (uint8_t)fault;
 }
 
+/* Where motors step, time that was lost is never made up for by steps in quick succession: what is
+ * later than that goes on later. */
 board_pin board_output(uint8_t number, bool level)
 {
     lines_output(number, level);
+    if (process_options.exact) {
+        clock_catch_up(step_tolerance_ns());
+    }
     return number;
 }
 
@@ -138,19 +151,50 @@ void board_release(uint8_t number)
     }
 }
 
+static bool is_step(uint8_t number)
+{
+    bool is = false;
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        const struct config_actuator *setup = &actuators[i].setup;
+        is = is || (setup->kind == KIND_STEPPER && setup->pin == number);
+    }
+    return is;
+}
+
+static bool is_at(const struct config_actuator *setup, uint8_t number)
+{
+    return setup->pin == number || setup->direction_pin == number;
+}
+
+/* A line that was taken is gone: nobody knows where its motor stands. */
+static void check(bool is_set, uint8_t number)
+{
+    for (uint8_t i = 0; !is_set && i < actuator_count; i++) {
+        if (is_at(&actuators[i].setup, number)) {
+            actuator_lose_place(&actuators[i]);
+        }
+    }
+    if (!is_set) {
+        player_fail(FAULT_LINE_REFUSED, number);
+    }
+}
+
 void board_high(board_pin pin)
 {
-    lines_set(pin, true);
+    if (process_options.exact && player.running && is_step(pin)) {
+        player.late += clock_behind_ns(simulation_now()) > step_tolerance_ns();
+    }
+    check(lines_set(pin, true), pin);
 }
 
 void board_low(board_pin pin)
 {
-    lines_set(pin, false);
+    check(lines_set(pin, false), pin);
 }
 
 void board_end_pulse(board_pin pin)
 {
-    lines_end_pulse(pin);
+    check(lines_end_pulse(pin), pin);
 }
 
 bool board_read(board_pin pin)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -17,9 +18,16 @@
 #include "simulation.h"
 
 #define MOST_CHIPS 32
+#define STEP_PULSE_NS 3000 /* as on the chips: slow drivers ask for two microseconds */
+
+struct line {
+    int descriptor; /* 1 added: 0 while it is not taken */
+    bool is_output;
+    uint64_t rose_ns;
+};
 
 static bool simulated;
-static int lines[LINES]; /* descriptors, 1 added: 0 while a line is not taken */
+static struct line lines[LINES];
 
 /* Labels of the controllers of the Pi's header: their numbers change with kernels and overlays. */
 static const char *const labels[] = {"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"};
@@ -65,7 +73,7 @@ static int open_header(void)
 
 static bool is_taken(uint8_t number)
 {
-    return number < LINES && lines[number];
+    return number < LINES && lines[number].descriptor;
 }
 
 /* Numbers behind the lines are channels of servo boards, which make pulses and nothing else. Only a
@@ -83,8 +91,8 @@ static bool is_line(uint8_t number)
 static void give_back(uint8_t number)
 {
     if (is_taken(number)) {
-        close(lines[number] - 1);
-        lines[number] = 0;
+        close(lines[number].descriptor - 1);
+        lines[number] = (struct line){0};
     }
 }
 
@@ -103,7 +111,8 @@ static void take(uint8_t number, uint64_t flags, bool level)
     int chip = open_header();
     bool taken = chip >= 0 && ioctl(chip, GPIO_V2_GET_LINE_IOCTL, &request) == 0;
     if (taken) {
-        lines[number] = request.fd + 1;
+        lines[number].descriptor = request.fd + 1;
+        lines[number].is_output = flags & GPIO_V2_LINE_FLAG_OUTPUT;
     } else {
         fprintf(stderr, "%s: GPIO %u: %s\n", machine_name, (unsigned)number, strerror(errno));
         fault_latch(FAULT_LINE_REFUSED, number);
@@ -113,6 +122,23 @@ static void take(uint8_t number, uint64_t flags, bool level)
     }
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool set(uint8_t number, bool level)
+{
+    struct gpio_v2_line_values values = {.bits = level, .mask = 1};
+    bool is_set = ioctl(lines[number].descriptor - 1, GPIO_V2_LINE_SET_VALUES_IOCTL, &values) == 0;
+    lines[number].rose_ns = monotonic_ns();
+    return is_set;
+}
+
+/* One that is driven already is not given back in between: it would float for a moment, and motors
+ * would have power whose driver's enable input it is. */
 void lines_output(uint8_t number, bool level)
 {
     if (!is_line(number)) {
@@ -120,7 +146,7 @@ void lines_output(uint8_t number, bool level)
     }
     if (simulated) {
         outputs_set(number, level);
-    } else {
+    } else if (!is_taken(number) || !lines[number].is_output || !set(number, level)) {
         take(number, GPIO_V2_LINE_FLAG_OUTPUT, level);
     }
 }
@@ -132,24 +158,30 @@ void lines_input(uint8_t number)
     }
 }
 
-void lines_set(uint8_t number, bool level)
+bool lines_set(uint8_t number, bool level)
 {
     if (simulated && number < LINES) {
         outputs_set(number, level);
-    } else if (is_taken(number)) {
-        struct gpio_v2_line_values values = {.bits = level, .mask = 1};
-        ioctl(lines[number] - 1, GPIO_V2_LINE_SET_VALUES_IOCTL, &values);
+        return true;
     }
+    if (!is_taken(number) || set(number, level)) {
+        return true;
+    }
+    fprintf(stderr, "%s: GPIO %u: %s\n", machine_name, (unsigned)number, strerror(errno));
+    give_back(number);
+    return false;
 }
 
-/* The way into the kernel and back takes longer than a driver wants a pulse to last. */
-void lines_end_pulse(uint8_t number)
+/* The way into the kernel and back may be shorter than a driver wants a pulse to last. */
+bool lines_end_pulse(uint8_t number)
 {
     if (simulated && number < LINES) {
         outputs_end_pulse(number);
-    } else {
-        lines_set(number, false);
+        return true;
     }
+    while (is_taken(number) && monotonic_ns() - lines[number].rose_ns < STEP_PULSE_NS) {
+    }
+    return lines_set(number, false);
 }
 
 bool lines_read(uint8_t number)
@@ -158,7 +190,8 @@ bool lines_read(uint8_t number)
         return pins_read(simulation_now(), number);
     }
     struct gpio_v2_line_values values = {.mask = 1};
-    if (!is_taken(number) || ioctl(lines[number] - 1, GPIO_V2_LINE_GET_VALUES_IOCTL, &values)) {
+    if (!is_taken(number) ||
+        ioctl(lines[number].descriptor - 1, GPIO_V2_LINE_GET_VALUES_IOCTL, &values)) {
         return true;
     }
     return values.bits & 1;

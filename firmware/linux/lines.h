@@ -14,8 +14,11 @@ void lines_simulate(void);
 void lines_output(uint8_t number, bool level);
 void lines_input(uint8_t number);
 
-void lines_set(uint8_t number, bool level);
-void lines_end_pulse(uint8_t number);
+/* Sets an output, and ends a step's pulse once it has lasted long enough; false when the kernel
+ * refuses, after printing why to standard error. */
+bool lines_set(uint8_t number, bool level);
+bool lines_end_pulse(uint8_t number);
+
 bool lines_read(uint8_t number);
 
 /* Gives a line back. */

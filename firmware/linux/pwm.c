@@ -195,8 +195,8 @@ static enum fault give_up(struct channel *channel, const char *what)
 enum fault pwm_open(uint8_t number)
 {
     struct channel *channel = channel_of(number);
-    if (channel->duty >= 0) {
-        return pwm_set(number, 0);
+    if (channel->duty >= 0 && pwm_set(number, 0) == FAULT_NONE) {
+        return FAULT_NONE;
     }
     channel->troubled = false;
     if (!find(number, channel)) {
@@ -220,6 +220,16 @@ enum fault pwm_open(uint8_t number)
     return write_file(channel, ENABLE, number, 1) ? FAULT_NONE : give_up(channel, "enable");
 }
 
+/* A channel that does not even take that there are no pulses has lost its chip, or its chip has lost
+ * its power. The kernel's driver of a PCA9685 then refuses every pulse until all channels have been
+ * switched off: only then may it tell the chip its period again. */
+static void let_go(struct channel *channel, uint8_t number)
+{
+    write_file(channel, ENABLE, number, 0);
+    close(channel->duty);
+    channel->duty = -1;
+}
+
 enum fault pwm_set(uint8_t number, uint16_t ticks)
 {
     struct channel *channel = channel_of(number);
@@ -230,7 +240,11 @@ enum fault pwm_set(uint8_t number, uint16_t ticks)
         return FAULT_NONE;
     }
     if (!write_number(channel->duty, number, DUTY_CYCLE, (unsigned long)ticks * NS_PER_TICK)) {
-        return complain(channel, "duty_cycle", FAULT_PULSE_FAILED);
+        enum fault fault = complain(channel, "duty_cycle", FAULT_PULSE_FAILED);
+        if (ticks == 0) {
+            let_go(channel, number);
+        }
+        return fault;
     }
     channel->ticks = ticks;
     channel->troubled = false;

@@ -8,9 +8,11 @@
 
 static double ticks_per_ns;
 static uint64_t looked_ns;
+static uint64_t awaited_ns; /* until when there was nothing to do, at the last look */
 static double allowed; /* ticks */
 static uint64_t catch_up_ns;
 static uint64_t lost_ns; /* at the last look */
+static uint64_t skipped_ns; /* since then, while there was something to do */
 
 static uint64_t monotonic_ns(void)
 {
@@ -23,8 +25,13 @@ void clock_start(double speed, uint64_t longest_catch_up_ns)
 {
     catch_up_ns = longest_catch_up_ns;
     ticks_per_ns = speed / (double)NS_PER_TICK;
-    looked_ns = monotonic_ns();
+    looked_ns = awaited_ns = monotonic_ns();
     allowed = 0;
+}
+
+void clock_catch_up(uint64_t longest_ns)
+{
+    catch_up_ns = longest_ns;
 }
 
 void clock_start_granted(void)
@@ -46,9 +53,12 @@ uint64_t clock_look(void)
 {
     uint64_t now = monotonic_ns();
     uint64_t passed = now - looked_ns;
-    lost_ns = passed > catch_up_ns ? passed - catch_up_ns : 0;
-    looked_ns = now;
+    uint64_t late = now > awaited_ns ? now - awaited_ns : 0;
+    lost_ns = late > catch_up_ns ? late - catch_up_ns : 0;
+    looked_ns = awaited_ns = now;
     allowed += (double)(passed - lost_ns) * ticks_per_ns;
+    lost_ns += skipped_ns;
+    skipped_ns = 0;
     return (uint64_t)allowed;
 }
 
@@ -70,6 +80,13 @@ void clock_limit(uint64_t tick)
 
 uint64_t clock_ns_until(uint64_t tick)
 {
-    double missing = (double)tick - allowed;
-    return missing <= 0 ? 0 : (uint64_t)(missing / ticks_per_ns) + 1;
+    uint64_t now = monotonic_ns();
+    uint64_t busy = now - looked_ns;
+    if (busy > catch_up_ns) {
+        skipped_ns += busy - catch_up_ns;
+        looked_ns = now - catch_up_ns;
+    }
+    double missing = ((double)tick - allowed) / ticks_per_ns;
+    awaited_ns = looked_ns + (missing > 0 ? (uint64_t)missing + 1 : 0);
+    return awaited_ns > now ? awaited_ns - now : 0;
 }

@@ -5,8 +5,12 @@
 #include <stdint.h>
 
 /* Starts at tick 0, now, to run `speed` times as fast as real time. Time in which the process did
- * not run is made up for as far as `catch_up_ns`; what goes beyond is as if it had not been. */
+ * not run, though there was something to do, is made up for as far as `catch_up_ns`; what goes
+ * beyond is as if it had not been. */
 void clock_start(double speed, uint64_t catch_up_ns);
+
+/* The same from now on with another limit. */
+void clock_catch_up(uint64_t longest_ns);
 
 /* Starts to run as clock_pass() is told, whatever the real time does meanwhile. */
 void clock_start_granted(void);
@@ -26,7 +30,7 @@ uint64_t clock_behind_ns(uint64_t tick);
 /* Gives up what is allowed beyond a tick: the simulation is too slow to make up for it. */
 void clock_limit(uint64_t tick);
 
-/* Real nanoseconds until a tick is due. */
+/* Real nanoseconds until a tick is due, which is what there is to do next. */
 uint64_t clock_ns_until(uint64_t tick);
 
 #endif

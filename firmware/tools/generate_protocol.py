@@ -197,6 +197,7 @@ FAULT_FLAGS = {
     "stops-at-once": "stops_at_once",
     "actuator": "names_actuator",
     "outputs": "loses_outputs",
+    "line": "names_line",
 }
 """Words at the end of a fault's row -> fields of ``FaultRow``."""
 
@@ -215,7 +216,8 @@ class FaultRow(NamedTuple):
 
     ``recoverable``: homing and starting over may help. ``stops_at_once``: it ends motion in its
     middle. ``names_actuator``: its detail on the wire is the number of one.
-    ``loses_outputs``: the board has to take its outputs anew.
+    ``names_line``: it is the number of a GPIO. ``loses_outputs``: the board has to take its outputs
+    anew.
     """
 
     about: str
@@ -226,6 +228,7 @@ class FaultRow(NamedTuple):
     stops_at_once: bool = False
     names_actuator: bool = False
     loses_outputs: bool = False
+    names_line: bool = False
 
 
 '''

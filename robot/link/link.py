@@ -241,10 +241,13 @@ class Link:
     def _raise_fault(self, status: Status) -> None:
         if status.state != BoardState.FAULT:
             return
-        fault = Fault(status.fault)
-        about_actuator = status.fault_detail < len(self.actuators)
-        detail = self.actuators[status.fault_detail].name if about_actuator else ""
-        raise RobotFault(fault, detail if FAULTS[code_of(fault)].names_actuator else "")
+        fault, number = Fault(status.fault), status.fault_detail
+        row, detail = FAULTS[code_of(fault)], ""
+        if row.names_actuator and number < len(self.actuators):
+            detail = self.actuators[number].name
+        elif row.names_line:
+            detail = f"GPIO {number}"
+        raise RobotFault(fault, detail)
 
     async def _at_rest(self) -> Status:
         session = self._open_session

@@ -53,7 +53,7 @@ class _Channel:
         before, self._ns[file] = self._ns[file], int(text)
         if file != "enable" and self._ns["duty_cycle"] > self._ns["period"]:
             raise BrokenWrite(f"pin {self._pin}: a duty of {self._ns['duty_cycle']} ns")
-        if file == "enable" and not self._ns["period"]:
+        if self._ns["enable"] and not self._ns["period"]:
             raise BrokenWrite(f"pin {self._pin}: enabled without a period")
         self._train.width_us = self._ns["duty_cycle"] / NS_PER_US
         self._train.period_us = self._ns["period"] / NS_PER_US

@@ -139,7 +139,7 @@ async def test_a_channel_is_no_line_for_a_motor(pi: Rig) -> None:
     """Whatever the host asks for."""
     motor = StepperSetup("motor", step_pin=FIRST_CHANNEL + 9, direction_pin=5, limits=LIMITS)
     fault = await configure_fails(pi, motor)
-    assert fault.fault == Fault.LINE_REFUSED
+    assert (fault.fault, fault.detail) == (Fault.LINE_REFUSED, f"GPIO {FIRST_CHANNEL + 9}")
 
 
 async def test_a_channel_that_may_not_be_written_is_named(tmp_path: Path, pi: Rig) -> None:
@@ -175,17 +175,18 @@ async def test_a_write_that_fails_in_mid_turn_is_named_and_overcome(
     shutil.rmtree(tmp_path / "pwm")
     pins = [servo.pin for servo in SERVOS]
     pi.pins.chips = PwmChips(tmp_path / "pwm", pins, pi.pins.pulse_edge)
-    pi.board.reset()
-    await link.open()
     await link.configure()
     await link.home()
     await link.run(one_after_another(away))
+    lengths = [ticks for _, ticks in pi.pins.pulses(LID.pin)]
+    assert lengths[-1] == 4600, "the same process has opened the new chip"
 
 
 async def test_steps_faster_than_a_process_wakes_are_refused(pi: Rig) -> None:
     link = pi.link(ONE)
     capabilities = await link.open()
-    assert [capabilities.rate(axes, beside_servos=False) for axes in (1, 6)] == [1000, 1000]
+    for beside_servos in (False, True):  # whose pulses are none of its edges
+        assert [capabilities.rate(axes, beside_servos) for axes in (1, 6)] == [1000, 1000]
 
 
 Process = subprocess.Popen[bytes]

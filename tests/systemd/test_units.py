@@ -118,7 +118,7 @@ def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
 def chips(tmp_path: Path) -> Path:
     """A Pi 5's header and fan, and a PCA9685; the kernel exports nothing here."""
     for number, (device, name, channels) in enumerate(
-        [("1f00098000.pwm", "", 4), ("1f0009c000.pwm", "", 4), ("1-0040", "pca9685", 16)]
+        [("1f00098000.pwm", "", 4), ("1f0009c000.pwm", "", 4), ("1-0040", "pca9685", 17)]
     ):
         behind = tmp_path / "devices" / device
         behind.mkdir(parents=True)
@@ -149,6 +149,23 @@ def test_channels_of_servos_are_exported_and_no_fan_s(chips: Path) -> None:
     assert (chips / "pwmchip2/export").read_text() == "15\n"
     assert not (chips / "pwmchip1/export").exists()
     assert {(ready / file).stat().st_mode & 0o777 for file in ("period", "enable")} == {0o660}
+
+
+@pytest.mark.parametrize(
+    ("chip", "duty_ns", "left_on"), [(2, 0, False), (2, 1_500_000, True), (0, 0, True)]
+)
+def test_channels_of_a_pca9685_without_pulses_are_switched_off(
+    chips: Path, chip: int, duty_ns: int, left_on: bool
+) -> None:
+    """Its driver has all of them on at first, and then lets none have a period of 20 ms."""
+    folder = chips / f"pwmchip{chip}" / "pwm1"
+    folder.mkdir()
+    (folder / "duty_cycle").write_text(f"{duty_ns}\n")
+    (folder / "enable").write_text("1\n")
+    (folder / "period").touch()
+    environment = os.environ | {"CUBIST_BOARD_GROUP": str(os.getgid())}
+    subprocess.run([FOLDER / "board-channels", chips], env=environment, check=True)
+    assert (folder / "enable").read_text() == f"{int(left_on)}\n"
 
 
 def test_a_channel_that_is_taken_is_said(chips: Path) -> None:
