@@ -13,6 +13,7 @@ from robot.settings import RobotProfile, Servo, load_profile
 from robot.settings.board_table import FIRST_MAESTRO
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
+from robot.settings.profile import FIRST_BOARD
 from robot.simulate.boards import (
     FIRMWARES,
     FirmwareProcess,
@@ -118,7 +119,9 @@ def test_a_pi_s_program_says_how_long_pulses_are_and_chips_make_them(
     tmp_path: Path, kind: str, maker: type
 ) -> None:
     profile = at_board(kind, load_profile("cubotino-uno"))
-    chips = FIRMWARES[kind].pulse_maker(SimulatedRobot(profile, scrambled(3, 1)), tmp_path)
+    chips = FIRMWARES[kind].pulse_maker(
+        SimulatedRobot(profile, scrambled(3, 1)), tmp_path, FIRST_BOARD
+    )
     assert isinstance(chips, maker)
     chips.close()
     command = FIRMWARES[kind].command(profile, tmp_path)
