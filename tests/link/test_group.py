@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
+from robot.link.execution import Execution
 from robot.link.parts import LONGEST_IDLE_US, paces, split, stages, stretched
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
@@ -303,17 +305,23 @@ def test_a_board_may_rest_for_longer_than_it_can_be_told(boards: Boards) -> None
     assert heard[-1] == pytest.approx(1.0)
 
 
-def test_a_stop_between_two_parts_of_a_plan_is_obeyed(boards: Boards) -> None:
+def test_a_stop_between_two_parts_of_a_plan_is_obeyed(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No link plays anything then that could be stopped."""
     loop, rigs, group = boards
-    stops: list[asyncio.Task[None]] = []
+    play = group._run_stage
 
-    def at_the_cut(fraction: float) -> None:
-        if not stops and fraction > 0.3:
-            stops.append(loop.create_task(group.stop()))
+    async def play_and_be_stopped(*given: Any) -> Execution:
+        done = await play(*given)
+        await group.stop()
+        return done
 
+    monkeypatch.setattr(group, "_run_stage", play_and_be_stopped)
     with pytest.raises(Stopped):
-        loop.run_until_complete(group.run(one_waits(), at_the_cut))
-    assert steps_of(rigs[0]) < (IDLE_S // 4 + 1) * STEPS
+        loop.run_until_complete(group.run(one_waits()))
+    assert 0 < steps_of(rigs[0]) < (IDLE_S // 4 + 1) * STEPS
+    assert steps_of(rigs[1]) == STEPS
 
 
 def test_plans_are_cut_where_everything_rests_and_nothing_of_them_is_lost() -> None:
