@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from robot.motion.drive import Drive, drive_of
-from robot.settings.actuators import Timed
+from robot.motion.schedule import ServoSegment
+from robot.settings.actuators import Servo, Timed
+from robot.settings.stepper import Stepper
 
 TIMES = {"quarter_ms": 100, "half_ms": 160}
 SLOWER = {"quarter_ms": 200, "half_ms": 300}
@@ -66,3 +68,44 @@ def test_a_way_takes_its_travel_and_its_rest() -> None:
     assert drive.travel_us("open", "closed", held=True) == 175_000
     assert drive.travel_us("closed", "hold", held=True) == 45_000
     assert drive.travel_us("hold", "closed", held=False) is None
+
+
+@pytest.mark.parametrize(
+    ("held", "farthest_us", "takes_us"), [(True, 560, 530_000), (False, 600, 450_000)]
+)
+def test_a_servo_goes_beyond_where_it_turns_a_layer(
+    held: bool, farthest_us: int, takes_us: int
+) -> None:
+    settings = {
+        "kind": "servo",
+        "pins": {"pulse": 9},
+        "positions_us": {"home": 1500, "left": 600},
+        "travel": [{"between": ["home", "left"], "ms": 400}],
+        "settle_ms": {"left": 50},
+        "overshoot": {"us": 40, "back_ms": 80},
+    }
+    drive = drive_of("holder", Servo.model_validate(settings))
+    profile = drive.travel("home", "left", held)
+    pulses = [segment.pulse_us for segment in profile.segments if isinstance(segment, ServoSegment)]
+    assert (min(pulses), pulses[-1]) == (farthest_us, 600)
+    assert profile.duration_us == drive.travel_us("home", "left", held) == takes_us
+    with pytest.raises(ValueError, match="no way from home to up"):
+        drive.travel("home", "up", held)
+
+
+@pytest.mark.parametrize(
+    ("angle", "quarters", "start", "end"),
+    [(0, 1, 0, 50), (5, 1, 50, 100), (-1, 2, 150, 250), (2, -1, 100, 50)],
+)
+def test_a_rotation_starts_at_its_place_within_the_turn(
+    angle: int, quarters: int, start: int, end: int
+) -> None:
+    settings = {
+        "kind": "stepper",
+        "pins": {"step": 2, "direction": 3},
+        "steps_per_turn": 200,
+        "max_speed_steps_per_s": 1000,
+        "max_acceleration_steps_per_s2": 10_000,
+    }
+    profile = drive_of("right", Stepper.model_validate(settings)).rotation(angle, quarters, False)
+    assert (profile.start, profile.end) == (start, end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from solver.cube.cube import from_facelets
 from vision.decide.assignment import (
     RankedArrangements,
     matching,
+    ranked_assignments,
     ranked_cubes,
     relaxed_cost,
     slot_costs,
@@ -113,3 +115,12 @@ def test_the_matching_is_the_cheapest_of_all(rows, more, choices):
 def test_costs_that_no_matching_has_are_refused(cost, complaint):
     with pytest.raises(ValueError, match=complaint):
         matching(cost)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_no_more_ways_are_found_than_there_are(count):
+    cost = np.random.default_rng(1).random((count, count))
+    found = ranked_assignments(cost, 100)
+    totals = [total for total, _ in found]
+    assert len({tuple(pieces) for _, pieces in found}) == len(found) == math.factorial(count)
+    assert totals == sorted(totals)
