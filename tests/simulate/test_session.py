@@ -15,6 +15,7 @@ from robot.daemon.models import RobotState
 from robot.outcomes import Outcome
 from robot.records.runs import RunRecord, utc_now
 from robot.settings import RobotProfile, load_profile
+from robot.settings.profile import FIRST_BOARD
 from robot.simulate import session
 from robot.simulate.processes import DemoFault
 from robot.simulate.progress import DemoProgress, SilentDisplay
@@ -190,7 +191,7 @@ async def test_a_daemon_that_is_not_ready_is_said(now: dict[str, Any], told: str
 def test_one_board_is_as_fast_as_asked_and_several_share_their_time(tmp_path: Path) -> None:
     alone, several = (
         Demo(options(name, speed=speed), SilentDisplay())._firmware_command(
-            tmp_path / "link", tmp_path / "pins", tmp_path
+            FIRST_BOARD, tmp_path / "link", tmp_path / "pins", tmp_path
         )
         for name, speed in (("cubotino-uno", 2.5), ("soltvvo", 2.0))
     )
