@@ -136,8 +136,9 @@ def tried_steps(bench: Bench, asked: StepsRequest) -> StepsTried:
     with motor_on(bench, name, otherwise) as motor:
         turn = motor.turn_steps
         way = motor.way(asked.turns * turn)
-        motor.go(motor.start + way)
-        motor.go(motor.start)
+        if way != turn or motor.still is None:  # else the camera has it make that turn
+            motor.go(motor.start + way)
+            motor.go(motor.start)
         found = _turn_seen(motor) if way == asked.turns * turn else None
     values = changed_values(name, "steps_per_turn", found, kept)
     return StepsTried(actuator=name, steps=way, turn_steps=turn, found_steps=found, values=values)

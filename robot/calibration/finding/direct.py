@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from robot.calibration.camera import Corners, Image, take_picture
 from robot.calibration.finding.cube_pose import Quads, faces_in_view
 from robot.calibration.finding.finder import FINDERS, Finder, SeenMoving, find_line
@@ -132,10 +134,15 @@ class DirectFinder(Finder):
             face.settle()
 
 
+def _parts(corners: Corners, camera: CameraSettings) -> Corners:
+    """Parts of the picture's width and height; a corner that is cut off is taken at the border."""
+    return np.asarray((corners / camera.resolution).clip(0, 1).round(5))
+
+
 def _places(camera: CameraSettings, quads: Quads) -> Finding:
     """Where a camera has its faces."""
     values: JsonObject = {
-        f"cameras.{camera.name}.views.{site}.quad": (corners / camera.resolution).round(5).tolist()
+        f"cameras.{camera.name}.views.{site}.quad": _parts(corners, camera).tolist()
         for site, corners in quads.items()
     }
     sites = ", ".join(quads)
