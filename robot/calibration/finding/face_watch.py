@@ -16,7 +16,7 @@ from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings, View
 from vision.frame import Frame
 from vision.locate.advice import advise
-from vision.locate.face import FaceGrid
+from vision.locate.face import FaceGrid, confirm_grid
 from vision.locate.view_check import OddView, face_in_view
 from vision.measure.stickers import measure_face
 
@@ -64,6 +64,7 @@ class FaceWatch:
         self._usual = np.array(view.quad) * camera.resolution
         self._sign = sign
         self._plane: Floats | None = None
+        self._level_grid: FaceGrid | None = None
         self.zero = 0.0
         self.advice: list[str] = []
 
@@ -80,14 +81,15 @@ class FaceWatch:
             before = after
         return None
 
-    def level_corners(self) -> Floats | None:
+    def level_corners(self, follow: bool = False) -> Floats | None:
         """Where the face on top has its corners in the plane of the level face once the picture is
         at rest, float64[4, 2] in half widths; None while something covers it. It may be tilted, but
-        is turned less than an eighth from the first face seen.
+        is turned less than an eighth from the first face seen. ``follow``: it is looked for near
+        where it was last, because something that may be taken for a part of it hides another.
         """
-        before = self._level_glance()
+        before = self._level_glance(follow)
         for _ in range(MOST_LOOKS):
-            after = self._level_glance()
+            after = self._level_glance(follow)
             if before is None or after is None:
                 if before is after:
                     return None
@@ -96,9 +98,21 @@ class FaceWatch:
             before = after
         return None
 
-    def _level_glance(self) -> Floats | None:
-        grid = self._grid()[1]
-        return None if grid is None else self.level(np.asarray(grid.corners, dtype=np.float64))
+    def _level_glance(self, follow: bool) -> Floats | None:
+        grid = self._followed() if follow else self._grid()[1]
+        if grid is None:
+            return None
+        self._level_grid = grid
+        return self.level(np.asarray(grid.corners, dtype=np.float64))
+
+    def _followed(self) -> FaceGrid | None:
+        """The face near where it was seen last; where it is not there, wherever it is."""
+        if self._level_grid is not None:
+            _, image = take_picture(self._session, self._camera)
+            grid = confirm_grid(image, self._level_grid)
+            if grid is not None:
+                return grid
+        return self._grid()[1]
 
     def level(self, corners: Floats) -> Floats:
         """Corners in the picture, in the plane of the level face, in the order in which that has

@@ -323,18 +323,27 @@ class TiltingGripper(FilmedRotation):
         super().__init__(walker, quarters)
         self.watch = watch
         self._gauge = TiltGauge(site)
+        self._follows = False
         self._near = self._zero = 0.0
         self._views: dict[float, Floats] = {}
 
     def angle(self) -> float:
         """See :meth:`Rotation.angle`."""
-        corners = self.watch.level_corners()
+        corners = self.watch.level_corners(self._follows)
         if corners is None:
             raise CouldNot(OUT_OF_VIEW.format(self.name))
         tilt = self._gauge.degrees(corners) - self._zero
         if self._line is None:
             self._views[tilt] = corners
         return tilt + 90 * round((self._near - tilt) / 90)
+
+    def swing(self, degrees: float) -> float:
+        """See :meth:`Rotation.swing`; half open jaws hide a part of the face meanwhile."""
+        self._follows = True
+        try:
+            return super().swing(degrees)
+        finally:
+            self._follows = False
 
     def expect(self, degrees: float) -> None:
         """See :meth:`Rotation.expect`."""
