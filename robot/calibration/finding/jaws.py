@@ -24,7 +24,7 @@ should be."""
 BEYOND_CLOSED_DEGREES = 40.0
 """Jaws that do not hold so far beyond where the profile has them closed never will."""
 
-WIDER_DEGREES = 16.0
+WIDER_DEGREES = 20.0
 """How much further than the profile says jaws open before anything of them is known: more than a
 horn may be off."""
 
