@@ -51,6 +51,29 @@ def angle_left_us(profile: RobotProfile, name: str, quarters: int, degrees: floa
         return drive.angle_left_us(quarters, degrees)
 
 
+def near_ends_us(profile: RobotProfile, motion: ActuatorMotion, degrees: float) -> tuple[int, int]:
+    """Microseconds in which a rotation is within ``degrees`` of its start, and of its end.
+
+    Those at the end include settling. At a constant speed, as a servo without easing has, they are
+    least; a stepper is as slow when it starts as when it stops.
+    """
+    if not degrees:
+        return 0, 0
+    turns = abs(motion.quarters)
+    if motion.start is None or motion.end is None:
+        left = angle_left_us(profile, motion.actuator, motion.quarters, degrees)
+        settle = angle_left_us(profile, motion.actuator, motion.quarters, SQUARE_DEGREES)
+        return max(0, left - settle), left
+    with _drive(profile, motion.actuator) as drive:
+        moving = drive.moving_us(motion.start, motion.end, motion.held)
+    first = int(moving * degrees / (90 * turns))
+    return first, first + motion.duration_us - moving
+
+
+SQUARE_DEGREES = 1e-3
+"""A motion that has so little left is only settling."""
+
+
 def travel_profile(
     profile: RobotProfile, name: str, start: str, end: str, held: bool
 ) -> MotionProfile:

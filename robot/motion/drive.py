@@ -27,6 +27,10 @@ class Drive:
         """The time between two named positions; None when there is no way."""
         return self.travel(start, end, held).duration_us
 
+    def moving_us(self, start: str, end: str, held: bool) -> int:
+        """The time between two named positions without what it takes to come to rest."""
+        return self.travel_us(start, end, held) or 0
+
     def travel(self, start: str, end: str, held: bool) -> MotionProfile:
         """The motion between two named positions."""
         raise ValueError(f"{self.name} has no named positions")

@@ -104,6 +104,11 @@ class ServoDrive(Drive):
         times = self._settings.transition_us(start, end, held)
         return None if times is None else sum(times)
 
+    def moving_us(self, start: str, end: str, held: bool) -> int:
+        """See :meth:`Drive.moving_us`."""
+        times = self._settings.transition_us(start, end, held)
+        return 0 if times is None else times[0]
+
     def travel(self, start: str, end: str, held: bool) -> MotionProfile:
         """See :meth:`Drive.travel`."""
         servo = self._settings

@@ -9,10 +9,10 @@ from itertools import product
 
 import numpy as np
 
-from robot.mechanism.compile.closure import Closure, close
+from robot.mechanism.compile.closure import FAR, Closure, close
 from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
 from robot.mechanism.frames import ORIENTATIONS
-from robot.mechanism.graph import Mechanism, State, Transition
+from robot.mechanism.graph import CALM, Mechanism, State, Transition
 from robot.planner.block_turns import BlockTurns
 from robot.planner.plan import Plan, make_plan
 from robot.planner.retrace import best_ends, path, transitions_between
@@ -118,8 +118,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         plan = turns.plan(parse_moves(" ".join(solution.moves)))
     bound = lower_bound_us(solution)
     if approach.transitions:
-        # Another way to rest could leave a better start: nothing is proven of both together.
-        steps, bound = approach.transitions + plan.transitions, None
+        steps, bound = approach.transitions + plan.transitions, _with_approach(bound, approach)
         plan = make_plan(approach.mechanism, approach.start, steps, plan.moves)
     return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
 
@@ -173,6 +172,16 @@ def lower_bound_us(solution: Solution) -> int | None:
         return solution.cost_us
     bound: int | None = solution.extra.get("lower_bound_us")
     return bound
+
+
+def _with_approach(bound_us: int | None, approach: Plan) -> int | None:
+    """What is proven of the time from where the cube was looked at.
+
+    Another way to rest could leave a better start, but no better than by going back from this one.
+    """
+    nodes = np.array([node_of(approach.end)]), np.array([node_of(approach.start)])
+    back = ways(approach.mechanism).between(*nodes).item()
+    return None if bound_us is None or back >= FAR else max(0, bound_us - back // CALM)
 
 
 def to_rest(mechanism: Mechanism, start: State) -> Plan:

@@ -294,3 +294,17 @@ def check_distinct(path: Path, actuator: ActuatorSettings, least: int) -> Iterat
 
 
 ACTUATOR_SETTINGS.update({"servo": Servo, "timed": Timed})
+
+
+ClearPart = Annotated[
+    float, Field(strict=True, ge=0.5, le=1, description="part of the way to open, 0.5..1")
+]
+"""How far an arm or jaw must open until the cube can move past it."""
+
+
+def check_clear_part(
+    path: Path, part: float, actuator: ActuatorSettings | None
+) -> Iterator[Finding]:
+    """Only a servo can stop on its way."""
+    if part < 1 and actuator is not None and not isinstance(actuator, Servo):
+        yield (*path, "clear_part"), "only a servo can stop on its way; leave it out"

@@ -110,6 +110,10 @@ class FlipperRig:
             actuator: {pulse: name for name, pulse in servos[actuator].positions_us.items()}
             for actuator in ("holder", "lid")
         }
+        at = servos["lid"].positions_us
+        # Where the lid is while looking, the cube lies as flat as where it is open.
+        part = self.profile.mechanism.arms[0].clear_part
+        self.names["lid"].setdefault(at["flip"] + round(part * (at["open"] - at["flip"])), "open")
         if not self.pulses:
             self.pulses = {"holder": servos["holder"].positions_us["home"]}
             self.pulses["lid"] = servos["lid"].positions_us["open"]

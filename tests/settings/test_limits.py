@@ -49,7 +49,8 @@ JAW_STEPPER = {
 
 
 def jaw(**more: Any) -> dict[str, Any]:
-    return {"actuators.right-jaw": JAW_STEPPER | more}
+    opens_fully = {"mechanism.grippers.R.clear_part": 1.0}
+    return {"actuators.right-jaw": JAW_STEPPER | more} | opens_fully
 
 
 def view(changes: dict[str, Any]) -> dict[str, Any]:

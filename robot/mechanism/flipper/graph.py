@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
+from robot.mechanism.clearance import clear_place, with_clear_place
 from robot.mechanism.durations import Rotary, travel_us
 from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
@@ -26,8 +28,26 @@ Pose = tuple[int, tuple[str, ...]]
 
 def build_flipper(profile: RobotProfile, flipper: FlipperSettings) -> Mechanism:
     """The graph of a flipper: one configuration for each table angle and arms' positions."""
+    poses = _poses(profile, flipper)
+    start = (Rotary(profile, flipper.turntable).start, tuple(arm.start for arm in flipper.arms))
+    mechanism = _graph(profile, flipper, poses, start)
+    wider = _with_clear_places(profile, flipper)
+    if wider is None:
+        return mechanism
+    known = set(poses)
+    everywhere = [*poses, *(pose for pose in _poses(*wider) if pose not in known)]
+    return replace(mechanism, wider=_graph(*wider, everywhere, start))
+
+
+def _poses(profile: RobotProfile, flipper: FlipperSettings) -> list[Pose]:
+    angles = Rotary(profile, flipper.turntable).angles
+    return list(product(angles, product(*(arm.positions for arm in flipper.arms))))
+
+
+def _graph(
+    profile: RobotProfile, flipper: FlipperSettings, poses: list[Pose], start: Pose
+) -> Mechanism:
     table = Rotary(profile, flipper.turntable)
-    poses = list(product(table.angles, product(*(arm.positions for arm in flipper.arms))))
     index = {pose: number for number, pose in enumerate(poses)}
     steps = [
         step
@@ -37,13 +57,27 @@ def build_flipper(profile: RobotProfile, flipper: FlipperSettings) -> Mechanism:
             *_table_moves(table, flipper, pose, index),
         )
     ]
-    start = (table.start, tuple(arm.start for arm in flipper.arms))
     return Mechanism(
         profile=profile,
         configurations=tuple(_configuration(table, flipper, pose) for pose in poses),
         transitions=tuple(steps),
         start=State(index[start], Orientation(0)),
     )
+
+
+def _with_clear_places(
+    profile: RobotProfile, flipper: FlipperSettings
+) -> tuple[RobotProfile, FlipperSettings] | None:
+    """The robot whose arms need not go all the way back from a roll; None if all must."""
+    arms = list(flipper.arms)
+    for number, arm in enumerate(flipper.arms):
+        if arm.clear_part < 1 and arm.lifts is not None:
+            part = arm.clear_part
+            profile = with_clear_place(profile, arm.actuator, arm.lifts, arm.start, part)
+            roles = {**arm.positions, clear_place(arm.start): arm.positions[arm.start]}
+            arms[number] = arm.model_copy(update={"positions": roles})
+    wider = flipper.model_copy(update={"arms": tuple(arms)})
+    return None if wider == flipper else (profile, wider)
 
 
 def _effect(role: ArmRole) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from robot.settings.actuators import ClearPart, check_clear_part
 from robot.settings.base import Name, Rotation, Settings
 from robot.settings.document import Finding, Path
 from robot.settings.mechanisms import (
@@ -46,11 +47,21 @@ ArmRole = Literal["open", "hold"] | Roll
 
 
 class ArmSettings(Settings):
-    """A lid or lifter above the table: what each of its actuator's positions does to the cube."""
+    """A lid or lifter above the table: what each of its actuator's positions does to the cube.
+
+    ``clear_part``: so large a part of the way back from a roll to ``start`` leaves the cube alone
+    already. While the robot looks at the cube, the arm need not go further.
+    """
 
     actuator: Name
     positions: dict[Name, ArmRole] = Field(min_length=2)
     start: Name
+    clear_part: ClearPart = 1.0
+
+    @property
+    def lifts(self) -> str | None:
+        """The position it enters to roll the cube from ``start``; None where there is none."""
+        return next((n for n, role in self.positions.items() if isinstance(role, Roll)), None)
 
     def check(self, path: Path, actuators: Actuators) -> Iterator[Finding]:
         """Its actuator knows its positions, and it starts in one that leaves the cube alone."""
@@ -65,6 +76,7 @@ class ArmSettings(Settings):
             yield (*path, "start"), f"must be one of {', '.join(self.positions)}"
         elif isinstance(self.positions[self.start], Roll):
             yield (*path, "start"), "must not be a position that rolls the cube"
+        yield from check_clear_part(path, self.clear_part, actuator)
 
 
 class FlipperSettings(MechanismSettings):

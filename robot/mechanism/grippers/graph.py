@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from robot.mechanism.clearance import clear_place, with_clear_place
 from robot.mechanism.durations import ImpossibleRobot
 from robot.mechanism.graph import Configuration, Mechanism, State, Transition, weight_of
 from robot.mechanism.grippers.homing import home_grippers
@@ -60,7 +61,23 @@ def build_grippers(profile: RobotProfile, robot: GrippersSettings) -> Mechanism:
         transitions=tuple(best.values()),
         start=State(index[start], Orientation(0)),
     )
-    return widen(mechanism, maker.hands)
+    return widen(mechanism, *_opening_less(profile, robot))
+
+
+def _opening_less(
+    profile: RobotProfile, robot: GrippersSettings
+) -> tuple[RobotProfile, tuple[Hand, ...]]:
+    """The robot and its grippers as they look at the cube: jaws open no further than they must."""
+    grippers = dict(robot.grippers)
+    for site, one in robot.grippers.items():
+        if one.clear_part < 1:
+            name = clear_place(one.open)
+            if name not in profile.actuators[one.jaw].places:
+                part = one.clear_part
+                profile = with_clear_place(profile, one.jaw, one.closed, one.open, part)
+            grippers[site] = one.model_copy(update={"open": name})
+    looking = robot.model_copy(update={"grippers": grippers})
+    return profile, tuple(Hand(profile, looking, site) for site in grippers)
 
 
 class GripperMoves:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot.mechanism.durations import ImpossibleRobot, Rotary, travel_us
+from robot.mechanism.durations import ImpossibleRobot, Rotary, near_ends_us, travel_us
 from robot.mechanism.graph import SITE_AXIS, ActuatorMotion, Operation, Transition, signed
 from robot.mechanism.grippers.settings import GripperSettings, GrippersSettings
 from robot.settings.base import AXIS_OF, Site
@@ -42,6 +42,7 @@ class Hand:
         self.site, self.axis = site, AXIS_OF[site]
         self.jaw = settings.jaw
         self._settings = settings
+        self._profile, self._square_degrees = profile, robot.square_degrees
         self.rotary = Rotary(profile, settings)
         self._even = settings.jaws or _free_axis(robot, self.axis)
         self.open_us = self._jaw_us(profile, settings, opening=True)
@@ -97,6 +98,10 @@ class Hand:
     def carry(self, angle: int, other: int, quarters: int) -> ActuatorMotion | None:
         """Rotate with the whole cube in the jaws; the operation names the cube, not the gripper."""
         return self.rotary.motion(angle, other, quarters, held=True)
+
+    def near_square_us(self, motion: ActuatorMotion) -> tuple[int, int]:
+        """How long, at its begin and at its end, a rotation has the cube nearly square."""
+        return near_ends_us(self._profile, motion, self._square_degrees)
 
     def release(self) -> Act:
         """Open the jaws."""

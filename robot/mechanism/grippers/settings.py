@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from robot.settings.actuators import ClearPart, check_clear_part
 from robot.settings.base import AXIS_OF, OPPOSITE, Axis, Name, Site
 from robot.settings.document import Finding, Path
 from robot.settings.mechanisms import (
@@ -26,6 +27,8 @@ class GripperSettings(RotatingPart):
     have ``symmetry`` 2. ``jaws`` is the robot axis along which they lie at angle 0; in that
     direction they are in the way of neighbours. ``covers``: what closed jaws hide on the two sites
     they reach over: nothing, the ``middle`` of the row next to the gripper, or all of that ``row``.
+    Jaws that have opened by ``clear_part`` of their way are past the cube already; while the robot
+    looks at it, they need not open further.
     """
 
     rotation: Name
@@ -35,6 +38,7 @@ class GripperSettings(RotatingPart):
     symmetry: Literal[1, 2] = 2
     jaws: Axis | None = None
     covers: Literal["nothing", "middle", "row"] = "nothing"
+    clear_part: ClearPart = 1.0
 
     @property
     def motor(self) -> str:
@@ -55,7 +59,8 @@ class GrippersSettings(MechanismSettings):
     gripper may open, rotate and close again while layers of another axis turn ``at-once``, only
     when its jaws are ``clear`` of the turning ones, or ``never``. ``holders``: how many grippers
     must stay closed and still for the cube not to fall or slip; while a layer turns those beside
-    its axis count (any, where regrips are ``at-once``).
+    its axis count (any, where regrips are ``at-once``). ``square_degrees``: while the robot looks
+    at the cube, jaws may still open, or close already, when it is turned by so little.
     """
 
     kind: Literal["grippers"]
@@ -63,6 +68,9 @@ class GrippersSettings(MechanismSettings):
     others: Literal["hold", "release"] = "hold"
     regrip: Literal["clear", "at-once", "never"] = "clear"
     holders: Annotated[int, Field(strict=True, ge=1, le=3)] = 1
+    square_degrees: Annotated[
+        float, Field(ge=0, le=10, description="degrees the cube may be off square, 0..10")
+    ] = 0.0
 
     @property
     def rotating(self) -> tuple[RotatingPart, ...]:
@@ -87,6 +95,7 @@ class GrippersSettings(MechanismSettings):
             yield from gripper.check(path, "rotation", actuators)
             needed = {"open": gripper.open, "closed": gripper.closed}
             yield from check_positions(path, "jaw", gripper.jaw, actuators, needed)
+            yield from check_clear_part(path, gripper.clear_part, actuators.get(gripper.jaw))
             if gripper.jaws == AXIS_OF[site]:
                 text = f"jaws at {site} lie across its axis, not along {gripper.jaws}"
                 yield (*path, "jaws"), text

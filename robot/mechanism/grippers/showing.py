@@ -23,6 +23,7 @@ from robot.mechanism.grippers.jaws import (
     regrips_of,
     transition_of,
 )
+from robot.settings.profile import RobotProfile
 
 MOST_CONFIGURATIONS = 250
 """More would make the table of ways between them too large for a small computer."""
@@ -31,8 +32,10 @@ Opened = tuple[str, Angles]
 """The axis that holds the cube, and all angles."""
 
 
-def widen(mechanism: Mechanism, hands: tuple[Hand, ...]) -> Mechanism:
+def widen(mechanism: Mechanism, profile: RobotProfile, hands: tuple[Hand, ...]) -> Mechanism:
     """``mechanism`` with the configurations added in which only one axis holds the cube.
+
+    ``profile`` and ``hands`` may open their jaws less than those of the mechanism itself.
 
     Left as it is where jaws hide nothing, or where there would be too many.
     """
@@ -53,6 +56,7 @@ def widen(mechanism: Mechanism, hands: tuple[Hand, ...]) -> Mechanism:
     size = mechanism.size
     wider = replace(
         mechanism,
+        profile=profile,
         configurations=(
             *mechanism.configurations,
             *(_configuration(hands, pose, size) for pose in opened),
@@ -85,17 +89,64 @@ def _transitions(
     others = [hand for hand in hands if hand.axis != axis]
     if {hand.jaw for hand in others} & {hand.jaw for hand in hands if hand.axis == axis}:
         return
+    opening, closing = _jaws(others, opening=True), _jaws(others, opening=False)
     if angles in rests:
-        yield transition_of((rests[angles], index[pose]), _jaws(others, opening=True))
-        yield transition_of((index[pose], rests[angles]), _jaws(others, opening=False))
+        yield transition_of((rests[angles], index[pose]), opening)
+        yield transition_of((index[pose], rests[angles]), closing)
     for quarters in (0, *CARRIES):
         options = [
             _while_open(hand, angle, axis, quarters)
             for hand, angle in zip(hands, angles, strict=True)
         ]
         for moves in product(*options):
-            ends = index[pose], index[axis, angles_after(angles, moves)]
-            yield from _rotate(axis, quarters, moves, ends)
+            after = angles_after(angles, moves)
+            acts = _acts(axis, quarters, moves)
+            if acts is None:
+                continue
+            rotation = (axis, quarters % 4) if quarters else None
+            yield transition_of((index[pose], index[axis, after]), acts, rotation=rotation)
+            first, last = _near_square_us(axis, moves)
+            if not last:
+                continue
+            # The cube begins to turn while jaws still open, or they close before it is at rest.
+            if angles in rests:
+                begun = [*opening, *_later(acts, max(act.end_us for act in opening), first)]
+                ends = rests[angles], index[axis, after]
+                yield transition_of(ends, begun, rotation=rotation)
+            if after in rests:
+                ends = index[pose], rests[after]
+                yield transition_of(
+                    ends, [*acts, *_before_rest(closing, acts, last)], rotation=rotation
+                )
+
+
+OPENING_LET_GO = 0.6
+"""The part of the way to where jaws are clear after which they certainly hold nothing."""
+
+
+def _later(acts: list[Act], clear_us: int, first_us: int) -> list[Act]:
+    """A carry and what happens beside it, after jaws that are clear by then have opened."""
+    begin = max(clear_us - first_us, round(OPENING_LET_GO * clear_us))
+    carry, *others = acts
+    return [carry.later(begin), *(act.later(clear_us) for act in others)]
+
+
+def _before_rest(closing: list[Act], acts: list[Act], last_us: int) -> list[Act]:
+    """Jaws that close as soon as the cube is nearly square; others' rotations must be over."""
+    carry, *others = acts
+    at_us = max([0, carry.end_us - last_us, *(act.end_us for act in others)])
+    return [act.later(at_us) for act in closing]
+
+
+def _near_square_us(axis: str, moves: tuple[GripperMove | None, ...]) -> tuple[int, int]:
+    """How long the cube is nearly square at the begin and the end of its rotation; 0: never."""
+    found = [
+        move.hand.near_square_us(motion)
+        for move in moves
+        if move is not None and move.hand.axis == axis
+        if (motion := move.hand.carry(move.angle, move.other, move.quarters)) is not None
+    ]
+    return (min(first for first, _ in found), min(last for _, last in found)) if found else (0, 0)
 
 
 def _jaws(hands: list[Hand], opening: bool) -> list[Act]:
@@ -110,19 +161,15 @@ def _while_open(hand: Hand, angle: int, axis: str, quarters: int) -> list[Grippe
     return [*carries_of(hand, angle, quarters)] if quarters else [None]
 
 
-def _rotate(
-    axis: str, quarters: int, moves: tuple[GripperMove | None, ...], ends: tuple[int, int]
-) -> Iterator[Transition]:
-    """The cube, open grippers, or both at once."""
+def _acts(axis: str, quarters: int, moves: tuple[GripperMove | None, ...]) -> list[Act] | None:
+    """The cube's rotation first, then those of open grippers; None where there is no such way."""
     made = [move for move in moves if move is not None]
     carrying = [move for move in made if move.hand.axis == axis]
     swivels = [m.hand.swivel(m.angle, m.other, m.quarters) for m in made if m not in carrying]
     acts = [act for act in swivels if act is not None]
     if len(acts) < len(swivels) or not made:
-        return
+        return None
     if not carrying:
-        yield transition_of(ends, acts)
-        return
+        return acts
     act = carry_act(axis, quarters, carrying)
-    if act is not None:
-        yield transition_of(ends, [act, *acts], rotation=(axis, quarters % 4))
+    return None if act is None else [act, *acts]

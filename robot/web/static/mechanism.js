@@ -31,6 +31,9 @@ export function drawMechanism(mechanism, actuators) {
   return [el("svg", { viewBox: `0 0 240 ${height}`, class: actuators ? "drawn" : "drawn unknown", role: "img", "aria-label": label }, children)];
 }
 
+/** What an arm opens nearly to, for looking, is drawn as open. */
+const drawnAt = (place) => (typeof place === "string" ? place.replace(/^nearly /, "") : place);
+
 /** Numbers for drawing, from the actuators' places; what is not known is as after homing. */
 class Parts {
   constructor(actuators) {
@@ -45,7 +48,7 @@ class Parts {
   number(name, value, resting = 0) {
     const found = this.actuators[name];
     if (!found) return resting;
-    const from = value(found.from) ?? resting, to = value(found.to) ?? resting;
+    const from = value(drawnAt(found.from)) ?? resting, to = value(drawnAt(found.to)) ?? resting;
     return from + (to - from) * found.share;
   }
 

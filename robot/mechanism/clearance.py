@@ -1,0 +1,82 @@
+"""Arms and jaws that open no further than they must while the robot looks at the cube.
+
+A lid that lets the cube lie flat and a jaw that is past it are out of the way before they are
+where they rest. Between two looks the robot need not wait for the rest of that way, nor go back
+over it: for looking, a mechanism gets such places as positions of their own.
+"""
+
+from __future__ import annotations
+
+from robot.settings.actuators import Servo, TravelRow
+from robot.settings.profile import RobotProfile
+
+
+def clear_place(opened: str) -> str:
+    """The name of the place on the way to a position called ``opened``; no profile can use it."""
+    return f"nearly {opened}"
+
+
+def with_clear_place(
+    profile: RobotProfile, actuator: str, away_from: str, opened: str, part: float
+) -> RobotProfile:
+    """``profile`` whose servo knows the place that lies so large a part of the way to ``opened``.
+
+    The way is that from the position ``away_from``. Every way of the servo to or from ``opened``
+    exists for the new place too and takes as long as its share of it; nothing is touched there, so
+    that there is nothing to wait for. Cameras see from there what they see when it is open.
+    """
+    servo = profile.actuators[actuator]
+    if not isinstance(servo, Servo):
+        raise TypeError(f"{actuator} is no servo")
+    name = clear_place(opened)
+    at = servo.positions_us
+    pulse = round(at[away_from] + part * (at[opened] - at[away_from]))
+    places = at | {name: pulse}
+    rows = [
+        row
+        for known in servo.travel
+        if opened in known.between
+        for row in _rows_of(known, opened, name, places)
+    ]
+    updated = servo.model_copy(update={"positions_us": places, "travel": (*servo.travel, *rows)})
+    cameras = tuple(
+        camera.model_copy(
+            update={
+                "views": tuple(
+                    view.model_copy(update={"when": _when(view.when, actuator, opened)})
+                    for view in camera.views
+                )
+            }
+        )
+        for camera in profile.cameras
+    )
+    changed = {"actuators": profile.actuators | {actuator: updated}, "cameras": cameras}
+    return profile.model_copy(update=changed)
+
+
+def _rows_of(known: TravelRow, opened: str, name: str, places: dict[str, int]) -> list[TravelRow]:
+    """The two parts into which the new place divides a way to or from ``opened``."""
+    one, two = known.between
+    other = two if one == opened else one
+    share = (places[name] - places[other]) / (places[opened] - places[other])
+    return [
+        known.model_copy(
+            update={
+                "between": tuple(name if place == left_out else place for place in known.between),
+                "ms": known.ms * part,
+                "held_ms": None if known.held_ms is None else known.held_ms * part,
+            }
+        )
+        for left_out, part in ((opened, share), (other, 1 - share))
+        if 0 < part < 1
+    ]
+
+
+def _when(
+    when: dict[str, tuple[str, ...]], actuator: str, opened: str
+) -> dict[str, tuple[str, ...]]:
+    """The condition of a view, fulfilled at the new place too."""
+    allowed = when.get(actuator, ())
+    if opened not in allowed:
+        return when
+    return {**when, actuator: (*allowed, clear_place(opened))}

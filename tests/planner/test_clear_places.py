@@ -1,0 +1,119 @@
+"""Arms and jaws that open no further than they must while the robot looks at the cube."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from robot.mechanism.clearance import clear_place, with_clear_place
+from robot.planner import build_mechanism, plan_scan, plan_solve
+from robot.settings import BadProfile, load_profile, parse_profile, profile_path
+from solver.cube.cube import Cube
+
+KEYS = {
+    "cubotino-uno": ["clear_part: 0.86"],
+    "mindcuber": ["clear_part: 0.86", "- {between: [rest, pull], ms: 800}"],
+    "two-arm": [", clear_part: 0.75", "square_degrees: 5"],
+    "four-arm": [", clear_part: 0.75", "square_degrees: 5"],
+}
+
+
+def without(name, keys):
+    """The shipped profile that does not say these things."""
+    text = profile_path(name).read_text()
+    for key in keys:
+        assert key in text
+        text = text.replace(key, "")
+    return build_mechanism(parse_profile(text))
+
+
+@pytest.mark.parametrize(("name", "least_part"), [("cubotino-uno", 0.09), ("mindcuber", 0.2)])
+def test_flippers_show_the_faces_sooner(name, least_part):
+    shown = plan_scan(build_mechanism(load_profile(name)))
+    before = plan_scan(without(name, KEYS[name]))
+    motion_us = [sum(step.plan.duration_us for step in tour.steps) for tour in (shown, before)]
+    assert motion_us[0] < (1 - least_part) * motion_us[1]
+
+
+def test_a_lid_goes_back_only_as_far_as_it_must():
+    """All ways but the first, which begins where the lid rests, are 0.86 of the whole: 500 ms."""
+    tour = plan_scan(build_mechanism(load_profile("cubotino-uno")))
+    motions = [m for step in tour.steps for _, m in step.plan.motions if m.actuator == "lid"]
+    assert [(m.start, m.end) for m in motions] == [
+        ("open", "flip"),
+        *[("flip", "nearly open"), ("nearly open", "flip")] * 4,
+        ("flip", "nearly open"),
+    ]
+    pulse = 1050 + round(0.86 * (1335 - 1050))
+    share = (pulse - 1050) / (1335 - 1050)
+    assert {m.duration_us for m in motions[1:]} == {round(500_000 * share)}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_turns_are_made_as_before(name):
+    mechanism, before = build_mechanism(load_profile(name)), without(name, KEYS[name][:1])
+    assert mechanism.configurations == before.configurations
+    assert mechanism.transitions == before.transitions
+    looking = mechanism.looking
+    assert looking.configurations[: len(before.configurations)] == before.configurations
+
+
+@pytest.mark.parametrize("name", ["cubotino-uno", "mindcuber"])
+def test_a_flipper_solves_from_where_it_looked(name, replayed):
+    mechanism = build_mechanism(load_profile(name))
+    cube = Cube.random(np.random.default_rng(9))
+    tour = plan_scan(mechanism)
+    for step in (tour.steps[1], tour.steps[-1]):
+        plan = plan_solve(cube, mechanism, step.plan.end, time_limit=0.05)
+        assert plan.start == step.plan.end
+        assert replayed(plan, cube.facelets()).solved
+
+
+@pytest.mark.parametrize("name", ["two-arm", "four-arm"])
+def test_jaws_still_move_while_the_cube_is_nearly_square(name):
+    """And never while it is further off than that."""
+    mechanism = build_mechanism(load_profile(name))
+    jaws = {one.jaw for one in mechanism.profile.mechanism.grippers.values()}
+    overlaps = set()
+    for step in plan_scan(mechanism).steps:
+        for transition in step.plan.transitions:
+            if transition.rotation is None:
+                continue
+            held = [m for m in transition.motions if m.held]
+            begin, end = held[0].offset_us, held[0].end_us
+            middle = (0.25 * end + 0.75 * begin, 0.75 * end + 0.25 * begin)
+            for motion in (m for m in transition.motions if m.actuator in jaws):
+                assert motion.end_us < middle[0] or motion.offset_us > middle[1]
+                if begin < motion.end_us and motion.offset_us < end:
+                    overlaps.add(motion.end == "closed")
+    assert overlaps == ({True, False} if name == "two-arm" else {False})
+    slower = plan_scan(without(name, KEYS[name][1:]))
+    assert plan_scan(mechanism).duration_us < slower.duration_us
+
+
+def test_tours_of_grippers_are_shorter_than_with_jaws_all_open():
+    for name, least_part in (("two-arm", 0.15), ("four-arm", 0.1)):
+        tours = plan_scan(build_mechanism(load_profile(name))), plan_scan(without(name, KEYS[name]))
+        motion_us = [sum(step.plan.duration_us for step in tour.steps) for tour in tours]
+        assert motion_us[0] < (1 - least_part) * motion_us[1]
+
+
+def test_ways_are_divided_where_the_new_place_is():
+    profile = with_clear_place(load_profile("mindcuber"), "arm", "pull", "rest", 0.86)
+    arm = profile.actuators["arm"]
+    name = clear_place("rest")
+    assert arm.positions_us[name] == 1140
+    ways = [arm.transition_us("pull", name), arm.transition_us(name, "rest")]
+    assert ways == [(688_000, 0), (pytest.approx(98_000), 50_000)]
+    assert arm.transition_us("hold", name) == (350_000 * 360 // 500, 0)
+    assert profile.cameras[0].views[0].when["arm"] == ("rest", name)
+    assert all(one != two for row in arm.travel for one, two in pairwise(row.between))
+
+
+def test_only_servos_stop_on_their_way():
+    text = profile_path("mindcuber").read_text()
+    with pytest.raises(BadProfile, match=r"clear_part: .* 0\.5, not 0\.3"):
+        parse_profile(text.replace("clear_part: 0.86", "clear_part: 0.3"))
+    text = profile_path("reference/a").read_text()
+    with pytest.raises(BadProfile, match=r"clear_part: only a servo can stop on its way"):
+        parse_profile(text.replace("actuator: lid", "actuator: lid\n      clear_part: 0.8"))
