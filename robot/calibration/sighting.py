@@ -22,6 +22,7 @@ from robot.calibration.finding.face_watch import (
 )
 from robot.calibration.finding.tilt import TiltGauge
 from robot.machine.scanner import FaceImage
+from robot.mechanism.clearance import clear_place
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.base import Site
@@ -57,18 +58,19 @@ class Sighting:
 @dataclass(frozen=True)
 class CubeTurner:
     """A table or gripper that a servo turns, at a ``site``, and the cube with it when nothing else
-    holds that: then ``others`` are at these positions, and its own ``jaw`` at this one."""
+    holds that: then ``others`` are at one of these positions, and its own ``jaw`` at this one."""
 
     part: RotatingPart
     site: Site
-    others: Mapping[str, str]
+    others: Mapping[str, tuple[str, ...]]
     jaw: Mapping[str, str]
 
     def holds_alone(self, positions: Mapping[str, str | int]) -> bool:
         """Whether the cube stands as it does."""
-        wanted = {**self.others, **self.jaw}
         at_stop = positions.get(self.part.motor) in self.part.angles
-        return at_stop and all(positions.get(name) == place for name, place in wanted.items())
+        closed = all(positions.get(name) == place for name, place in self.jaw.items())
+        opened = all(positions.get(name) in places for name, places in self.others.items())
+        return at_stop and closed and opened
 
 
 def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
@@ -88,7 +90,11 @@ def turners(profile: RobotProfile) -> Iterator[CubeTurner]:
     for site, part in sites:
         if part.motor not in servos or len(part.angles) < 2 or site == ABOVE:
             continue
-        others = {one.actuator: one.open for at, one in jaws.items() if at != site}
+        others = {
+            one.actuator: (one.open, clear_place(one.open))
+            for at, one in jaws.items()
+            if at != site
+        }
         own = {jaws[site].actuator: jaws[site].closed} if jaws else {}
         yield CubeTurner(part, site, others, own)
 
