@@ -8,9 +8,10 @@
 namespace cubist {
 namespace {
 
-// Units of phase 2 that are counted on while in phase 1, once phase 1 has so many itself: a cube
-// that is nearly solved may need none.
-constexpr int kPhase2Floor = 5, kFloorFromLength = 7;
+// Units of phase 2 that are counted on while in phase 1, once phase 1 has so many itself (by
+// metric): a cube that is nearly solved may need none.
+constexpr int kPhase2Floor = 5;
+constexpr std::array<int, 4> kFloorFromLength{7, 10, 7, 10};
 // How long phase 2 may be, by metric, and how many nodes one probe may cost; more before there is
 // any solution, for robots that cannot turn every face.
 constexpr std::array<int, 4> kPhase2Cap{10, 18, 9, 13};
@@ -75,6 +76,7 @@ private:
     Phase1Path path_;
     Phase1Node root_;
     int root_distance_;
+    int floor_from_;
     int length_ = 0;
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
@@ -91,7 +93,8 @@ TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& mo
       direction_(direction),
       path_(tables_.phase2, seen),
       root_(tables_.phase1.node_of(seen)),
-      root_distance_(tables_.phase1.distance(root_)) {
+      root_distance_(tables_.phase1.distance(root_)),
+      floor_from_(kFloorFromLength[static_cast<int>(metric_.kind)]) {
     for (Moment& moment : moments_) moment.times.resize(model.size());
     std::copy_n(model.start(), model.size(), moments_[0].times.begin());
 }
@@ -105,7 +108,7 @@ bool TimeWalk::must_stop() {
 }
 
 bool TimeWalk::worthwhile(int length) const {
-    return length < kFloorFromLength ||
+    return length < floor_from_ ||
            any_below(model_.start(), model_.least_in_phase1(kNoAxis, length), model_.size(),
                      limit());
 }
@@ -169,7 +172,7 @@ bool TimeWalk::last_step(Phase1Node node, std::uint64_t worthwhile, int depth, i
 
 // Can a turn of phase 1 with `left` more to come be part of a gain?
 bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
-    return length_ < kFloorFromLength ||
+    return length_ < floor_from_ ||
            any_below(from.times, model_.through_phase1(from.axis, next_state, left), model_.size(),
                      limit());
 }
