@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 
 #include "two_phase/phase1_walk.hpp"
 
@@ -31,19 +32,75 @@ struct Shared {
 
 // The least time to be in each state at one depth, and what came before the turns on one axis.
 struct Moment {
-    std::vector<Time> times;
+    Time* times = nullptr;
     const Time* base = nullptr;  // before the turns on the axis of the last turn
     int base_axis = kNoAxis;     // of the turn before those
+};
+
+// A node of phase 1 with where on its level its moment is.
+struct TimeNode : Phase1LevelNode {
+    std::uint8_t moment;
+};
+
+// So many moments of a model with so many states.
+class Moments {
+public:
+    Moments(int count, int size)
+        : times_(new Time[std::size_t(count) * size]), moments_(std::size_t(count)) {
+        for (int k = 0; k < count; ++k) moments_[k].times = times_.get() + std::size_t(k) * size;
+    }
+
+    Moment& operator[](int number) { return moments_[number]; }
+    const Moment& operator[](int number) const { return moments_[number]; }
+
+private:
+    std::unique_ptr<Time[]> times_;
+    std::vector<Moment> moments_;
+};
+
+// Nodes of phase 1 with their moments.
+class TimeLevel : public Level<TimeNode, kComposites> {
+public:
+    explicit TimeLevel(int size) : moments_(kRoom, size) { static_assert(kRoom <= UINT8_MAX); }
+
+    Moment& moment(const TimeNode& node) { return moments_[node.moment]; }
+    const Moment& moment(const TimeNode& node) const { return moments_[node.moment]; }
+
+private:
+    Moments moments_;
+};
+
+// Of one thread, for models of at most so many states: its walks take turns with them.
+class TimeLevels {
+public:
+    explicit TimeLevels(int size) : size_(size) {}
+
+    TimeLevel& operator[](int depth) { return levels_[depth]; }
+    void grow(int count) {
+        while (std::ssize(levels_) < count) levels_.emplace_back(size_);
+    }
+
+private:
+    int size_;
+    std::deque<TimeLevel> levels_;
 };
 
 class TimeWalk {
 public:
     TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& model, Direction direction,
-             const CubieCube& seen);
+             const CubieCube& seen, TimeLevels& levels);
 
-    int distance() const { return root_distance_; }
+    int distance() const { return root_.distance; }
     bool worthwhile(int length) const;
     bool phase1(int length);
+
+    // As search_level wants it.
+    TimeLevel& level(int depth) { return levels_[depth]; }
+    void add_children(int depth, int number);
+    void sort_out(int depth);
+    bool finish(int depth);
+    bool must_stop();
+    bool is_of_use() const { return worthwhile(length_); }
 
     std::uint64_t nodes = 0, probes = 0;
 
@@ -55,12 +112,11 @@ private:
     };
 
     int limit() const { return shared_.limit.load(std::memory_order_relaxed); }
-    Origin origin(int depth, int state, int next_state) const;
-    void perform(int depth, Origin from, int next_state);
-    bool descend(Phase1Node node, int distance, int depth, int state);
-    bool last_step(Phase1Node node, std::uint64_t worthwhile, int depth, int state);
-    bool must_stop();
-    bool probe(int state);
+    static Origin origin(const Moment& moment, int state, int next_state);
+    void perform(Moment& after, Origin from, int next_state);
+    void finish(int depth, int number, std::uint64_t ends);
+    void probe(int corners, int middle, int state);
+    void take_way();
     bool may_gain(Origin from, int next_state, int left) const;
     bool ends_well(int depth, int state) const;
     bool gains(int depth, int state, int units) const;
@@ -74,17 +130,21 @@ private:
     const TimeModel& model_;
     Direction direction_;
     Phase1Path path_;
-    Phase1Node root_;
-    int root_distance_;
+    TimeNode root_{};
+    TimeLevels& levels_;
     int floor_from_;
     int length_ = 0;
+    // The end of phase 1 that is probed: the node before its last turn, and that.
+    struct {
+        int number, generator;
+    } end_{};
     std::uint64_t probe_limit_ = 0, next_check_ = kNodesBetweenChecks;
     std::array<std::uint8_t, kMaxDepth> path2_{};
-    std::array<Moment, kMaxDepth> moments_;
+    Moments moments_;
 };
 
 TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& model,
-                   Direction direction, const CubieCube& seen)
+                   Direction direction, const CubieCube& seen, TimeLevels& levels)
     : shared_(shared),
       deadline_(deadline),
       tables_(shared.tables),
@@ -92,11 +152,14 @@ TimeWalk::TimeWalk(Shared& shared, const Deadline& deadline, const TimeModel& mo
       model_(model),
       direction_(direction),
       path_(tables_.phase2, seen),
-      root_(tables_.phase1.node_of(seen)),
-      root_distance_(tables_.phase1.distance(root_)),
-      floor_from_(kFloorFromLength[static_cast<int>(metric_.kind)]) {
-    for (Moment& moment : moments_) moment.times.resize(model.size());
-    std::copy_n(model.start(), model.size(), moments_[0].times.begin());
+      levels_(levels),
+      floor_from_(kFloorFromLength[static_cast<int>(metric_.kind)]),
+      moments_(kMaxDepth, model.size()) {
+    root_.node = tables_.phase1.node_of(seen);
+    root_.distance = static_cast<std::uint8_t>(tables_.phase1.distance(root_.node));
+    root_.state = kStart;
+    root_.corners = static_cast<std::uint16_t>(path_.corners(0));
+    root_.middle = static_cast<std::uint16_t>(path_.middle_placement(0));
 }
 
 bool TimeWalk::must_stop() {
@@ -115,59 +178,84 @@ bool TimeWalk::worthwhile(int length) const {
 
 bool TimeWalk::phase1(int length) {
     length_ = length;
-    return length == 0 ? probe(kStart) : descend(root_, root_distance_, 0, kStart);
+    if (length == 0) {
+        std::copy_n(model_.start(), model_.size(), moments_[0].times);
+        probe(root_.corners, root_.middle, kStart);
+        return !must_stop();
+    }
+    levels_.grow(length);
+    levels_[0].clear();
+    levels_[0].candidate() = root_;
+    levels_[0].accept();
+    std::copy_n(model_.start(), model_.size(), levels_[0].moment(root_).times);
+    return search_level(*this, 0, length);
 }
 
 int axis_of(int state) { return state == kStart ? kNoAxis : Composite::of(state).axis; }
 
-TimeWalk::Origin TimeWalk::origin(int depth, int state, int next_state) const {
-    const Moment& moment = moments_[depth];
+TimeWalk::Origin TimeWalk::origin(const Moment& moment, int state, int next_state) {
     const int axis = axis_of(state);
     if (axis == axis_of(next_state)) return {moment.base, moment.base_axis};
-    return {moment.times.data(), axis};
+    return {moment.times, axis};
 }
 
-void TimeWalk::perform(int depth, Origin from, int next_state) {
-    Moment& after = moments_[depth + 1];
+void TimeWalk::perform(Moment& after, Origin from, int next_state) {
     after.base = from.times;
     after.base_axis = from.axis;
-    model_.perform(from.axis, next_state, from.times, after.times.data());
+    model_.perform(from.axis, next_state, from.times, after.times);
 }
 
-bool TimeWalk::descend(Phase1Node node, int distance, int depth, int state) {
-    const int left = length_ - depth - 1;
-    std::uint64_t worthwhile =
-        tables_.allowed[state][node.symmetry] & tables_.phase1.worthwhile(node, left);
-    if (left == 0) return last_step(node, worthwhile, depth, state);
-    const Phase1Children children(tables_.phase1, node, worthwhile);
-    nodes += children.size();
-    if (must_stop()) return false;
-    for (const Phase1Child& child : children) {
-        const int child_distance = tables_.phase1.distance(child.node, distance);
-        if (child_distance > left || (child_distance == 0 && left <= 2)) continue;
-        const int generator = tables_.phase1.unseen(node, child.generator);
-        const int next_state = metric_.phase1.state_after[state][generator];
-        const Origin from = origin(depth, state, next_state);
-        if (!may_gain(from, next_state, left)) continue;
-        path_.push(depth, generator);
-        perform(depth, from, next_state);
-        if (!descend(child.node, child_distance, depth + 1, next_state)) return false;
-    }
-    return true;
+void TimeWalk::add_children(int depth, int number) {
+    cubist::add_children(tables_, levels_[depth], number, length_ - depth - 1, levels_[depth + 1]);
 }
 
-bool TimeWalk::last_step(Phase1Node node, std::uint64_t worthwhile, int depth, int state) {
-    for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
-        const int generator = tables_.phase1.unseen(node, std::countr_zero(worthwhile));
-        if (!leaves_phase2(Composite::of(metric_.phase1.generators[generator]))) continue;
-        const int next_state = metric_.phase1.state_after[state][generator];
-        const Origin from = origin(depth, state, next_state);
+// Keeps the candidates from which the group of phase 2 can be reached, and soon enough.
+void TimeWalk::sort_out(int depth) {
+    const TimeLevel& above = levels_[depth - 1];
+    TimeLevel& level = levels_[depth];
+    const int left = length_ - depth;
+    int kept = level.size();
+    nodes += level.candidates();
+    level.thin_out([&](TimeNode& node) {
+        if (!is_in_reach(tables_.phase1, node, left)) return false;
+        const TimeNode& parent = above[node.parent];
+        const Origin from = origin(above.moment(parent), parent.state, node.state);
+        if (!may_gain(from, node.state, left)) return false;
+        carry(tables_, parent, node);
+        node.moment = static_cast<std::uint8_t>(kept++);
+        perform(level.moment(node), from, node.state);
+        return true;
+    });
+    level.accept();
+}
+
+bool TimeWalk::finish(int depth) {
+    const TimeLevel& level = levels_[depth];
+    const Phase1Ends ends = ends_of(tables_, level);
+    for (int number = 0; number < level.size(); ++number) finish(depth, number, ends[number]);
+    return !must_stop();
+}
+
+void TimeWalk::finish(int depth, int number, std::uint64_t ends) {
+    const TimeLevel& level = levels_[depth];
+    const TimeNode& last = level[number];
+    for (; ends != 0; ends &= ends - 1) {
+        const int generator = tables_.phase1.unseen(last.node, std::countr_zero(ends));
+        const int next_state = metric_.phase1.state_after[last.state][generator];
+        const Origin from = origin(level.moment(last), last.state, next_state);
         if (!may_gain(from, next_state, 0)) continue;
-        path_.push(depth, generator);
-        perform(depth, from, next_state);
-        if (!probe(next_state)) return false;
+        end_ = {number, generator};
+        perform(moments_[length_], from, next_state);
+        probe(tables_.phase2.corners_after(last.corners, generator),
+              tables_.phase2.placement_after(last.middle, generator), next_state);
     }
-    return true;
+}
+
+// Makes the path the one to the end that is probed.
+void TimeWalk::take_way() {
+    if (length_ == 0) return;
+    path_.follow(way_to(*this, length_ - 1, end_.number), length_ - 1);
+    path_.push(length_ - 1, end_.generator);
 }
 
 // Can a turn of phase 1 with `left` more to come be part of a gain?
@@ -180,7 +268,7 @@ bool TimeWalk::may_gain(Origin from, int next_state, int left) const {
 // Can `units` more of phase 2 still be a gain?
 bool TimeWalk::gains(int depth, int state, int units) const {
     if (units == 0) return ends_well(depth, state);
-    return any_below(moments_[depth].times.data(), model_.least_in_phase2(axis_of(state), units),
+    return any_below(moments_[depth].times, model_.least_in_phase2(axis_of(state), units),
                      model_.size(), limit());
 }
 
@@ -191,14 +279,16 @@ bool TimeWalk::ends_well(int depth, int state) const {
     return any_below(end.base, model_.end(end.base_axis, state), model_.size(), limit());
 }
 
-bool TimeWalk::probe(int state) {
+// Phase 1 has ended: looks for a phase 2 that makes a gain.
+void TimeWalk::probe(int corners, int middle, int state) {
     ++probes;
-    Phase2Node node{static_cast<std::uint16_t>(path_.corners(length_)), 0,
-                    static_cast<std::uint8_t>(path_.middle(length_))};
+    Phase2Node node{static_cast<std::uint16_t>(corners), 0,
+                    static_cast<std::uint8_t>(middle % kOrders)};
     int bound = tables_.phase2.corner_bound(node.corners, node.middle);
     const bool first = limit() == kNever;
     const int cap = first ? kFirstPhase2Cap : kPhase2Cap[static_cast<int>(metric_.kind)];
-    if (bound > cap || !gains(length_, state, bound)) return !must_stop();
+    if (bound > cap || !gains(length_, state, bound)) return;
+    take_way();
     node.outer = static_cast<std::uint16_t>(path_.outer(length_));
     bound = tables_.phase2.bound(node);
     probe_limit_ = nodes + (first ? kFirstProbeNodes : kProbeNodes);
@@ -206,7 +296,6 @@ bool TimeWalk::probe(int state) {
         phase2(node, 0, length, state);
         if (nodes > probe_limit_) break;
     }
-    return !must_stop();
 }
 
 void TimeWalk::phase2(Phase2Node node, int depth, int left, int state) {
@@ -221,12 +310,12 @@ void TimeWalk::phase2(Phase2Node node, int depth, int left, int state) {
         const Phase2Node child = tables_.phase2.after(node, step.generator);
         ++nodes;
         if (tables_.phase2.is_beyond(child, rest)) continue;
-        const Origin from = origin(whole_depth, state, step.state);
+        const Origin from = origin(moments_[whole_depth], state, step.state);
         if (!any_below(from.times, model_.through_phase2(from.axis, step.state, rest),
                        model_.size(), limit()))
             continue;
         path2_[depth] = step.generator;
-        perform(whole_depth, from, step.state);
+        perform(moments_[whole_depth + 1], from, step.state);
         phase2(child, depth + 1, rest, step.state);
         if (nodes > probe_limit_) return;
     }
@@ -257,10 +346,14 @@ void work(Shared& shared, const TimeModels& models, const CubieCube& cube,
           const TwoPhaseOptions& options, TwoPhaseReport& report) {
     const std::int64_t start = thread_cpu_ns();
     const Deadline deadline(options.time_limit, options.cancels);
+    int widest = 0;
+    for (const Direction direction : make_directions(options.directions))
+        widest = std::max(widest, models.of(direction).size());
+    TimeLevels levels(widest);
     std::vector<std::unique_ptr<TimeWalk>> walks;
     for (const Direction direction : make_directions(options.directions))
         walks.push_back(std::make_unique<TimeWalk>(shared, deadline, models.of(direction),
-                                                   direction, direction.seen(cube)));
+                                                   direction, direction.seen(cube), levels));
     const int count = static_cast<int>(walks.size());
     shared.lower_bound = lower_bound_of(walks);
     while (!shared.stopped) {

@@ -14,8 +14,11 @@
 
 #include "two_phase/phase1_tables.hpp"
 #include "two_phase/phase2_tables.hpp"
+#include "two_phase/two_phase.hpp"
 
 namespace cubist {
+
+constexpr int kMaxDepth = 64;
 
 template <class Node, int kMaxChildren>
 class Level {
@@ -60,41 +63,101 @@ struct Phase1LevelNode {
 };
 using Phase1Level = Level<Phase1LevelNode, kComposites>;
 
-// The nodes next to a node of phase 1, asked for in memory before they are looked at.
-
-struct Phase1Child {
-    Phase1Node node;
-    std::uint8_t generator;  // in the parent's frame
-};
-
-class Phase1Children {
-public:
-    // `generators`: bits of those to take, in the parent's frame.
-    Phase1Children(const Phase1Tables& tables, Phase1Node parent, std::uint64_t generators) {
-        for (; generators != 0; generators &= generators - 1) {
-            Phase1Child& child = children_[count_++];
-            child.generator = static_cast<std::uint8_t>(std::countr_zero(generators));
-            child.node = tables.after(parent, child.generator);
-            tables.prefetch_class(child.node);
-            tables.prefetch_distance(child.node);
-        }
+// Adds the children of a level's node from which the group of phase 2 may still be reached when
+// `left` turns follow them; each has its parent's distance for now.
+template <class AnyLevel>
+void add_children(const TwoPhaseTables& tables, const AnyLevel& level, int number, int left,
+                  AnyLevel& next) {
+    const auto& from = level[number];
+    std::uint64_t worthwhile =
+        tables.allowed[from.state][from.node.symmetry] & tables.phase1.worthwhile(from.node, left);
+    for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
+        const int seen = std::countr_zero(worthwhile);
+        auto& child = next.candidate();
+        child.node = tables.phase1.after(from.node, seen);
+        tables.phase1.prefetch_distance(child.node);
+        child.distance = from.distance;
+        child.generator = static_cast<std::uint8_t>(tables.phase1.unseen(from.node, seen));
+        child.state = tables.metric.phase1.state_after[from.state][child.generator];
+        child.parent = static_cast<std::uint16_t>(number);
     }
+}
 
-    const Phase1Child* begin() const { return children_.data(); }
-    const Phase1Child* end() const { return children_.data() + count_; }
-    std::uint64_t size() const { return count_; }
+// Whether the group of phase 2 can be reached from a candidate with so many turns left; measures
+// its distance.
+inline bool is_in_reach(const Phase1Tables& tables, Phase1LevelNode& node, int left) {
+    node.distance = static_cast<std::uint8_t>(tables.distance(node.node, node.distance));
+    return node.distance <= left && (node.distance > 0 || left > 2);
+}
 
-private:
-    std::array<Phase1Child, kComposites> children_;
-    std::uint64_t count_ = 0;
-};
+// What a candidate that stays carries along of the cube.
+inline void carry(const TwoPhaseTables& tables, const Phase1LevelNode& parent,
+                  Phase1LevelNode& node) {
+    tables.phase1.prefetch_class(node.node);
+    node.corners =
+        static_cast<std::uint16_t>(tables.phase2.corners_after(parent.corners, node.generator));
+    node.middle =
+        static_cast<std::uint16_t>(tables.phase2.placement_after(parent.middle, node.generator));
+    tables.phase2.prefetch_after(node.corners, node.middle);
+}
+
+// All that comes after a level's nodes when phase 1 has so many turns; false when the search is to
+// stop. `Search` has level(depth), and of a level at a depth: add_children(depth, number) of one of
+// its nodes, sort_out(depth) of its candidates, finish(depth) with one turn left; is_of_use() says
+// whether a phase 1 of this length still is, must_stop() whether time is up.
+template <class Search>
+bool search_level(Search& search, int depth, int length) {
+    if (!search.is_of_use()) return true;
+    if (depth + 1 == length) return search.finish(depth);
+    auto& next = search.level(depth + 1);
+    next.clear();
+    const int size = search.level(depth).size();
+    for (int number = 0; number < size; ++number) {
+        search.add_children(depth, number);
+        const bool is_last = number + 1 == size;
+        if (!is_last && !next.has_enough_candidates()) continue;
+        search.sort_out(depth + 1);
+        if (search.must_stop()) return false;
+        if (!is_last && !next.is_full()) continue;
+        if (next.size() > 0 && !search_level(search, depth + 1, length)) return false;
+        next.clear();
+    }
+    return true;
+}
+
+// One turn from the end of phase 1: the generators of each of a level's nodes that end it, in the
+// node's frame, and what is to be looked up of the cubes there asked for.
+using Phase1Ends = std::array<std::uint64_t, Phase1Level::kRoom>;
+template <class AnyLevel>
+Phase1Ends ends_of(const TwoPhaseTables& tables, const AnyLevel& level) {
+    Phase1Ends ends;
+    for (int number = 0; number < level.size(); ++number) {
+        const auto& from = level[number];
+        ends[number] =
+            tables.leaving[from.state][from.node.symmetry] & tables.phase1.worthwhile(from.node, 0);
+        if (ends[number] == 0) continue;
+        const int generator = tables.phase1.unseen(from.node, std::countr_zero(ends[number]));
+        tables.phase2.prefetch_bound(tables.phase2.corners_after(from.corners, generator),
+                                     tables.phase2.placement_after(from.middle, generator));
+    }
+    return ends;
+}
+
+// The generators that lead to a node `depth` turns deep; `level(depth)` are the levels above it.
+template <class Search>
+std::array<std::uint8_t, kMaxDepth> way_to(Search& search, int depth, int number) {
+    std::array<std::uint8_t, kMaxDepth> way;
+    for (int d = depth; d > 0; --d) {
+        way[d - 1] = search.level(d)[number].generator;
+        number = search.level(d)[number].parent;
+    }
+    return way;
+}
 
 // The turns of phase 1 on one branch of a search, with what phase 2 wants to know of the cube.
 //
 // Permutations are brought up to date only when an end of phase 1 is looked at, from the depth on
 // where the branch differs from the one looked at before.
-
-constexpr int kMaxDepth = 64;
 
 class Phase1Path {
 public:

@@ -59,16 +59,19 @@ public:
     // All ends of phase 1 with exactly this length; false when stopped.
     bool phase1(int length);
 
-    std::uint64_t nodes = 0, probes = 0;
-
-private:
-    bool go_on(int depth);
+    // As search_level wants it.
+    Phase1Level& level(int depth) { return levels_[depth]; }
     void add_children(int depth, int number);
     void sort_out(int depth);
     bool finish(int depth);
+    bool must_stop();
+    bool is_of_use() const { return length_ <= shared_.max_length.load(std::memory_order_relaxed); }
+
+    std::uint64_t nodes = 0, probes = 0;
+
+private:
     void finish(int depth, int number, std::uint64_t ends);
     void take_way(int depth, int number);
-    bool must_stop();
     int probe(int corners, int middle);
     void look_for_phase2(int corners, int middle, int state);
     int phase2_limit();
@@ -124,64 +127,21 @@ bool Walk::phase1(int length) {
     levels_[0].clear();
     levels_[0].candidate() = root_;
     levels_[0].accept();
-    return go_on(0);
+    return search_level(*this, 0, length);
 }
 
-// All that comes after a level's nodes.
-bool Walk::go_on(int depth) {
-    if (length_ > shared_.max_length.load(std::memory_order_relaxed)) return true;
-    if (depth + 1 == length_) return finish(depth);
-    Phase1Level& next = levels_[depth + 1];
-    next.clear();
-    const int size = levels_[depth].size();
-    for (int number = 0; number < size; ++number) {
-        add_children(depth, number);
-        const bool is_last = number + 1 == size;
-        if (!is_last && !next.has_enough_candidates()) continue;
-        sort_out(depth + 1);
-        if (must_stop()) return false;
-        if (!is_last && !next.is_full()) continue;
-        if (next.size() > 0 && !go_on(depth + 1)) return false;
-        next.clear();
-    }
-    return true;
-}
-
-// The children from which the group of phase 2 may still be reached in time.
 void Walk::add_children(int depth, int number) {
-    const Phase1LevelNode& from = levels_[depth][number];
-    Phase1Level& next = levels_[depth + 1];
-    std::uint64_t worthwhile = tables_.allowed[from.state][from.node.symmetry] &
-                               tables_.phase1.worthwhile(from.node, length_ - depth - 1);
-    for (; worthwhile != 0; worthwhile &= worthwhile - 1) {
-        const int seen = std::countr_zero(worthwhile);
-        Phase1LevelNode& child = next.candidate();
-        child.node = tables_.phase1.after(from.node, seen);
-        tables_.phase1.prefetch_distance(child.node);
-        child.distance = from.distance;
-        child.generator = static_cast<std::uint8_t>(tables_.phase1.unseen(from.node, seen));
-        child.state = metric_.phase1.state_after[from.state][child.generator];
-        child.parent = static_cast<std::uint16_t>(number);
-    }
+    cubist::add_children(tables_, levels_[depth], number, length_ - depth - 1, levels_[depth + 1]);
 }
 
-// Keeps the candidates from which it can be reached.
+// Keeps the candidates from which the group of phase 2 can be reached.
 void Walk::sort_out(int depth) {
     const Phase1Level& above = levels_[depth - 1];
     Phase1Level& level = levels_[depth];
-    const int left = length_ - depth;
     nodes += level.candidates();
     level.thin_out([&](Phase1LevelNode& node) {
-        node.distance =
-            static_cast<std::uint8_t>(tables_.phase1.distance(node.node, node.distance));
-        if (node.distance > left || (node.distance == 0 && left <= 2)) return false;
-        const Phase1LevelNode& parent = above[node.parent];
-        tables_.phase1.prefetch_class(node.node);
-        node.corners = static_cast<std::uint16_t>(
-            tables_.phase2.corners_after(parent.corners, node.generator));
-        node.middle = static_cast<std::uint16_t>(
-            tables_.phase2.placement_after(parent.middle, node.generator));
-        tables_.phase2.prefetch_after(node.corners, node.middle);
+        if (!is_in_reach(tables_.phase1, node, length_ - depth)) return false;
+        carry(tables_, above[node.parent], node);
         return true;
     });
     level.accept();
@@ -190,16 +150,7 @@ void Walk::sort_out(int depth) {
 // One turn from the end of phase 1, what is worthwhile for both parts is an end.
 bool Walk::finish(int depth) {
     const Phase1Level& level = levels_[depth];
-    std::array<std::uint64_t, Phase1Level::kRoom> ends;
-    for (int number = 0; number < level.size(); ++number) {
-        const Phase1LevelNode& from = level[number];
-        ends[number] = tables_.leaving[from.state][from.node.symmetry] &
-                       tables_.phase1.worthwhile(from.node, 0);
-        if (ends[number] == 0) continue;
-        const int generator = tables_.phase1.unseen(from.node, std::countr_zero(ends[number]));
-        tables_.phase2.prefetch_bound(tables_.phase2.corners_after(from.corners, generator),
-                                      tables_.phase2.placement_after(from.middle, generator));
-    }
+    const Phase1Ends ends = ends_of(tables_, level);
     for (int number = 0; number < level.size(); ++number) finish(depth, number, ends[number]);
     return !must_stop();
 }
@@ -220,14 +171,7 @@ void Walk::finish(int depth, int number, std::uint64_t ends) {
 }
 
 // Makes the path the one to a node.
-void Walk::take_way(int depth, int number) {
-    std::array<std::uint8_t, kMaxDepth> way;
-    for (int d = depth; d > 0; --d) {
-        way[d - 1] = levels_[d][number].generator;
-        number = levels_[d][number].parent;
-    }
-    path_.follow(way, depth);
-}
+void Walk::take_way(int depth, int number) { path_.follow(way_to(*this, depth, number), depth); }
 
 int Walk::phase2_limit() {
     const int limit = shared_.max_length.load(std::memory_order_relaxed) - length_;
