@@ -61,6 +61,7 @@ MOTOR = "actuators.table."
 LONGER = [
     {"between": ["rest", "hold"], "ms": 360.0, "held_ms": None, "one_way": False},
     {"between": ["hold", "pull"], "ms": 450.0, "held_ms": None, "one_way": False},
+    {"between": ["rest", "pull"], "ms": 800.0, "held_ms": None, "one_way": False},
 ]
 
 CASES = (
