@@ -134,3 +134,12 @@ def test_a_first_plan_is_there_at_once(name):
     rng = np.random.default_rng(11)
     for _ in range(10):
         assert plan_solve(Cube.random(rng), mechanism, time_limit=0.1).transitions
+
+
+def test_six_turns_that_phase_2_has_no_part_in_are_found():
+    """144 ms is the proven optimum; counting on a long phase 2 too early left 204 ms."""
+    facelets = "URDFUDDDRULBURURDFFFBFFBBBULLFDDBLLLLLRRLRFRDRUBFBBDUU"
+    mechanism = build_mechanism(load_profile("reference/d"))
+    plan = plan_solve(Cube.from_facelets(facelets), mechanism, time_limit=1.0)
+    assert plan.duration_us == 144_000
+    assert plan.moves == ("B'", "R'", "D2", "F2", "L", "B'")
