@@ -336,6 +336,28 @@ def cheapest_assignment(costs: NDArray[np.float64]) -> list[int]: ...
 
 # colours of a cube
 
+class CubePieces:
+    def __init__(
+        self, orbits: list[tuple[str, NDArray[np.int64], NDArray[np.int64], int, int]]
+    ) -> None: ...
+    def shares(
+        self, costs: NDArray[np.float64], temperature: float, share: NDArray[np.float64]
+    ) -> None: ...
+    def relaxed_costs(
+        self, costs: NDArray[np.float64], namings: NDArray[np.int64]
+    ) -> list[float]: ...
+    def cheapest_naming(
+        self, costs: NDArray[np.float64], namings: NDArray[np.int64], limit: float
+    ) -> tuple[int, float, int]: ...
+    def turned_bounds(
+        self,
+        costs: NDArray[np.float64],
+        sources: NDArray[np.int64],
+        colours: NDArray[np.int64],
+        shown: NDArray[np.int64],
+        bounds: NDArray[np.float64],
+    ) -> None: ...
+
 class ScanEstimator:
     def __init__(
         self,
@@ -359,16 +381,40 @@ class ScanEstimator:
         cost: NDArray[np.float64],
         inlier: NDArray[np.float64],
     ) -> None: ...
-    def update(
+    def estimate(
         self,
         mean: NDArray[np.float64],
         covariance: NDArray[np.float64],
         faces: NDArray[np.float64],
         falloff: float,
-        share: NDArray[np.float64],
+        pieces: CubePieces,
+        temperatures: NDArray[np.float64],
+        least: int,
+        still: float,
+        patience: int,
         new_mean: NDArray[np.float64],
         new_covariance: NDArray[np.float64],
         new_faces: NDArray[np.float64],
+    ) -> float: ...
+    def fit(
+        self,
+        mean: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        faces: NDArray[np.float64],
+        falloff: float,
+        letters: NDArray[np.int64],
+        rounds: int,
+        new_mean: NDArray[np.float64],
+        new_covariance: NDArray[np.float64],
+        new_faces: NDArray[np.float64],
+    ) -> float: ...
+    def total_cost(
+        self,
+        mean: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        faces: NDArray[np.float64],
+        falloff: float,
+        letters: NDArray[np.int64],
     ) -> float: ...
     def expected(self, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None: ...
     def shift(

@@ -7,6 +7,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ def main(emit: Emit) -> None:
     try:
         for size in (2, 3, 4, 5):
             _synthetic(emit, size)
+        for size in range(2, 8):
+            _real(emit, size)
+            _mixed_up(emit, size)
     finally:
         sys.path.remove(str(HERE.parent / "vision"))
-    for size in range(2, 8):
-        _real(emit, size)
 
 
 def _synthetic(emit: Emit, size: int) -> None:
@@ -50,6 +52,32 @@ def _real(emit: Emit, size: int) -> None:
 
     if SCANS.is_dir():
         _emit(emit, f"colours-scans-{size}", size, scans())
+
+
+MIXED_UP_SCANS = 6
+EVERY = 7
+"""Of a size's real scans so many, spread evenly, and of their mistakes every so many."""
+
+
+def _mixed_up(emit: Emit, size: int) -> None:
+    """Real scans whose pictures were turned, exchanged or mirrored: the slowest to decide."""
+    from altered_scans import altered, mistakes
+    from real_sets import scans
+
+    from vision.decide.reader import Unreadable, read_cube
+
+    found = list(scans(size))
+    spent = []
+    for real in found[:: max(1, len(found) // MIXED_UP_SCANS)]:
+        for mistake in list(mistakes())[::EVERY]:
+            colours = altered(real.colours, mistake)
+            start = time.process_time()
+            with suppress(Unreadable):
+                read_cube(colours)
+            spent.append(1e3 * (time.process_time() - start))
+    if spent:
+        detail = {"median_ms": round(statistics.median(spent), 2), "scans": len(found)}
+        emit(f"colours-mixed-up-{size}", round(max(spent), 2), "ms at most", len(spent), detail)
 
 
 def _emit(emit: Emit, name: str, size: int, scans: Iterator[tuple[Any, str]]) -> None:

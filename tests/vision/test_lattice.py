@@ -65,6 +65,24 @@ def test_of_patches_that_share_a_centre_the_largest_stays() -> None:
     assert len(inner.joined(beside).distinct()) == 80
 
 
+def test_the_outline_of_a_face_does_not_stand_for_its_middle_sticker() -> None:
+    nodes = np.array([[x, y] for y in range(3) for x in range(3)])
+    stickers = squares(30.0 * nodes, np.full(9, 27.0))
+    outline = squares(np.array([[30.0, 30.0]]), np.array([90.0]))
+    assert len(stickers.joined(outline).distinct()) == 10
+
+
+def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
+    """As a reflection across the middle of a 3x3x3 leaves them."""
+    nodes = np.array([[x, y] for y in (0, 2) for x in range(3)])
+    blobs = squares(30.0 * nodes, np.full(6, 27.0))
+    assert find_lattices(blobs) == []
+    (found, *_) = find_lattices(blobs, gaps=True)
+    steps = found.nodes - found.nodes.min(axis=0)
+    assert sorted(map(tuple, steps.tolist())) == sorted(map(tuple, nodes.tolist()))
+    assert np.linalg.norm(found.homography[:2, :2], axis=0) == pytest.approx([30.0, 30.0])
+
+
 def test_memory_does_not_grow_with_the_pairs_of_patches() -> None:
     blobs = texture(4000, 1)
     tracemalloc.start()

@@ -72,6 +72,11 @@ class Explanation:
         return tuple(told)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether nothing happened to the pictures."""
+        return self.source == (0, 1, 2, 3, 4, 5) and not any(self.turns) and not self.mirrored
+
+    @property
     def prior(self) -> float:
         """Log odds against it before looking."""
         return float(priors(np.array(self.source), np.array(self.turns), np.array(self.mirrored)))
@@ -170,29 +175,60 @@ def _all_turn_priors() -> Floats:
     return np.stack([_turn_priors(all_turns(), np.array(faults)) for faults in range(3)])
 
 
-def least_priors(source: tuple[int, ...], against: Floats) -> Floats:
-    """A lower bound, float[4096] for :func:`all_turns`, of the log odds against pictures in the
-    order ``source`` however the cube is held or mirrored; ``against`` float[48] comes on top.
+class LeastPriors:
+    """Lower bounds of the log odds against pictures in the order ``source``, however the cube is
+    held or mirrored; ``against`` float[48] comes on top.
     """
-    table = _all_turn_priors()
-    likely, order, faults, ways = _likely_orders(source)
-    least = np.full(len(all_turns()), np.delete(against, likely).min() + _SHUFFLED)
-    for i, symmetry in enumerate(likely.tolist()):
-        least = np.minimum(least, table[faults[i], ways[i]] + (order[i] + against[symmetry]))
-    return least
+
+    def __init__(self, source: tuple[int, ...], against: Floats) -> None:
+        likely, order, self._faults = _likely_orders(source)
+        self._ways = _held_turns()[likely]
+        self._order = order + against[likely]
+        self._others = float(np.delete(against, likely).min() + _SHUFFLED)
+
+    @property
+    def floor(self) -> Floats:
+        """Quick lower bounds for all of :func:`all_turns`, float[4096]."""
+        return np.asarray(np.minimum(_least_turn_priors() + self._order.min(), self._others))
+
+    def of(self, turns: Ints) -> Floats:
+        """For some rows of :func:`all_turns`, float[n]."""
+        turned = _all_turn_priors()[self._faults[:, None], self._ways[:, turns]]
+        return np.asarray(np.minimum((turned + self._order[:, None]).min(axis=0), self._others))
 
 
 @cache
-def _likely_orders(source: tuple[int, ...]) -> tuple[Ints, Floats, Ints, Ints]:
+def _least_turn_priors() -> Floats:
+    """The log odds against pictures turned in each of :func:`all_turns` and nothing else, held as
+    they would be least, float[4096].
+    """
+    return np.asarray(_all_turn_priors()[0][_held_turns()].min(axis=0))
+
+
+@cache
+def _likely_orders(source: tuple[int, ...]) -> tuple[Ints, Floats, Ints]:
     """The symmetries that leave two pictures or more in place, their priors and numbers of
-    mistakes, and what becomes of all ways to turn the pictures, int[n, 4096].
+    mistakes.
     """
     held = np.array(source)[symmetries().face]
     order, faults = _order_priors(held, symmetries().mirrors)
     likely = np.flatnonzero((held != np.arange(6)).sum(axis=1) <= 4)
-    _, turned = symmetries().equivalents(np.array([source]), all_turns(), likely)
-    ways = np.moveaxis(turned @ 4 ** np.arange(5, -1, -1), 0, 1)
-    return likely, order[likely], faults[likely], np.asarray(ways, dtype=np.intp)
+    return likely, order[likely], faults[likely]
+
+
+@cache
+def _held_turns() -> NDArray[np.uint16]:
+    """What becomes of :func:`all_turns` when the cube is held in each of the 48 ways: their
+    numbers, uint16[48, 4096].
+    """
+    places = 4 ** np.arange(5, -1, -1)
+    numbers = np.zeros((48, *[4] * 6), dtype=np.uint16)
+    for i, (held, way) in enumerate(zip(symmetries().face, symmetries().way, strict=True)):
+        # Each picture turns on its own: its digit follows from one of the digits before.
+        for face, put, place in zip(held.tolist(), way.tolist(), places.tolist(), strict=True):
+            digit = (_composed()[:4, put] % 4 * place).astype(np.uint16)
+            numbers[i] += digit.reshape([4 if axis == face else 1 for axis in range(6)])
+    return numbers.reshape(48, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native
-from vision.decide.orbits import Orbit, orbits
+from vision.decide.orbits import Orbit, kernel_pieces, orbits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -213,31 +213,37 @@ def _branch(best: _Branch, copies: int, push: Callable[[_Branch], None]) -> None
 
 def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:
     """A lower bound on the cheapest pieces of ``where``: twist, flip and parity left aside."""
-    total = 0.0
-    for orbit in where:
-        cost = orbit.costs(sticker_cost).min(axis=2)
-        if orbit.copies > 1:
-            cost = np.repeat(cost, orbit.copies, axis=1)
-        rows, columns = matching(cost)
-        total += float(cost[rows, columns].sum())
-    return total
+    return float(relaxed_costs(sticker_cost, np.arange(6)[None], where)[0])
 
 
-def slot_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -> Floats:
-    """Quick lower bounds on the cheapest pieces of ``where`` for many namings at once, float[n]:
-    each slot takes the piece it likes best, a fixed centre its own.
+def relaxed_costs(sticker_cost: Floats, namings: Ints, where: Iterable[Orbit]) -> Floats:
+    """The same for many namings at once, float[n].
 
     ``namings`` int[n, 6] are the columns of ``sticker_cost`` that the letters take.
     """
-    named = sticker_cost[:, namings]
-    total: Floats = np.zeros(len(namings))
-    for orbit in where:
-        shown = sum(
-            named[facelets][:, :, letters]
-            for facelets, letters in zip(orbit.facelets.T, orbit.patterns.T, strict=True)
-        )
-        if orbit.kind == "fixed":
-            total += np.trace(shown, axis1=0, axis2=2)
-        else:
-            total += np.min(shown, axis=2).sum(axis=0)
-    return total
+    cost = np.ascontiguousarray(sticker_cost)
+    return np.array(kernel_pieces(tuple(where)).relaxed_costs(cost, np.ascontiguousarray(namings)))
+
+
+@dataclass(frozen=True)
+class CheapestNaming:
+    """Number ``naming`` of some namings leads to the cheapest cube, which costs ``cost``; for
+    ``solved`` of them it was necessary to find the cheapest cube exactly.
+    """
+
+    naming: int
+    cost: float
+    solved: int
+
+
+def cheapest_naming(
+    sticker_cost: Floats, namings: Ints, size: int, limit: float
+) -> CheapestNaming | None:
+    """The naming whose cheapest legal cube costs least; None if none costs less than ``limit``.
+
+    ``namings`` int[n, 6] as for :func:`relaxed_costs`. Bounds leave few cubes to be found.
+    """
+    cost = np.ascontiguousarray(sticker_cost)
+    rows = np.ascontiguousarray(namings)
+    found = CheapestNaming(*kernel_pieces(orbits(size)).cheapest_naming(cost, rows, limit))
+    return found if found.naming >= 0 else None

@@ -14,17 +14,17 @@ The first models come from references, from the cube's centres, or from nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native
-from vision.decide.assignment import ranked_assignments, relaxed_cost
-from vision.decide.orbits import Orbit, anything, orbits, shares
-from vision.decide.schemes import schemes
+from vision.decide.assignment import relaxed_cost, relaxed_costs
+from vision.decide.orbits import Orbit, anything, kernel_pieces, orbits
+from vision.decide.schemes import all_namings, schemes
 from vision.measure.colour_space import USUAL, ColourReferences, LightFeatures, cell_places
 
 Floats = NDArray[np.float64]
@@ -71,12 +71,6 @@ class Light:
 
     faces: Floats
     falloff: float
-
-    @property
-    def cost(self) -> float:
-        """Negative log prior, up to a constant."""
-        faces = ((self.faces @ _light_precision()) * self.faces).sum()
-        return 0.5 * float(faces + (self.falloff / _FALLOFF_SD) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,43 +172,38 @@ class Observations:
         )
         return ColourEvidence(cost, inlier)
 
-    def update(self, model: CubeModel, share: Floats) -> CubeModel:
-        """The model that fits best when ``share`` float[n, 6] of each sticker has each colour."""
-        mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
-        light = model.light
-        falloff = self._native.update(
-            model.mean,
-            model.covariance,
-            light.faces,
-            light.falloff,
-            share,
-            mean,
-            covariance,
-            faces,
-        )
-        return CubeModel(mean, covariance, Light(faces, falloff))
-
     def fitted(self, model: CubeModel, letters: NDArray[np.intp], rounds: int) -> CubeModel:
         """The model re-estimated with the colours taken as known.
 
         It starts from the colours' medians, which a bad sticker cannot hold far from the others.
         """
-        known = np.eye(6)[letters]
-        unlit = self.features.values - self._shift(model.light)
-        unlit = np.where(self.features.weight[:, None] > 0, unlit, model.mean[letters])
-        by_letter = unlit[np.argsort(letters, kind="stable")].reshape(6, -1, 3)
-        model = replace(model, mean=np.median(by_letter, axis=1))
-        for _ in range(rounds):
-            model = self.update(model, known * self.evidence(model).inlier)
-        return model
+        estimate = self._native.fit
+        return self._changed(lambda *into: estimate(*_numbers(model), letters, rounds, *into))
+
+    def estimated(self, model: CubeModel, where: Sequence[Orbit], patience: int = 0) -> CubeModel:
+        """The model after rounds of expectation-maximisation with the pieces of ``where``.
+
+        For the first ``patience`` rounds nothing is taken for an outlier, so that a colour can come
+        from far; otherwise glare and dirt never touch the model.
+        """
+        pieces, temperatures = kernel_pieces(tuple(where)), _temperatures()
+        estimate = self._native.estimate
+        return self._changed(
+            lambda *into: estimate(
+                *_numbers(model), pieces, temperatures, _COOLING, _STILL, patience, *into
+            )
+        )
 
     def total_cost(self, model: CubeModel, letters: NDArray[np.intp]) -> float:
         """Penalised negative log likelihood of the scan when ``letters`` are its colours."""
-        cost = self.evidence(model).cost
-        ratio = np.linalg.solve(model.covariance, self._expected(model.mean))
-        stretch = np.trace(ratio, axis1=1, axis2=2) - 3 - np.log(np.linalg.det(ratio))
-        prior = model.light.cost + 0.5 * _PRIOR_STICKERS * stretch.sum()
-        return float(cost[np.arange(len(letters)), letters].sum() + prior)
+        return self._native.total_cost(*_numbers(model), letters)
+
+    @staticmethod
+    def _changed(into: Callable[[Floats, Floats, Floats], float]) -> CubeModel:
+        """The model whose numbers the kernel writes."""
+        mean, covariance, faces = np.empty((6, 3)), np.empty((6, 3, 3)), np.empty((6, _TERMS))
+        falloff = into(mean, covariance, faces)
+        return CubeModel(mean, covariance, Light(faces, falloff))
 
     def brighter(self, model: CubeModel, letters: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which stickers are no darker in any channel than their letters' colours would be there:
@@ -248,6 +237,11 @@ class Observations:
         return covariance
 
 
+def _numbers(model: CubeModel) -> tuple[Floats, Floats, Floats, float]:
+    """A model as the kernel takes it."""
+    return model.mean, model.covariance, model.light.faces, model.light.falloff
+
+
 _ROUNDS = 10
 _COOLING = 4
 _HOT = 2.0
@@ -265,7 +259,7 @@ def starts(seen: Observations, references: ColourReferences | None) -> Iterator[
         yield _named(seen, seen.start(seen.features.of_light(references.linear_rgb)))
     middles = centres(seen.size)
     if len(middles) and (seen.features.weight[middles] > 0).all():
-        yield estimated(seen, seen.start(seen.features.values[middles]), orbits(seen.size))
+        yield seen.estimated(seen.start(seen.features.values[middles]), orbits(seen.size))
     yield _named(seen, seen.start(seen.features.of_light(USUAL)))
     yield _named(seen, seen.start(_spread_out(seen.features)))
     yield _named(seen, seen.start(seen.features.of_light(USUAL)), patience=2)
@@ -278,23 +272,10 @@ def centres(size: int) -> Ints:
     return np.arange(6, dtype=np.intp) * size * size + size * size // 2
 
 
-def estimated(
-    seen: Observations, model: CubeModel, where: Sequence[Orbit], patience: int = 0
-) -> CubeModel:
-    """The model after rounds of expectation-maximisation with the pieces of ``where``.
-
-    For the first ``patience`` rounds nothing is taken for an outlier, so that a colour can come
-    from far; otherwise glare and dirt never touch the model.
-    """
-    for done in range(_ROUNDS):
-        evidence = seen.evidence(model)
-        temperature = max(1.0, _HOT * (1 - done / _COOLING))
-        share = shares(evidence.cost, where, temperature)
-        before = model.mean
-        model = seen.update(model, share if done < patience else share * evidence.inlier)
-        if done > _COOLING and np.abs(model.mean - before).max() < _STILL:
-            break
-    return model
+@cache
+def _temperatures() -> Floats:
+    """Of all rounds."""
+    return np.maximum(1.0, _HOT * (1 - np.arange(_ROUNDS) / _COOLING))
 
 
 def clusters(seen: Observations) -> CubeModel:
@@ -302,10 +283,10 @@ def clusters(seen: Observations) -> CubeModel:
     middles = centres(seen.size)
     where = anything(seen.size)
     if len(middles):
-        return estimated(seen, seen.start(seen.features.values[middles]), where)
+        return seen.estimated(seen.start(seen.features.values[middles]), where)
     usual = seen.features.of_light(USUAL)
     first = [(usual, 0), (_spread_out(seen.features), 0), (usual, 2)]
-    found = [estimated(seen, seen.start(mean), where, patience) for mean, patience in first]
+    found = [seen.estimated(seen.start(mean), where, patience) for mean, patience in first]
     return min(found, key=lambda model: relaxed_cost(seen.evidence(model).cost, where))
 
 
@@ -317,19 +298,19 @@ def named_orders(cost: Floats, size: int) -> list[Ints]:
     middles = centres(size)
     if len(middles) == 0:
         return list(schemes())
-    by_letter = cost[middles]
-    return [order for _, order in ranked_assignments(by_letter, _NAMINGS)]
+    named = cost[middles][np.arange(6), all_namings()].sum(axis=1)
+    return list(all_namings()[np.argsort(named, kind="stable")[:_NAMINGS]])
 
 
 def _named(seen: Observations, start: CubeModel, patience: int = 0) -> CubeModel:
     """The model from a start whose colours are only clusters, with the likeliest letters."""
-    unnamed = estimated(seen, start, anything(seen.size), patience)
+    unnamed = seen.estimated(start, anything(seen.size), patience)
     cost = seen.evidence(unnamed).cost
     size = seen.size
     telling = [orbit for orbit in orbits(size) if orbit.kind != "centre"]
     orders = named_orders(cost, size)
-    best = min(orders, key=lambda order: relaxed_cost(cost[:, order], telling))
-    return estimated(seen, unnamed.relabelled(best), orbits(size))
+    best = orders[int(relaxed_costs(cost, np.array(orders), telling).argmin())]
+    return seen.estimated(unnamed.relabelled(best), orbits(size))
 
 
 def _spread_out(features: LightFeatures) -> Floats:

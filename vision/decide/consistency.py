@@ -8,7 +8,9 @@ promising ones. The 48 ways to hold or mirror the cube cost the same; the priors
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -16,16 +18,16 @@ from numpy.typing import NDArray
 
 from vision.decide.arrangements import (
     Explanation,
+    LeastPriors,
     all_turns,
     held_stickers,
-    least_priors,
     priors,
     symmetries,
     turned_cells,
 )
-from vision.decide.assignment import ranked_cubes, relaxed_cost
+from vision.decide.assignment import cheapest_naming, ranked_cubes, relaxed_cost, relaxed_costs
 from vision.decide.colour_model import CubeModel, Observations, clusters
-from vision.decide.orbits import Orbit, orbits
+from vision.decide.orbits import kernel_pieces, orbits
 from vision.decide.schemes import known_orders, scheme_costs, schemes
 from vision.measure.colour_space import LightFeatures
 from vision.measure.sticker_colours import FACES, StickerColours
@@ -77,6 +79,26 @@ class _Order:
     against: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """Pictures in an order and turned, and that cube held and mirrored in all ways.
+
+    ``bound`` is a lower bound of the cost, prior included; ``against`` float[48] the log odds
+    against each way to hold it; ``is_plain`` says that the scan as it came is one worth a look.
+    """
+
+    bound: float
+    order: _Order
+    turns: tuple[int, ...]
+    against: Floats
+    is_plain: bool
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The one not held otherwise."""
+        return Explanation(tuple(self.order.source.tolist()), self.turns)
+
+
 def explained(colours: StickerColours, scheme: str | None = None) -> Explained:
     """The likeliest way in which the pictures make a legal cube.
 
@@ -92,18 +114,30 @@ def explained(colours: StickerColours, scheme: str | None = None) -> Explained:
 def _orders(seen: Observations, model: CubeModel, scheme: str | None) -> list[_Order]:
     """The essentially different orders of the pictures, with what their colours may stand for."""
     likely = scheme_costs(model.mean, seen.features, scheme)
-    held = symmetries().face
     if seen.size % 2:
         # The pictures' centres name the colours.
-        return [_Order(order, order, likely(order[held])) for order in schemes()]
+        against = _held(likely, schemes())
+        return [_Order(order, order, own) for order, own in zip(schemes(), against, strict=True)]
     plain, mirrored = _plain_and_mirrored()
     known = known_orders(model.mean, seen.features, scheme)
     if known is None:
         return [_Order(s, c, np.zeros(48)) for s in (plain, mirrored) for c in schemes()]
-    both = [(c, likely(c[held])) for c in known]
-    both_mirrored = [(c[mirrored], likely(c[mirrored][held])) for c in known]
+    colours = np.array(known)
+    both = list(zip(colours, _held(likely, colours), strict=True))
+    reflected = colours[:, mirrored]
     found = [_Order(s, c, against) for s in schemes() for c, against in both]
-    return found + [_Order(mirrored, c, against) for c, against in both_mirrored]
+    return found + [
+        _Order(mirrored, c, a) for c, a in zip(reflected, _held(likely, reflected), strict=True)
+    ]
+
+
+def _held(likely: Callable[[Ints], Floats], colours: Ints) -> Floats:
+    """What is ``likely`` of cubes int[n, 6] held and mirrored in all ways, float[n, 48]. Turning a
+    cube leaves its scheme what it is.
+    """
+    mirrors = symmetries().mirrors
+    mirrored = symmetries().face[mirrors][0]
+    return np.where(mirrors, likely(colours[:, mirrored])[:, None], likely(colours)[:, None])
 
 
 def _plain_and_mirrored() -> tuple[Ints, Ints]:
@@ -113,19 +147,18 @@ def _plain_and_mirrored() -> tuple[Ints, Ints]:
 
 def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
     """The best explanation and its rival from the cost of every colour on every sticker."""
+    candidates, beyond = _candidates(cost, orders, size)
+    near, complete = _cheapest(cost, candidates, beyond, size)
+    leader = min((total for total, _ in near), default=np.inf)
     best: dict[bytes, tuple[float, Explanation]] = {}
     plain = b""
-    leader, complete = np.inf, False
-    candidates, beyond = _candidates(cost, orders, size)
-    for done, (bound, order, turns) in enumerate(candidates):
-        complete = min(bound, beyond) > leader + UNIQUE
-        if complete or done == _EXACT:
-            break
-        for total, cube, explanation in _decided(cost, order, turns, size):
-            leader = min(leader, total)
+    for least, candidate in near:
+        if least > leader + UNIQUE and not candidate.is_plain:
+            continue
+        for total, cube, explanation in _decided(cost, candidate, size):
             if cube not in best or total < best[cube][0]:
                 best[cube] = (total, explanation)
-            if explanation.prior == 0:
+            if explanation.is_plain:
                 plain = cube
     (cube, (first, winner)), *others = sorted(best.items(), key=lambda item: item[1][0])
     rival = others[0][1][1] if others and others[0][1][0] - first < UNIQUE else None
@@ -133,54 +166,114 @@ def _searched(cost: Floats, orders: list[_Order], size: int) -> Explained:
     return Explained(winner, lead if complete else 0.0, rival, cube == plain)
 
 
-def _candidates(
-    cost: Floats, orders: list[_Order], size: int
-) -> tuple[list[tuple[float, _Order, tuple[int, ...]]], float]:
+def _cheapest(
+    cost: Floats, candidates: list[_Candidate], beyond: float, size: int
+) -> tuple[list[tuple[float, _Candidate]], bool]:
+    """Costs of the candidates that come near the cheapest, and of the scan as it came, prior
+    included; and whether no other can come near. ``beyond`` is a lower bound for what is no
+    candidate.
+    """
+    leader = np.inf
+    near: list[tuple[float, _Candidate]] = []
+    for done, candidate in enumerate(candidates):
+        if min(candidate.bound, beyond) > leader + UNIQUE:
+            return near, True
+        if done == _EXACT:
+            break
+        prior = float(candidate.against.min())
+        # The scan as it came is compared with the best, whatever it costs.
+        limit = np.inf if candidate.is_plain else leader + UNIQUE - prior
+        seen = candidate.explanation.stickers(size)
+        found = cheapest_naming(cost[seen], candidate.order.colours[None], size, limit)
+        if found is not None:
+            leader = min(leader, found.cost + prior)
+            near.append((found.cost + prior, candidate))
+    return near, False
+
+
+def _candidates(cost: Floats, orders: list[_Order], size: int) -> tuple[list[_Candidate], float]:
     """The likeliest ways to put the pictures right, in order, with lower bounds of their cost,
     prior included; and a lower bound for all others.
     """
     bounds = _bounds(cost, orders, size) + _centre_cost(cost, size)
-    least = [least_priors(tuple(order.source.tolist()), order.against) for order in orders]
-    rough = (bounds + np.stack(least)).ravel()
-    ranked = np.argpartition(rough, _CANDIDATES)
-    beyond = float(rough[ranked[_CANDIDATES]])
-    ranked = ranked[:_CANDIDATES]
+    ranked, beyond = _most_promising(bounds, orders)
     which, way = np.divmod(ranked, bounds.shape[1])
     turns = all_turns()[way]
     source = np.array([order.source for order in orders])[which]
     against = np.array([order.against for order in orders])[which]
-    full = bounds.ravel()[ranked] + _all_priors(source, turns, against).min(axis=1)
+    before = _all_priors(source, turns)
+    every = before + against
+    # Only what nothing happened to has no prior.
+    plain = ((before == 0) & (every < every.min(axis=1)[:, None] + UNIQUE)).any(axis=1)
+    full = bounds.ravel()[ranked] + every.min(axis=1)
     found = [
-        (float(full[i]), orders[which[i]], tuple(turns[i].tolist()))
+        _Candidate(
+            float(full[i]), orders[which[i]], tuple(turns[i].tolist()), every[i], bool(plain[i])
+        )
         for i in np.argsort(full, kind="stable").tolist()
     ]
     return found, beyond
 
 
-def _all_priors(source: Ints, turns: Ints, against: Floats) -> Floats:
+def _most_promising(bounds: Floats, orders: list[_Order]) -> tuple[Ints, float]:
+    """Numbers of the explanations with the least ``bounds`` float[orders, 4096] plus least priors,
+    and the sum of the best that is not among them.
+
+    Priors are looked up only where the bound and a quick bound of the priors leave a chance.
+    """
+    priors_of = [LeastPriors(tuple(order.source.tolist()), order.against) for order in orders]
+    floor = (bounds + np.stack([least.floor for least in priors_of])).ravel()
+    near = np.argpartition(floor, 2 * _CANDIDATES)[: 2 * _CANDIDATES]
+    limit = np.partition(_rough(bounds, near, priors_of), _CANDIDATES)[_CANDIDATES]
+    near = np.flatnonzero(floor <= limit)
+    rough = _rough(bounds, near, priors_of)
+    ranked = np.argpartition(rough, _CANDIDATES)
+    return near[ranked[:_CANDIDATES]], float(rough[ranked[_CANDIDATES]])
+
+
+def _rough(bounds: Floats, ranked: Ints, priors_of: list[LeastPriors]) -> Floats:
+    """Bounds and least priors of so numbered explanations, float[n]."""
+    which, way = np.divmod(ranked, bounds.shape[1])
+    rough = bounds.ravel()[ranked]
+    by_order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[by_order], np.arange(len(priors_of) + 1))
+    for least, first, end in zip(priors_of, ends[:-1], ends[1:], strict=True):
+        own = by_order[first:end]
+        rough[own] += least.of(way[own])
+    return rough
+
+
+def _all_priors(source: Ints, turns: Ints) -> Floats:
     """Log odds float[n, 48] against explanations int[n, 6] held and mirrored in every way."""
     held, turned = symmetries().equivalents(source, turns)
-    return priors(held, turned, symmetries().mirrors) + against
+    return priors(held, turned, symmetries().mirrors)
 
 
 def _decided(
-    cost: Floats, order: _Order, turns: tuple[int, ...], size: int
+    cost: Floats, candidate: _Candidate, size: int
 ) -> list[tuple[float, bytes, Explanation]]:
     """Exact costs of the explanations worth it, keys of the cubes they lead to, and themselves."""
-    seen = Explanation(tuple(order.source.tolist()), turns).stickers(size)
+    order, against = candidate.order, candidate.against
+    seen = candidate.explanation.stickers(size)
     cube = ranked_cubes(cost[seen][:, order.colours], size, 1)[0]
-    source, turned = np.array([order.source]), np.array([turns])
-    against = _all_priors(source, turned, order.against)[0]
+    source, turned = np.array([order.source]), np.array([candidate.turns])
     (sources,), (ways,) = symmetries().equivalents(source, turned)
+    which = np.flatnonzero(against < against.min() + UNIQUE)
+    keys = _cube_keys(cube.letters[held_stickers(size)[which]])
     found = []
-    for i in np.flatnonzero(against < against.min() + UNIQUE).tolist():
+    for i, key in zip(which.tolist(), keys, strict=True):
         mirrored = bool(symmetries().mirrors[i])
         explanation = Explanation(tuple(sources[i].tolist()), tuple(ways[i].tolist()), mirrored)
-        letters = cube.letters[held_stickers(size)[i]]
-        # Where the first sticker of the same colour is tells cubes apart, whatever their letters.
-        _, first, same = np.unique(letters, return_index=True, return_inverse=True)
-        found.append((cube.cost + float(against[i]), first[same].tobytes(), explanation))
+        found.append((cube.cost + float(against[i]), key.tobytes(), explanation))
     return found
+
+
+def _cube_keys(letters: Ints) -> Ints:
+    """Of the sticker letters int[n, 6 * size**2] of cubes: where the first sticker of the same
+    colour is tells cubes apart, whatever their letters.
+    """
+    first = (letters[:, None] == np.arange(6)[:, None]).argmax(axis=2)
+    return np.take_along_axis(first, letters, axis=1)
 
 
 def _centre_cost(cost: Floats, size: int) -> float:
@@ -194,46 +287,12 @@ def _bounds(cost: Floats, orders: list[_Order], size: int) -> Floats:
     """Least cost of the pieces but centres, each slot on its own, for pictures in so many orders
     and turned in all ways, float[orders, 4096].
     """
-    pictures = cost.reshape(6, size * size, 6)
-    letters = np.stack([pictures[order.source][:, :, order.colours] for order in orders])
-    # Cost of every letter on every cell of each face turned each way.
-    by_face = letters[:, :, turned_cells(size)]
-    # Slots of the same faces are summed first: corners, with the edges of their first two faces.
-    edges: dict[tuple[int, ...], Floats] = {}
-    corners: dict[tuple[int, ...], Floats] = {}
-    for orbit in orbits(size):
-        if orbit.kind not in ("centre", "fixed"):
-            table = corners if orbit.kind == "corner" else edges
-            faces = orbit.facelets // size**2
-            for slot, least in zip(faces, _slot_bounds(by_face, orbit, size), strict=True):
-                axes = np.argsort(slot)
-                key = tuple(slot[axes].tolist())
-                table[key] = table.get(key, 0.0) + least.transpose(0, *(1 + axes))
-    total = np.zeros((len(orders),) + (4,) * 6)
-    for corner, least in corners.items():
-        beside = [pair for pair in edges if set(pair) < set(corner)]
-        both = sum((_spread(edges.pop(pair), pair, corner) for pair in beside), least)
-        total += _spread(both, corner, tuple(range(6)))
-    return total.reshape(len(orders), -1)
-
-
-def _spread(table: Floats, faces: tuple[int, ...], over: tuple[int, ...]) -> Floats:
-    """A table float[orders, 4, ...] of the turns of ``faces`` with axes for those of ``over``."""
-    return table.reshape(len(table), *[4 if face in faces else 1 for face in over])
-
-
-def _slot_bounds(by_face: Floats, orbit: Orbit, size: int) -> Floats:
-    """Least cost of each slot's piece for the turns of the slot's faces,
-    float[slots, orders, 4, ...].
-    """
-    faces, cells = np.divmod(orbit.facelets, size * size)
-    slots = len(faces)
-    # Axes: slots, orders, turns of the slot's faces, then patterns.
-    shown: Floats = np.zeros((slots, len(by_face), len(orbit.patterns)))
-    for j, letters in enumerate(orbit.patterns.T):
-        letter_cost = by_face[:, faces[:, j], :, cells[:, j]][..., letters]
-        shown = shown[..., None, :] + letter_cost.reshape(slots, -1, *[1] * j, 4, len(letters))
-    return np.asarray(shown.min(axis=-1))
+    bounds = np.empty((len(orders), len(all_turns())))
+    sources = np.array([order.source for order in orders])
+    colours = np.array([order.colours for order in orders])
+    pieces = kernel_pieces(orbits(size))
+    pieces.turned_bounds(np.ascontiguousarray(cost), sources, colours, turned_cells(size), bounds)
+    return bounds
 
 
 def odd_face(colours: StickerColours) -> str:
@@ -248,7 +307,7 @@ def odd_face(colours: StickerColours) -> str:
         rest = cost.copy()
         rest[colours.face_slice(face)] = 0.0
         tried = list(schemes()) if orders is None else orders
-        least = min(relaxed_cost(rest[:, order], orbits(size)) for order in tried)
+        least = relaxed_costs(rest, np.array(tried), orbits(size)).min()
         strain.append(least - rest.min(axis=1).sum())
     return FACES[int(np.argmin(strain))]
 

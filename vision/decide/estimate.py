@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.decide.assignment import Labelling, ranked_cubes, relaxed_cost, slot_costs
+from vision.decide.assignment import Labelling, cheapest_naming, ranked_cubes
 from vision.decide.colour_model import CubeModel, Observations, centres, starts
 from vision.decide.orbits import orbits, shares
 from vision.decide.schemes import all_namings, schemes
@@ -181,15 +181,11 @@ def _rival_naming(
     orders = _namings(cost, size, limit)
     if not len(orders):
         return None
-    telling = [orbit for orbit in orbits(size) if orbit.kind != "centre"]
-    rest = relaxed_cost(cost, [orbit for orbit in orbits(size) if orbit.kind == "centre"])
-    best: tuple[Labelling, Ints] | None = None
-    for order in orders[slot_costs(cost, orders, telling) + rest < limit]:
-        if relaxed_cost(cost[:, order], telling) + rest < limit:
-            found = ranked_cubes(cost[:, order], size, 1)[0]
-            if found.cost < limit:
-                best, limit = (found, order), found.cost
-    return best
+    best = cheapest_naming(cost, orders, size, limit)
+    if best is None:
+        return None
+    order: Ints = orders[best.naming]
+    return ranked_cubes(cost[:, order], size, 1)[0], order
 
 
 def _namings(cost: Floats, size: int, limit: float) -> Ints:

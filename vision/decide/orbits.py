@@ -13,11 +13,13 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from solver import _native
 from solver.cube import facelets as geometry
 from solver.cube import orbits as places
 from solver.cube.legality import CORNERS, EDGES
 from solver.cube.pieces import spin
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
@@ -62,11 +64,6 @@ class Orbit:
         shown: Ints = self.facelets.T[:, :, None] * 6 + self.patterns.T[:, None, :]
         return shown
 
-    @cached_property
-    def letters(self) -> NDArray[np.float64]:
-        """1 for the letter each pattern shows on each sticker, float64[patterns, stickers * 6]."""
-        return np.eye(6)[self.patterns].reshape(len(self.patterns), -1)
-
 
 def _turned(names: tuple[str, ...]) -> Ints:
     words = [spin(name, turn) for name in names for turn in range(len(name))]
@@ -108,11 +105,6 @@ def orbits(size: int) -> tuple[Orbit, ...]:
     return tuple(found)
 
 
-Floats = NDArray[np.float64]
-
-_ROUNDS = 8
-
-
 @cache
 def anything(size: int) -> tuple[Orbit, ...]:
     """A stand-in for the orbits while colours have no faces yet: only their counts are known."""
@@ -121,37 +113,19 @@ def anything(size: int) -> tuple[Orbit, ...]:
     return (Orbit("centre", stickers, np.arange(6, dtype=np.intp)[:, None], 1, count),)
 
 
-def shares(cost: Floats, orbits: Iterable[Orbit], temperature: float = 1.0) -> Floats:
+@cache
+def kernel_pieces(where: tuple[Orbit, ...]) -> _native.CubePieces:
+    """The native kernel's tables of orbits (``solver/native/decode/cube_pieces.hpp``)."""
+    return _native.CubePieces([(o.kind, o.facelets, o.patterns, o.turns, o.copies) for o in where])
+
+
+def shares(cost: Floats, where: Iterable[Orbit], temperature: float = 1.0) -> Floats:
     """Probability of each letter on each sticker, float[stickers, 6], from its costs.
 
     The E step of the estimation: within an orbit the likelihoods of pieces in slots are scaled
     until every slot holds one piece and every piece is used as often as it exists (Sinkhorn's
     iteration, a close and fast stand-in for the sum over all permutations).
     """
-    result = np.zeros_like(cost)
-    for orbit in orbits:
-        if orbit.kind == "fixed":
-            result[orbit.facelets[:, 0], np.arange(6)] = 1.0
-        else:
-            _add_shares(result, orbit, cost / temperature)
+    result = np.empty_like(cost)
+    kernel_pieces(tuple(where)).shares(np.ascontiguousarray(cost), temperature, result)
     return result
-
-
-def _add_shares(result: Floats, orbit: Orbit, cost: Floats) -> None:
-    piece_cost = orbit.costs(cost)
-    likelihood = np.exp(piece_cost.min(axis=(1, 2), keepdims=True) - piece_cost)
-    balance = _balanced(likelihood.sum(axis=2), orbit.copies)
-    weight = (likelihood * balance[:, :, None]).reshape(len(piece_cost), -1)
-    shown = (weight @ orbit.letters).reshape(*orbit.facelets.shape, 6)
-    result[orbit.facelets] += shown
-
-
-def _balanced(likelihood: Floats, copies: int) -> Floats:
-    """Factors that make every row sum to 1 and every column to ``copies``."""
-    likelihood = likelihood + 1e-30
-    rows = np.ones(likelihood.shape[0])
-    columns = np.ones(likelihood.shape[1])
-    for _ in range(_ROUNDS):
-        columns = copies / (rows @ likelihood)
-        rows = 1.0 / (likelihood @ columns)
-    return np.outer(rows, columns)

@@ -31,6 +31,12 @@ _STEP = (0.05, 0.15)
 _RISE = (0.3, 0.5)
 """How much lighter than both its sides a line is in some channel: none, certain."""
 
+_BASE = 0.12
+_BARE = (0.2, 0.45)
+_REFLECTING = 0.8
+"""How far a sticker's colour may vary, as a share of brightness, beside a reflection; the share of
+a cell that must be so bare of it: none, enough; and how even such a cell counts at most."""
+
 _UNEVEN = (0.07, 0.25)
 """Deviation inside a cell as a share of brightness: even, not a sticker."""
 
@@ -60,11 +66,17 @@ class GridEvidence:
 
 
 def gather(
-    image: Picture, homography: Floats, low: tuple[int, int], high: tuple[int, int]
+    image: Picture,
+    homography: Floats,
+    low: tuple[int, int],
+    high: tuple[int, int],
+    *,
+    reflections: bool = False,
 ) -> GridEvidence:
     """Look at the cells of nodes ``low`` to ``high`` (column, row; inclusive) and around them.
 
-    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``.
+    ``homography`` float64[3, 3] leads from nodes (centres of cells) to pixels of ``image``. With
+    ``reflections``, cells are even that would be without one.
     """
     first = (low[0] - MARGIN, low[1] - MARGIN)
     columns = high[0] - low[0] + 1 + 2 * MARGIN
@@ -72,9 +84,12 @@ def gather(
     planes = _rectified(image, homography, first, columns, rows)
     across = _bands(planes, rows)
     along = _bands(np.ascontiguousarray(planes.transpose(0, 2, 1)), columns)
+    even = _evenness(across, _bands(np.square(planes), rows), columns)
+    if reflections:
+        even = np.maximum(even, _REFLECTING * _lit(across, columns))
     return GridEvidence(
         first,
-        _evenness(across, _bands(np.square(planes), rows), columns),
+        even,
         _borders(across, columns),
         _borders(along, rows).T,
         _inside(image, homography, first, columns, rows),
@@ -143,6 +158,21 @@ def _evenness(bands: NDArray[np.float32], squares: NDArray[np.float32], columns:
     brightness = mean.max(axis=0) + _DARK
     uneven = (deviation / brightness - _UNEVEN[0]) / (_UNEVEN[1] - _UNEVEN[0])
     return np.asarray(1.0 - np.clip(uneven, 0.0, 1.0), dtype=np.float64)
+
+
+def _lit(bands: NDArray[np.float32], columns: int) -> Floats:
+    """Marks float64[rows, columns]: how much of a cell is of one colour, where nothing in it is
+    darker than that in any channel, so that the rest may be a reflection on it.
+    """
+    body = bands[..., CELL // 2 : -CELL // 2].reshape(3, -1, 2, columns, CELL)
+    samples = body[..., CELL // 4 : -CELL // 4].transpose(1, 3, 2, 4, 0)
+    samples = samples.reshape(*samples.shape[:2], -1, 3)
+    darkest = np.sort(samples, axis=2)[:, :, 2, None]
+    allowed = _BASE * (darkest.max(axis=3, keepdims=True) + _DARK)
+    near = (np.abs(samples - darkest) < allowed).all(axis=3).mean(axis=2)
+    share = np.clip((near - _BARE[0]) / (_BARE[1] - _BARE[0]), 0.0, 1.0)
+    white = samples.min(axis=3).max(axis=2) - darkest.min(axis=3)[..., 0]
+    return np.asarray(np.maximum(share, 0.0) * (white > 0), dtype=np.float64)
 
 
 def _middles(bands: NDArray[np.float32], columns: int) -> NDArray[np.float32]:

@@ -147,6 +147,8 @@ def locate_grids(
         grids += _seen_at(_COARSE_SIDE, image, sizes)
     if thorough and not _holds(grids) and _longer(image) > _FINER * _WORK_SIDE:
         grids += _seen_far_away(image, sizes)
+    if thorough and not _holds(grids):
+        grids += _seen_at(_WORK_SIDE, image, sizes, reflections=True)
     return _without_parts(grids)
 
 
@@ -158,10 +160,12 @@ def _longer(image: Picture) -> int:
     return int(max(image.shape[:2]))
 
 
-def _seen_at(side: int, image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+def _seen_at(
+    side: int, image: Picture, sizes: Collection[int], *, reflections: bool = False
+) -> list[FaceGrid]:
     """Faces that may be in the picture, its longer side made ``side`` pixels if it is longer."""
     work, factor = _shrunk(image, side)
-    return [grid.scaled(factor) for grid in _searched(work, sizes)]
+    return [grid.scaled(factor) for grid in _searched(work, sizes, reflections=reflections)]
 
 
 def _seen_far_away(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
@@ -178,19 +182,21 @@ def _seen_far_away(image: Picture, sizes: Collection[int]) -> list[FaceGrid]:
     return grids
 
 
-def _searched(work: Picture, sizes: Collection[int]) -> list[FaceGrid]:
+def _searched(
+    work: Picture, sizes: Collection[int], *, reflections: bool = False
+) -> list[FaceGrid]:
     """Faces that may be in a picture of working size."""
     edges = edge_strength(work)
     every: Blobs | None = None
     grids: list[FaceGrid] = []
     for level in EDGE_LEVELS:
         blobs = find_blobs(edges, level).distinct()
-        grids += _grids_of(work, blobs, sizes)
+        grids += _grids_of(work, blobs, sizes, reflections)
         if _is_settled(grids):
             return grids
         every = blobs if every is None else every.joined(blobs)
     assert every is not None
-    return grids + _grids_of(work, every.distinct(), sizes)
+    return grids + _grids_of(work, every.distinct(), sizes, reflections)
 
 
 def _is_settled(grids: list[FaceGrid]) -> bool:
@@ -289,14 +295,23 @@ def _shrunk(image: Picture, side: int = _WORK_SIDE) -> tuple[Picture, float]:
     return np.asarray(small, dtype=np.uint8), factor
 
 
-def _grids_of(work: Picture, blobs: Blobs, sizes: Collection[int]) -> list[FaceGrid]:
-    """Faces among the patches, looked for where most patches stand in rows, until one is sure."""
+def _grids_of(
+    work: Picture, blobs: Blobs, sizes: Collection[int], reflections: bool
+) -> list[FaceGrid]:
+    """Faces among the patches, looked for where most patches stand in rows, until one is sure.
+
+    Under ``reflections`` a whole row may have no patches: in faces that have three.
+    """
+    searches = [(find_lattices(blobs), sizes)]
+    if reflections and (larger := [size for size in sizes if size > 2]):
+        searches.append((find_lattices(blobs, gaps=True), larger))
     grids: list[FaceGrid] = []
-    for lattice in find_lattices(blobs):
-        windows = find_windows(work, blobs, lattice, sizes)
-        grids += [_face_grid(window) for window in windows if window.mark >= _WORST]
-        if windows and windows[0].mark >= _SURE:
-            break
+    for lattices, own in searches:
+        for lattice in lattices:
+            windows = find_windows(work, blobs, lattice, own, reflections=reflections)
+            grids += [_face_grid(window) for window in windows if window.mark >= _WORST]
+            if windows and windows[0].mark >= _SURE:
+                return grids
     return grids
 
 

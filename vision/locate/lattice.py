@@ -28,6 +28,9 @@ _LARGEST_SHARE = 0.3
 _SOLIDITY = (0.25, 0.86)
 """Area as a share of the convex hull's: too ragged below the first, whole above the second."""
 
+_FACE_AREA = 9.2
+"""Times the area of a patch from which another is a face around it; a logo's sticker is smaller."""
+
 _PAIRS = 2**17
 """Pairs of patches looked at together: a picture full of texture has thousands of patches, and
 tables of all their pairs would take gigabytes."""
@@ -60,7 +63,9 @@ class Blobs:
         )
 
     def distinct(self) -> Blobs:
-        """One patch for each place: of those that share a centre, the largest."""
+        """One patch for each place: of those that share a centre, the largest. The outline of a
+        whole face is no patch in place of the face's middle.
+        """
         order = np.argsort(-self.areas, kind="stable")
         centres, areas = self.centres[order], self.areas[order]
         x, y = centres.T
@@ -68,6 +73,7 @@ class Blobs:
         for part in _parts(len(order), len(order)):
             gaps = np.square(x[part, None] - x) + np.square(y[part, None] - y)
             near = gaps < 0.3**2 * np.minimum(areas[part, None], areas)
+            near &= areas[part, None] < _FACE_AREA * areas
             shadowed |= np.triu(near, 1 + part.start).any(axis=0)
         chosen = order[~shadowed]
         return Blobs(self.centres[chosen], self.areas[chosen], self.shapes[chosen])
@@ -139,6 +145,9 @@ Ints = NDArray[np.int64]
 
 _PITCH = (0.92, 2.1)
 """Distance of neighbouring stickers in units of the patch side."""
+
+_TWO_PITCHES = (1.84, 2.6)
+"""The same of stickers with one between them."""
 
 _SAME_SIZE = 2.2
 """Largest ratio of areas within one face: perspective, blur, a logo."""
@@ -241,11 +250,13 @@ def _normaliser(points: Floats) -> Floats:
     return np.array([[scale, 0, -scale * centre[0]], [0, scale, -scale * centre[1]], [0, 0, 1.0]])
 
 
-def find_lattices(blobs: Blobs) -> list[Lattice]:
-    """Lattices of at least three patches, the most populated first, no two alike."""
+def find_lattices(blobs: Blobs, *, gaps: bool = False) -> list[Lattice]:
+    """Lattices of at least three patches, the most populated first, no two alike. With ``gaps``
+    those too whose patches are next but one, because a reflection covers a row between them.
+    """
     if len(blobs) < 3:
         return []
-    anchors, frames = _seeds(blobs)
+    anchors, frames = _seeds(blobs, gaps)
     if not len(anchors):
         return []
     counts = _support(blobs, anchors, frames)
@@ -254,7 +265,7 @@ def find_lattices(blobs: Blobs) -> list[Lattice]:
     for seed in np.argsort(-counts, kind="stable"):
         if taken[anchors[seed]] >= counts[seed]:
             continue
-        lattice = _grown(blobs, int(anchors[seed]), frames[seed])
+        lattice = _grown(blobs, int(anchors[seed]), frames[seed], 1 + gaps)
         if lattice is None:
             continue
         lattices.append(lattice)
@@ -264,32 +275,36 @@ def find_lattices(blobs: Blobs) -> list[Lattice]:
     return sorted(lattices, key=lambda lattice: -len(lattice.blobs))
 
 
-def _seeds(blobs: Blobs) -> tuple[Ints, Floats]:
+def _seeds(blobs: Blobs, gaps: bool) -> tuple[Ints, Floats]:
     """Patches with a neighbour on either axis: patch numbers int64[s], frames float64[s, 2, 2]
     whose columns are the two steps. Distances are measured by the patch's own shape, so that a
     tilted face looks square.
     """
     inverse = np.asarray(np.linalg.inv(blobs.shapes), dtype=np.float64)
-    found = [_seeds_of(blobs, inverse, part) for part in _parts(len(blobs), len(blobs))]
+    found = [_seeds_of(blobs, inverse, part, gaps) for part in _parts(len(blobs), len(blobs))]
     anchors = np.concatenate([numbers for numbers, _ in found])
     frames = np.concatenate([columns for _, columns in found])
     largest = np.argsort(-blobs.areas[anchors], kind="stable")[:_SEEDS]
     return anchors[largest], frames[largest]
 
 
-def _seeds_of(blobs: Blobs, inverse: Floats, part: slice) -> tuple[Ints, Floats]:
+def _seeds_of(blobs: Blobs, inverse: Floats, part: slice, gaps: bool) -> tuple[Ints, Floats]:
     """Patches of ``part`` with their frames; ``inverse`` float64[n, 2, 2] is of all shapes."""
     steps = blobs.centres - blobs.centres[part, None]
     x, y = steps[..., 0], steps[..., 1]
     xx, xy, yy = (inverse[part, i, j, None] for i, j in ((0, 0), (0, 1), (1, 1)))
     metric = (xx * x * x + 2.0 * xy * x * y + yy * y * y) / 12.0
     ratio = blobs.areas / blobs.areas[part, None]
-    near = (metric > _PITCH[0] ** 2) & (metric < _PITCH[1] ** 2)
+    near = (metric > _PITCH[0] ** 2) & (metric < (_TWO_PITCHES[1] if gaps else _PITCH[1]) ** 2)
     near &= (ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE)
     count = min(_NEIGHBOURS, len(blobs) - 1)
     order = np.argsort(np.where(near, metric, np.inf), axis=1, kind="stable")[:, :count]
     taken = np.take_along_axis(near, order, axis=1)
     steps = np.take_along_axis(steps, order[..., None], axis=1)
+    if gaps:
+        far = np.take_along_axis(metric, order, axis=1) > _TWO_PITCHES[0] ** 2
+        steps = np.concatenate([steps, steps / 2], axis=1)
+        taken = np.concatenate([taken, taken & far], axis=1)
     anchors, frames = _frames(steps, taken, inverse[part])
     return anchors + part.start, frames
 
@@ -338,15 +353,17 @@ def _support_of(blobs: Blobs, anchors: Ints, frames: Floats) -> Ints:
     return np.asarray((on_node & similar).sum(axis=1))
 
 
-def _grown(blobs: Blobs, anchor: int, frame: Floats) -> Lattice | None:
-    """The lattice that a frame starts: matched ever farther out, fitted again at every ring."""
+def _grown(blobs: Blobs, anchor: int, frame: Floats, nearest: int) -> Lattice | None:
+    """The lattice that a frame starts: matched ever farther out, fitted again at every ring; the
+    first reaches to the ``nearest`` nodes where patches may be.
+    """
     homography = np.eye(3)
     homography[:2, :2], homography[:2, 2] = frame, blobs.centres[anchor]
     ratio = blobs.areas / blobs.areas[anchor]
     similar = np.flatnonzero((ratio < _SAME_SIZE) & (ratio > 1 / _SAME_SIZE))
     nodes = chosen = np.empty(0, dtype=np.int64)
     before = 0
-    for reach in (1, 1, 2, 3, _REACH, _REACH):
+    for reach in (nearest, nearest, 2, 3, _REACH, _REACH):
         nodes, chosen = _matched(blobs, similar, homography, reach)
         if len(chosen) < 3:
             return None

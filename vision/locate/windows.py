@@ -67,10 +67,17 @@ class Window:
 
 
 def find_windows(
-    image: Picture, blobs: Blobs, lattice: Lattice, sizes: Collection[int]
+    image: Picture,
+    blobs: Blobs,
+    lattice: Lattice,
+    sizes: Collection[int],
+    *,
+    reflections: bool = False,
 ) -> list[Window]:
-    """The likeliest window of each size on a lattice, after a closer look, best first."""
-    board = _Board.of(image, lattice, *_extent(lattice))
+    """The likeliest window of each size on a lattice, after a closer look, best first. With
+    ``reflections`` these may lie on the stickers.
+    """
+    board = _Board.of(image, lattice, *_extent(lattice), reflections=reflections)
     rough = [window for size in sizes if (window := _best_of_size(board, size)) is not None]
     rough.sort(key=lambda window: -window.mark)
     close: list[Window] = []
@@ -78,7 +85,7 @@ def find_windows(
         if window.mark < _RUNNERS_UP * rough[0].mark or window.mark == 0.0:
             break
         if not any(_is_part(window, other) for other in close):
-            close.append(_refitted(image, blobs, window))
+            close.append(_refitted(image, blobs, window, reflections))
     return sorted(close, key=lambda window: -window.mark)
 
 
@@ -155,7 +162,7 @@ def _starts(lattice: Lattice, size: int) -> tuple[range, range]:
     return columns, rows
 
 
-def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
+def _refitted(image: Picture, blobs: Blobs, window: Window, reflections: bool) -> Window:
     """The window fitted to the patches inside it alone, and looked at again through that."""
     lattice = window.lattice
     offsets = lattice.nodes - np.array(window.start)
@@ -175,7 +182,7 @@ def _refitted(image: Picture, blobs: Blobs, window: Window) -> Window:
         lattice.nodes[fits], lattice.blobs[fits], homography, float(misses[inside].mean())
     )
     last = (window.start[0] + window.size - 1, window.start[1] + window.size - 1)
-    board = _Board.of(image, fitted, window.start, last)
+    board = _Board.of(image, fitted, window.start, last, reflections=reflections)
     return board.window(window.size, window.start) or replace(window, mark=0.0)
 
 
@@ -193,9 +200,15 @@ class _Board:
 
     @classmethod
     def of(
-        cls, image: Picture, lattice: Lattice, low: tuple[int, int], high: tuple[int, int]
+        cls,
+        image: Picture,
+        lattice: Lattice,
+        low: tuple[int, int],
+        high: tuple[int, int],
+        *,
+        reflections: bool = False,
     ) -> _Board:
-        evidence = gather(image, lattice.homography, low, high)
+        evidence = gather(image, lattice.homography, low, high, reflections=reflections)
         rows, columns = evidence.even.shape
         patches = np.zeros((rows, columns))
         places = lattice.nodes - np.array(evidence.first)

@@ -1,14 +1,21 @@
-// Python names of decode/: ranked arrangements, the cheapest assignment, the colour model.
+// Python names of decode/: ranked arrangements, the cheapest assignment, the pieces of a cube, the
+// colour model.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
 
 #include "bind/bindings.hpp"
 #include "decode/arrangements.hpp"
 #include "decode/colour_model.hpp"
+#include "decode/cube_pieces.hpp"
 
 namespace nb = nanobind;
 
@@ -88,6 +95,47 @@ auto checked(const Array& array, std::size_t count) {
     return span_of(array);
 }
 
+using Letters = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OrbitTables = std::tuple<std::string, Table, Table, int, int>;
+
+PieceOrbit orbit_of(const OrbitTables& tables) {
+    const auto& [kind, facelets, patterns, turns, copies] = tables;
+    using Rule = PieceOrbit::Rule;
+    const bool turning = kind == "corner" || kind == "edge";
+    const Rule rule = kind == "fixed" ? Rule::fixed : turning ? Rule::turning : Rule::free;
+    if (patterns.shape(1) != facelets.shape(1))
+        throw nb::value_error("patterns need a letter for each sticker of a slot");
+    const auto places = span_of(facelets), letters = span_of(patterns);
+    return {rule,   int(facelets.shape(0)),         int(facelets.shape(1)),          turns,
+            copies, {places.begin(), places.end()}, {letters.begin(), letters.end()}};
+}
+
+CubePieces make_pieces(const std::vector<OrbitTables>& tables) {
+    std::vector<PieceOrbit> found;
+    for (const OrbitTables& one : tables) found.push_back(orbit_of(one));
+    return CubePieces(std::move(found));
+}
+
+std::span<const double> costs_for(const CubePieces& pieces, const Numbers& costs) {
+    if (costs.size() < pieces.stickers() * kColours)
+        throw nb::value_error("six costs for each sticker are needed");
+    return span_of(costs);
+}
+
+std::vector<Naming> namings_of(const Table& rows) {
+    if (rows.shape(1) != kColours) throw nb::value_error("a naming has six colours");
+    std::vector<Naming> namings(rows.shape(0));
+    for (std::size_t i = 0; i < namings.size(); ++i)
+        for (int letter = 0; letter < kColours; ++letter) {
+            const std::int64_t colour = rows(i, std::size_t(letter));
+            if (colour < 0 || colour >= kColours)
+                throw nb::value_error("colours are numbers from 0 to 5");
+            namings[i][std::size_t(letter)] = int(colour);
+        }
+    return namings;
+}
+
 // A scan with the estimator for it; the arrays are Python's and are kept alive here.
 class ScanEstimator {
 public:
@@ -117,16 +165,30 @@ public:
     }
 
     // Into mean, covariance and faces; returns the falloff.
-    double update(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
-                  double falloff, const Numbers& share, const Writable& new_mean,
-                  const Writable& new_covariance, const Writable& new_faces) const {
-        const ColourModel model =
-            estimator_.update(scan_, model_of(mean, covariance, faces, falloff),
-                              checked(share, scan_.stickers * kColours));
-        copy(model.mean, checked(new_mean, 18));
-        copy(model.covariance, checked(new_covariance, 54));
-        copy(model.light.faces, checked(new_faces, 30));
-        return model.light.falloff;
+    double estimate(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
+                    double falloff, const CubePieces& pieces, const Numbers& temperatures,
+                    int least, double still, int patience, const Writable& new_mean,
+                    const Writable& new_covariance, const Writable& new_faces) const {
+        if (pieces.stickers() > scan_.stickers)
+            throw nb::value_error("pieces of a cube of the scan's size are needed");
+        const ColourModel start = model_of(mean, covariance, faces, falloff);
+        const Schedule schedule{span_of(temperatures), least, still, patience};
+        return copied(estimator_.estimate(scan_, start, pieces, schedule), new_mean, new_covariance,
+                      new_faces);
+    }
+
+    double fit(const Numbers& mean, const Numbers& covariance, const Numbers& faces, double falloff,
+               const Letters& letters, int rounds, const Writable& new_mean,
+               const Writable& new_covariance, const Writable& new_faces) const {
+        const ColourModel start = model_of(mean, covariance, faces, falloff);
+        return copied(estimator_.fit(scan_, start, known(letters), rounds), new_mean,
+                      new_covariance, new_faces);
+    }
+
+    double total_cost(const Numbers& mean, const Numbers& covariance, const Numbers& faces,
+                      double falloff, const Letters& letters) const {
+        return estimator_.total_cost(scan_, model_of(mean, covariance, faces, falloff),
+                                     known(letters));
     }
 
     void expected(const Numbers& mean, const Writable& covariance) const {
@@ -149,6 +211,22 @@ public:
     }
 
 private:
+    std::span<const std::int64_t> known(const Letters& letters) const {
+        const auto numbers = checked(letters, scan_.stickers);
+        for (const std::int64_t letter : numbers)
+            if (letter < 0 || letter >= kColours)
+                throw nb::value_error("letters are numbers from 0 to 5");
+        return numbers;
+    }
+
+    static double copied(const ColourModel& model, const Writable& mean, const Writable& covariance,
+                         const Writable& faces) {
+        copy(model.mean, checked(mean, 18));
+        copy(model.covariance, checked(covariance, 54));
+        copy(model.light.faces, checked(faces, 30));
+        return model.light.falloff;
+    }
+
     template <class Nested>
     static void copy(const Nested& from, std::span<double> to) {
         const double* const start = reinterpret_cast<const double*>(&from);
@@ -190,6 +268,59 @@ private:
 
 }  // namespace
 
+void bind_cube_pieces(nb::module_& module) {
+    nb::class_<CubePieces>(module, "CubePieces", "The pieces of a cube and what they cost.")
+        .def(nb::new_(&make_pieces), nb::arg("orbits"))
+        .def(
+            "shares",
+            [](const CubePieces& pieces, const Numbers& costs, double temperature,
+               const Writable& share) {
+                pieces.shares(costs_for(pieces, costs), temperature, checked(share, costs.size()));
+            },
+            nb::arg("costs"), nb::arg("temperature"), nb::arg("share").noconvert(),
+            "The probability of each letter on each sticker, into float64[stickers, 6].")
+        .def(
+            "relaxed_costs",
+            [](const CubePieces& pieces, const Numbers& costs, const Table& namings) {
+                std::vector<double> found;
+                for (const Naming& naming : namings_of(namings))
+                    found.push_back(pieces.relaxed_cost(costs_for(pieces, costs), naming));
+                return found;
+            },
+            nb::arg("costs"), nb::arg("namings"),
+            "A lower bound of the cheapest cube for every naming int64[n, 6].")
+        .def(
+            "cheapest_naming",
+            [](const CubePieces& pieces, const Numbers& costs, const Table& namings, double limit) {
+                const auto found =
+                    pieces.cheapest_naming(costs_for(pieces, costs), namings_of(namings), limit);
+                return std::tuple(found.naming, found.cost, found.solved);
+            },
+            nb::arg("costs"), nb::arg("namings"), nb::arg("limit"),
+            "The naming (-1: none) whose cheapest cube costs least, its cost if that is below the\n"
+            "limit, and for how many namings the cheapest cube had to be found.")
+        .def(
+            "turned_bounds",
+            [](const CubePieces& pieces, const Numbers& costs, const Table& sources,
+               const Table& colours, const Table& shown, const Writable& bounds) {
+                const auto letters = namings_of(colours), pictures = namings_of(sources);
+                if (letters.size() != pictures.size() || shown.shape(0) != 4 ||
+                    6 * shown.shape(1) * kColours != costs.size())
+                    throw nb::value_error("orders of the pictures and cells of a face are needed");
+                for (const std::int64_t cell : span_of(shown))
+                    if (cell < 0 || std::size_t(cell) >= shown.shape(1))
+                        throw nb::value_error("a picture has no such cell");
+                std::vector<CubePieces::Order> orders;
+                for (std::size_t i = 0; i < letters.size(); ++i)
+                    orders.push_back({pictures[i], letters[i]});
+                pieces.turned_bounds(costs_for(pieces, costs), orders, span_of(shown),
+                                     checked(bounds, orders.size() * CubePieces::kWays));
+            },
+            nb::arg("costs"), nb::arg("sources"), nb::arg("colours"), nb::arg("shown"),
+            nb::arg("bounds").noconvert(),
+            "Lower bounds for pictures in orders int64[n, 6] and turned, into float64[n, 4096].");
+}
+
 void bind_colour_model(nb::module_& module) {
     nb::class_<ScanEstimator>(module, "ScanEstimator", "Estimates the colours of one scan.")
         .def(nb::init<const Numbers&, const Numbers&, const Numbers&, const Numbers&,
@@ -200,10 +331,17 @@ void bind_colour_model(nb::module_& module) {
         .def("evidence", &ScanEstimator::evidence, nb::arg("mean"), nb::arg("covariance"),
              nb::arg("faces"), nb::arg("falloff"), nb::arg("strict"), nb::arg("cost").noconvert(),
              nb::arg("inlier").noconvert())
-        .def("update", &ScanEstimator::update, nb::arg("mean"), nb::arg("covariance"),
-             nb::arg("faces"), nb::arg("falloff"), nb::arg("share"),
+        .def("estimate", &ScanEstimator::estimate, nb::arg("mean"), nb::arg("covariance"),
+             nb::arg("faces"), nb::arg("falloff"), nb::arg("pieces"), nb::arg("temperatures"),
+             nb::arg("least"), nb::arg("still"), nb::arg("patience"),
              nb::arg("new_mean").noconvert(), nb::arg("new_covariance").noconvert(),
              nb::arg("new_faces").noconvert())
+        .def("fit", &ScanEstimator::fit, nb::arg("mean"), nb::arg("covariance"), nb::arg("faces"),
+             nb::arg("falloff"), nb::arg("letters"), nb::arg("rounds"),
+             nb::arg("new_mean").noconvert(), nb::arg("new_covariance").noconvert(),
+             nb::arg("new_faces").noconvert())
+        .def("total_cost", &ScanEstimator::total_cost, nb::arg("mean"), nb::arg("covariance"),
+             nb::arg("faces"), nb::arg("falloff"), nb::arg("letters"))
         .def("expected", &ScanEstimator::expected, nb::arg("mean"),
              nb::arg("covariance").noconvert())
         .def("shift", &ScanEstimator::shift, nb::arg("faces"), nb::arg("falloff"),

@@ -27,6 +27,7 @@ void bind_batch(nanobind::module_& module);
 void bind_arrangements(nanobind::module_& module);
 void bind_assignment(nanobind::module_& module);
 void bind_colour_model(nanobind::module_& module);
+void bind_cube_pieces(nanobind::module_& module);
 void bind_nxn(nanobind::module_& module);
 void bind_optimal(nanobind::module_& module);
 void bind_pocket(nanobind::module_& module);

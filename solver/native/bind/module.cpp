@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
     cubist::bind_batch(module);
     cubist::bind_arrangements(module);
     cubist::bind_assignment(module);
+    cubist::bind_cube_pieces(module);
     cubist::bind_colour_model(module);
     cubist::bind_nxn(module);
     cubist::bind_optimal(module);

@@ -106,6 +106,13 @@ Terms solved(std::array<Terms, kLightTerms> a, Terms b) {
     return b;
 }
 
+double median(std::vector<double>& values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2) return *middle;
+    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
+}
+
 Channels fading_of(const ColourScan& scan, std::size_t sticker) {
     const auto row = scan.fading.subspan(3 * sticker, 3);
     return {row[0], row[1], row[2]};
@@ -234,6 +241,77 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
         result.covariance[c] = scatter;
     }
     return result;
+}
+
+ColourModel ColourEstimator::estimate(const ColourScan& scan, ColourModel model,
+                                      const CubePieces& pieces, const Schedule& schedule) const {
+    const std::size_t numbers = scan.stickers * kColours;
+    std::vector<double> cost(numbers), inlier(numbers), share(numbers);
+    const int rounds = int(schedule.temperatures.size());
+    for (int done = 0; done < rounds; ++done) {
+        evidence(scan, model, false, cost, inlier);
+        pieces.shares(cost, schedule.temperatures[done], share);
+        if (done >= schedule.patience)
+            for (std::size_t i = 0; i < numbers; ++i) share[i] *= inlier[i];
+        const auto before = model.mean;
+        model = update(scan, model, share);
+        double moved = 0.0;
+        for (int c = 0; c < kColours; ++c)
+            for (int k = 0; k < kChannels; ++k)
+                moved = std::max(moved, std::abs(model.mean[c][k] - before[c][k]));
+        if (done > schedule.least && moved < schedule.still) break;
+    }
+    return model;
+}
+
+ColourModel ColourEstimator::fit(const ColourScan& scan, ColourModel model,
+                                 std::span<const std::int64_t> letters, int rounds) const {
+    std::array<std::array<std::vector<double>, kChannels>, kColours> unlit;
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Channels lit = shift(scan, model.light, i);
+        const std::size_t c = std::size_t(letters[i]);
+        for (int k = 0; k < kChannels; ++k) {
+            const double seen = scan.values[3 * i + k] - lit[k];
+            unlit[c][k].push_back(scan.weight[i] > 0 ? seen : model.mean[c][k]);
+        }
+    }
+    for (int c = 0; c < kColours; ++c)
+        for (int k = 0; k < kChannels; ++k)
+            if (!unlit[c][k].empty()) model.mean[c][k] = median(unlit[c][k]);
+    const std::size_t numbers = scan.stickers * kColours;
+    std::vector<double> cost(numbers), inlier(numbers);
+    for (int done = 0; done < rounds; ++done) {
+        evidence(scan, model, false, cost, inlier);
+        for (std::size_t i = 0; i < numbers; ++i)
+            if (letters[i / kColours] != std::int64_t(i % kColours)) inlier[i] = 0.0;
+        model = update(scan, model, inlier);
+    }
+    return model;
+}
+
+double ColourEstimator::total_cost(const ColourScan& scan, const ColourModel& model,
+                                   std::span<const std::int64_t> letters) const {
+    const std::size_t numbers = scan.stickers * kColours;
+    std::vector<double> cost(numbers), inlier(numbers);
+    evidence(scan, model, false, cost, inlier);
+    double total = 0.0;
+    for (std::size_t i = 0; i < scan.stickers; ++i)
+        total += cost[kColours * i + std::size_t(letters[i])];
+    for (int c = 0; c < kColours; ++c) {
+        const Inverse own = inverse(model.covariance[c]);
+        const Matrix3 usual = expected(model.mean[c], scan.floor);
+        double stretch = -3.0 - std::log(inverse(usual).determinant / own.determinant);
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) stretch += own.matrix[i][j] * usual[j][i];
+        total += 0.5 * priors_.stickers * stretch;
+    }
+    const FaceLight& light = model.light;
+    total += 0.5 * priors_.falloff_precision * light.falloff * light.falloff;
+    for (const Terms& face : light.faces)
+        for (int i = 0; i < kLightTerms; ++i)
+            for (int j = 0; j < kLightTerms; ++j)
+                total += 0.5 * light_precision_[i][j] * face[i] * face[j];
+    return total;
 }
 
 // Regularised least squares, each face's terms and then the falloff.

@@ -7,9 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "decode/cube_pieces.hpp"
+
 namespace cubist {
 
-constexpr int kColours = 6, kChannels = 3, kLightTerms = 5;
+constexpr int kChannels = 3, kLightTerms = 5;
 
 using Channels = std::array<double, kChannels>;
 using Matrix3 = std::array<Channels, kChannels>;
@@ -46,6 +48,15 @@ struct ColourScan {
     double floor;
 };
 
+// How expectation-maximisation goes on: a round for each temperature (1 at the end; the first are
+// hotter, so that early mistakes are not final).
+struct Schedule {
+    std::span<const double> temperatures;
+    int least;     // so many rounds and one more, however still the model is
+    double still;  // a model whose colours move less in a round is done
+    int patience;  // in so many rounds nothing is taken for an outlier
+};
+
 class ColourEstimator {
 public:
     using LightPrecision = std::array<std::array<double, kLightTerms>, kLightTerms>;
@@ -61,6 +72,19 @@ public:
     // The model that fits best when share[stickers][6] of each sticker has each colour.
     ColourModel update(const ColourScan& scan, const ColourModel& model,
                        std::span<const double> share) const;
+
+    // The model after rounds of expectation-maximisation with the pieces that there are.
+    ColourModel estimate(const ColourScan& scan, ColourModel model, const CubePieces& pieces,
+                         const Schedule& schedule) const;
+
+    // The model estimated again in so many rounds, the colours of the stickers taken as known: as
+    // many of each. It starts from their medians, which a bad sticker cannot move far.
+    ColourModel fit(const ColourScan& scan, ColourModel model,
+                    std::span<const std::int64_t> letters, int rounds) const;
+
+    // Penalised negative log likelihood of the scan with known colours.
+    double total_cost(const ColourScan& scan, const ColourModel& model,
+                      std::span<const std::int64_t> letters) const;
 
     // The covariance expected around a colour: noise, dark noise, uneven shade.
     Matrix3 expected(const Channels& mean, double floor) const;

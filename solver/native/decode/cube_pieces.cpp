@@ -1,0 +1,333 @@
+#include "decode/cube_pieces.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "decode/arrangements.hpp"
+
+namespace cubist {
+namespace {
+
+using Costs = std::span<const double>;
+
+constexpr int kBalancings = 8;
+constexpr double kLeastLikelihood = 1e-30;
+
+// What pattern p costs in slot s, [slots][patterns].
+void pattern_costs(const PieceOrbit& orbit, Costs costs, const Naming& naming,
+                   std::vector<double>& shown) {
+    const int patterns = orbit.patterns_count();
+    shown.assign(std::size_t(orbit.slots) * patterns, 0.0);
+    double* out = shown.data();
+    for (int slot = 0; slot < orbit.slots; ++slot) {
+        const int* const facelets = &orbit.facelets[std::size_t(slot) * orbit.stickers];
+        const int* letter = orbit.patterns.data();
+        for (int pattern = 0; pattern < patterns; ++pattern, ++out)
+            for (int j = 0; j < orbit.stickers; ++j, ++letter)
+                *out += costs[std::size_t(facelets[j]) * kColours + naming[*letter]];
+    }
+}
+
+// The least of each piece's turns, [slots][pieces].
+std::vector<double> piece_costs(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    std::vector<double> least(shown.size() / orbit.turns);
+    for (std::size_t i = 0; i < least.size(); ++i)
+        least[i] =
+            *std::min_element(&shown[i * orbit.turns], &shown[i * orbit.turns] + orbit.turns);
+    return least;
+}
+
+double fixed_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    double total = 0.0;
+    for (int slot = 0; slot < orbit.slots; ++slot)
+        total += shown[std::size_t(slot) * orbit.patterns_count() + slot];
+    return total;
+}
+
+// The cheapest pieces of an orbit, whatever their turns add up to; fixed centres anywhere too.
+double assigned_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    const std::vector<double> least = piece_costs(orbit, shown);
+    const int pieces = orbit.pieces(), columns = pieces * orbit.copies;
+    std::vector<double> table;
+    table.reserve(std::size_t(orbit.slots) * columns);
+    for (const double cost : least) table.insert(table.end(), orbit.copies, cost);
+    const std::vector<int> column = cheapest_assignment(table, orbit.slots, columns);
+    double total = 0.0;
+    for (int slot = 0; slot < orbit.slots; ++slot)
+        total += table[std::size_t(slot) * columns + column[slot]];
+    return total;
+}
+
+// Every slot on its own.
+double slot_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    if (orbit.rule == PieceOrbit::Rule::fixed) return fixed_cost(orbit, shown);
+    const int patterns = orbit.patterns_count();
+    double total = 0.0;
+    for (auto row = shown.begin(); row != shown.end(); row += patterns)
+        total += *std::min_element(row, row + patterns);
+    return total;
+}
+
+using ByParity = std::array<double, 2>;
+
+// The same with fixed centres in their places.
+double placed_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    const bool fixed = orbit.rule == PieceOrbit::Rule::fixed;
+    return fixed ? fixed_cost(orbit, shown) : assigned_cost(orbit, shown);
+}
+
+// The cheapest arrangement without twist or flip, of each parity.
+ByParity arranged_cost(const PieceOrbit& orbit, const std::vector<double>& shown) {
+    const RankedArrangements table(shown, orbit.slots, orbit.turns, 1);
+    return {table.cost(0, 0, 0), table.cost(0, 1, 0)};
+}
+
+// Costs that depend on how the pictures of two or three faces are turned.
+struct FaceTable {
+    std::vector<int> faces;       // in order
+    std::array<double, 64> cost;  // the turns of the last face count fastest
+
+    // Where the turns of the six faces find their cost.
+    std::vector<std::uint8_t> places(std::size_t ways) const {
+        std::vector<std::uint8_t> found(ways);
+        for (std::size_t way = 0; way < ways; ++way) {
+            std::size_t place = 0;
+            for (const int face : faces) place = 4 * place + (way >> (2 * (5 - face)) & 3);
+            found[way] = std::uint8_t(place);
+        }
+        return found;
+    }
+
+    bool covers(const FaceTable& other) const {
+        return std::includes(faces.begin(), faces.end(), other.faces.begin(), other.faces.end());
+    }
+
+    // Adds what depends on some of the faces, whose turns are counted in the order of `own`.
+    void add(const std::vector<int>& own, const double* costs) {
+        const std::size_t count = std::size_t{1} << (2 * faces.size());
+        for (std::size_t place = 0; place < count; ++place) {
+            std::size_t from = 0;
+            for (const int face : own) {
+                const auto axis = std::find(faces.begin(), faces.end(), face) - faces.begin();
+                from = 4 * from + (place >> (2 * (faces.size() - 1 - std::size_t(axis))) & 3);
+            }
+            cost[place] += costs[from];
+        }
+    }
+};
+
+FaceTable& table_of(std::vector<FaceTable>& tables, std::vector<int> faces) {
+    std::sort(faces.begin(), faces.end());
+    for (FaceTable& table : tables)
+        if (table.faces == faces) return table;
+    tables.push_back({faces, {}});
+    return tables.back();
+}
+
+// A naming on its way: parts of its cost that are known so far, and what the rest costs at least.
+struct Candidate {
+    int naming;
+    double bound;
+};
+
+bool cheaper(const Candidate& a, const Candidate& b) {
+    return a.bound < b.bound || (a.bound == b.bound && a.naming < b.naming);
+}
+
+}  // namespace
+
+CubePieces::CubePieces(std::vector<PieceOrbit> orbits) : orbits_(std::move(orbits)) {
+    for (const PieceOrbit& orbit : orbits_) {
+        const bool whole = orbit.slots > 0 && orbit.stickers > 0 && orbit.turns > 0 &&
+                           orbit.copies > 0 &&
+                           orbit.facelets.size() == std::size_t(orbit.slots) * orbit.stickers &&
+                           orbit.patterns.size() % (std::size_t(orbit.stickers) * orbit.turns) == 0;
+        if (!whole || orbit.slots > orbit.pieces() * orbit.copies)
+            throw std::invalid_argument("an orbit needs slots, and pieces for all of them");
+        const bool arranged = orbit.rule == PieceOrbit::Rule::turning;
+        if (arranged &&
+            (orbit.slots != orbit.pieces() || orbit.slots > RankedArrangements::kMostPieces ||
+             orbit.turns > RankedArrangements::kMostTurns))
+            throw std::invalid_argument("at most 12 pieces that turn, one for each slot");
+        for (const int letter : orbit.patterns)
+            if (letter < 0 || letter >= kColours)
+                throw std::invalid_argument("letters are numbers from 0 to 5");
+        for (const int facelet : orbit.facelets) {
+            if (facelet < 0) throw std::invalid_argument("stickers are numbers from 0");
+            stickers_ = std::max(stickers_, std::size_t(facelet) + 1);
+        }
+    }
+}
+
+void CubePieces::shares(Costs costs, double temperature, std::span<double> share) const {
+    std::fill(share.begin(), share.end(), 0.0);
+    std::vector<double> shown, likelihood, rows, columns;
+    for (const PieceOrbit& orbit : orbits_) {
+        const int patterns = orbit.patterns_count(), pieces = orbit.pieces();
+        if (orbit.rule == PieceOrbit::Rule::fixed) {
+            for (int slot = 0; slot < orbit.slots; ++slot)
+                share[std::size_t(orbit.facelets[slot]) * kColours + slot] = 1.0;
+            continue;
+        }
+        pattern_costs(orbit, costs, kPlainNaming, shown);
+        likelihood.assign(std::size_t(orbit.slots) * pieces, kLeastLikelihood);
+        for (int slot = 0; slot < orbit.slots; ++slot) {
+            double* const row = &shown[std::size_t(slot) * patterns];
+            const double least = *std::min_element(row, row + patterns);
+            for (int p = 0; p < patterns; ++p) {
+                row[p] = std::exp((least - row[p]) / temperature);
+                likelihood[std::size_t(slot) * pieces + p / orbit.turns] += row[p];
+            }
+        }
+        rows.assign(orbit.slots, 1.0);
+        columns.assign(pieces, 1.0);
+        for (int round = 0; round < kBalancings; ++round) {
+            std::fill(columns.begin(), columns.end(), 0.0);
+            for (int slot = 0; slot < orbit.slots; ++slot)
+                for (int p = 0; p < pieces; ++p)
+                    columns[p] += rows[slot] * likelihood[std::size_t(slot) * pieces + p];
+            for (double& column : columns) column = orbit.copies / column;
+            for (int slot = 0; slot < orbit.slots; ++slot) {
+                double sum = 0.0;
+                for (int p = 0; p < pieces; ++p)
+                    sum += likelihood[std::size_t(slot) * pieces + p] * columns[p];
+                rows[slot] = 1.0 / sum;
+            }
+        }
+        for (int slot = 0; slot < orbit.slots; ++slot)
+            for (int p = 0; p < patterns; ++p) {
+                const double part =
+                    shown[std::size_t(slot) * patterns + p] * rows[slot] * columns[p / orbit.turns];
+                for (int j = 0; j < orbit.stickers; ++j) {
+                    const int facelet = orbit.facelets[std::size_t(slot) * orbit.stickers + j];
+                    const int letter = orbit.patterns[std::size_t(p) * orbit.stickers + j];
+                    share[std::size_t(facelet) * kColours + letter] += part;
+                }
+            }
+    }
+}
+
+double CubePieces::relaxed_cost(Costs costs, const Naming& naming) const {
+    std::vector<double> shown;
+    double total = 0.0;
+    for (const PieceOrbit& orbit : orbits_) {
+        pattern_costs(orbit, costs, naming, shown);
+        total += assigned_cost(orbit, shown);
+    }
+    return total;
+}
+
+// Bounds that cost more and more to compute thin out the namings: every slot on its own; pieces
+// assigned without regard to turns and parity; then, cheapest bound first, the exact cost.
+CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Naming> namings,
+                                                 double limit) const {
+    std::vector<double> shown;
+    // Naming colours anew leaves the centres that are free in the same orbit.
+    double centres = 0.0;
+    for (const PieceOrbit& orbit : orbits_)
+        if (orbit.is_centre()) {
+            pattern_costs(orbit, costs, kPlainNaming, shown);
+            centres += assigned_cost(orbit, shown);
+        }
+    const auto bounded = [&](const Naming& naming, auto cost_of) {
+        double total = centres;
+        for (const PieceOrbit& orbit : orbits_) {
+            if (orbit.is_centre()) continue;
+            pattern_costs(orbit, costs, naming, shown);
+            total += cost_of(orbit, shown);
+        }
+        return total;
+    };
+    std::vector<Candidate> promising;
+    for (int i = 0; i < int(namings.size()); ++i) {
+        if (bounded(namings[i], slot_cost) >= limit) continue;
+        const double bound = bounded(namings[i], placed_cost);
+        if (bound < limit) promising.push_back({i, bound});
+    }
+    std::sort(promising.begin(), promising.end(), cheaper);
+    Cheapest best{-1, limit, 0};
+    for (const Candidate& candidate : promising) {
+        if (candidate.bound > best.cost) break;
+        double rest = centres;
+        ByParity turning{};
+        for (const PieceOrbit& orbit : orbits_) {
+            if (orbit.is_centre()) continue;
+            pattern_costs(orbit, costs, namings[candidate.naming], shown);
+            if (orbit.rule == PieceOrbit::Rule::turning) {
+                const ByParity own = arranged_cost(orbit, shown);
+                for (int parity : {0, 1}) turning[parity] += own[parity];
+            } else {
+                rest += placed_cost(orbit, shown);
+            }
+        }
+        ++best.solved;
+        const double cost = rest + std::min(turning[0], turning[1]);
+        if (cost < best.cost || (cost == best.cost && candidate.naming < best.naming)) {
+            best.naming = candidate.naming;
+            best.cost = cost;
+        }
+    }
+    return best;
+}
+
+void CubePieces::turned_bounds(Costs costs, std::span<const Order> orders,
+                               std::span<const std::int64_t> shown,
+                               std::span<double> bounds) const {
+    const std::size_t area = shown.size() / 4;
+    std::vector<FaceTable> tables;
+    std::vector<std::vector<std::uint8_t>> places;
+    for (std::size_t number = 0; number < orders.size(); ++number) {
+        const Order& order = orders[number];
+        for (FaceTable& table : tables) table.cost.fill(0.0);
+        for (const PieceOrbit& orbit : orbits_) {
+            if (orbit.is_centre() || orbit.rule == PieceOrbit::Rule::fixed) continue;
+            const std::size_t stickers = std::size_t(orbit.stickers);
+            for (int slot = 0; slot < orbit.slots; ++slot) {
+                const int* const facelets = &orbit.facelets[std::size_t(slot) * stickers];
+                std::vector<int> faces(stickers);
+                std::array<double, 64> least;
+                for (std::size_t j = 0; j < stickers; ++j) faces[j] = facelets[j] / int(area);
+                for (std::size_t place = 0; place < std::size_t{1} << (2 * stickers); ++place) {
+                    std::array<const double*, 3> seen{};
+                    for (std::size_t j = 0; j < stickers; ++j) {
+                        const std::size_t turns = place >> (2 * (stickers - 1 - j)) & 3;
+                        const auto cell = shown[turns * area + std::size_t(facelets[j]) % area];
+                        const auto picture = std::size_t(order.source[std::size_t(faces[j])]);
+                        seen[j] = &costs[(picture * area + std::size_t(cell)) * kColours];
+                    }
+                    least[place] = std::numeric_limits<double>::infinity();
+                    const int* letter = orbit.patterns.data();
+                    for (int pattern = orbit.patterns_count(); pattern > 0; --pattern) {
+                        double total = 0.0;
+                        for (std::size_t j = 0; j < stickers; ++j, ++letter)
+                            total += seen[j][order.colours[std::size_t(*letter)]];
+                        least[place] = std::min(least[place], total);
+                    }
+                }
+                table_of(tables, faces).add(faces, least.data());
+            }
+        }
+        const std::span<double> out = bounds.subspan(number * kWays, kWays);
+        std::fill(out.begin(), out.end(), 0.0);
+        for (std::size_t i = places.size(); i < tables.size(); ++i)
+            places.push_back(tables[i].places(kWays));
+        // What depends on two faces joins a table of three, so that few are left to add up.
+        for (const FaceTable& pair : tables) {
+            if (pair.faces.size() != 2) continue;
+            for (FaceTable& corner : tables)
+                if (corner.faces.size() == 3 && corner.covers(pair)) {
+                    corner.add(pair.faces, pair.cost.data());
+                    break;
+                }
+        }
+        for (std::size_t i = 0; i < tables.size(); ++i)
+            if (tables[i].faces.size() == 3)
+                for (std::size_t way = 0; way < kWays; ++way)
+                    out[way] += tables[i].cost[places[i][way]];
+    }
+}
+
+}  // namespace cubist
