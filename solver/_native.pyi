@@ -295,8 +295,29 @@ class _Reductions:
         cancel: CancelFlag | None,
     ) -> list[list[list[tuple[int, int, int, int]]]]: ...
 
-class _Reducer(_Reductions):
+BLOCK_STATES: int
+
+class BlockTimes:
+    def __init__(
+        self,
+        size: int,
+        next: NDArray[np.uint32],  # noqa: A002
+        first: NDArray[np.uint32],
+    ) -> None: ...
+    def time_us(self, up: int, front: int, turns: Sequence[tuple[int, int, int, int]]) -> int: ...
+
+class _Reducer:
     def __init__(self, table: NDArray[np.uint8]) -> None: ...
+    def reductions(
+        self,
+        stickers: NDArray[np.uint8],
+        *,
+        time_limit: float,
+        candidates: int,
+        count: int,
+        cancel: CancelFlag | None,
+        times: BlockTimes | None,
+    ) -> list[list[list[tuple[int, int, int, int]]]]: ...
 
 def four_size() -> int: ...
 def make_four(data: NDArray[np.uint8], threads: int, progress: Callable[[float], bool]) -> bool: ...

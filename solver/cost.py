@@ -123,6 +123,27 @@ class CostModel:
     turns: TurnCosts
 
 
+@dataclass(frozen=True, eq=False)
+class BlockTurnTimes:
+    """What single turns of any number of layers take on a robot, from one start.
+
+    An axis of N layers can be cut in N - 1 places; cut ``c`` has ``c + 1`` layers on the side of
+    the axis's first face. ``next``: uint32[3, 3, N - 1, 3, S, S], ``next[a, b, c, q - 1, s, s2]``
+    microseconds from state ``s`` after a turn on axis ``a`` to ``s2`` through one of ``q`` quarters
+    at cut ``c`` of axis ``b``; ``IMPOSSIBLE`` where there is no way. ``first``: uint32[36, 3,
+    N - 1, 3, S], the same from the start for a cube held otherwise: ``first[6 * u + f]`` where
+    faces ``u`` and ``f`` of the given cube count as U and F.
+    """
+
+    next: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+
+    @property
+    def states(self) -> int:
+        """``S``."""
+        return int(self.first.shape[-1])
+
+
 class BlockTurnCosts(Protocol):
     """What turns of any number of layers cost on a robot, from one start: for 4 and more layers."""
 
@@ -133,5 +154,12 @@ class BlockTurnCosts(Protocol):
     def time_us(self, moves: Iterable[Move]) -> int:
         """The least time in which ``moves`` can be performed, one after the other."""
 
-    def model_after(self, moves: Iterable[Move]) -> CostModel:
-        """What turns of outer layers cost after ``moves``, counted from the soonest end of them."""
+    def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
+        """The least time for ``moves``, and what turns of outer layers cost from then on."""
+
+    @property
+    def turn_times(self) -> BlockTurnTimes:
+        """What single turns take."""
+
+    def __hash__(self) -> int:
+        """By which robot and start they are."""

@@ -166,11 +166,16 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
     job.enter(RobotState.TURNING, _turning(job))
     done: list[Plan] = []
     executed_us = 0
-    parts = await _parts(job, machine, plan, cube)
-    if parts is not None:
-        progress = _progress(job, [parts.head, parts.tail], 0)
-        job.live.move("turn", [parts.head, parts.tail], greedy_us=job.record.greedy_us)
-        executed_us, plan = await _turn_and_improve(job, machine, parts, progress)
+    before = cube
+    while (parts := await _parts(job, machine, plan, before, again=bool(done))) is not None:
+        whole = [*done, parts.head, parts.tail]
+        done_us = sum(part.duration_us for part in done)
+        job.live.move("turn", whole, done_us, job.record.greedy_us)
+        took_us, plan = await _turn_and_improve(
+            job, machine, parts, _progress(job, whole, len(done))
+        )
+        executed_us += took_us
+        before = parts.cube
         done.append(parts.head)
         await note(job, machine, [*done, plan])
         if plan is not parts.tail:
@@ -208,10 +213,12 @@ def _turning(job: Job, *, faster: bool = False) -> JobStep:
     return JobStep.of(code, moves=job.record.move_count, seconds=seconds)
 
 
-async def _parts(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None) -> SplitPlan | None:
+async def _parts(
+    job: Job, machine: Machine, plan: Plan, cube: AnyCube | None, *, again: bool
+) -> SplitPlan | None:
     if cube is None or not machine.policy.improve_while_turning:
         return None
-    return await job.run_blocking("split", machine.planner.split, cube, plan)
+    return await job.run_blocking("split", machine.planner.split, cube, plan, again=again)
 
 
 async def _turn_and_improve(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -158,9 +159,12 @@ class SolvePlanner:
             return greedy_us(self._mechanism, parts[0].start, moves)
         return None
 
-    def split(self, cube: AnyCube, plan: Plan) -> SplitPlan | None:
-        """The plan for ``cube`` cut where the rest may be improved; None when that is too short."""
-        cut_us = where_to_cut_us(plan)
+    def split(self, cube: AnyCube, plan: Plan, *, again: bool) -> SplitPlan | None:
+        """The plan for ``cube`` cut where the rest may be improved; None when that is too short.
+
+        ``again``: the plan is the rest of one that was cut before.
+        """
+        cut_us = where_to_cut_us(plan, again=again)
         parts = None if cut_us is None else split_at(plan, cut_us)
         if parts is None:
             return None
@@ -193,7 +197,7 @@ class SolvePlanner:
         if plan.duration_us >= parts.tail.duration_us:
             return parts.tail
         plan.schedule()
-        return plan
+        return replace(plan, search_s=parts.tail.search_s)
 
     def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
         """What ends a search that no longer pays, where the profile wants that."""

@@ -31,14 +31,12 @@ from robot.mechanism.frames import ORIENTATIONS, reframe_table
 from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.plan import Plan, make_plan, moves_made
 from robot.planner.retrace import NoWay, path
-from solver.cost import AXES, CostModel, merged_moves
+from robot.planner.turn_classes import CutTurn, TurnClasses
+from solver.cost import AXES, BlockTurnTimes, CostModel, merged_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation
 
 Ints = NDArray[np.int64]
-
-CutTurn = tuple[int, int, int]
-"""Axis, cut and quarters: so many layers of the axis's first face, clockwise 1..3."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +132,7 @@ class BlockTurns:
         self.closure = closure
         self._compiled = compiled
         self._between: dict[tuple[CutTurn, int, CutTurn], Weights] = {}
+        self._first: dict[int, NDArray[np.uint32]] = {}
 
     def start(self, state: State) -> BlockTurnsFrom:
         """The same, from ``state`` on."""
@@ -165,9 +164,18 @@ class BlockTurns:
         end = int(reframe_table()[axis, whole, after])
         return (axis, cut, quarters), ORIENTATIONS * step.end + end
 
+    @cached_property
+    def classes(self) -> TurnClasses:
+        """The states just after a turn, those that cost the same merged."""
+        return TurnClasses(self)
+
+    def edges_of(self, turn: CutTurn) -> _Edges | None:
+        """How the mechanism turns a cut; None where it cannot."""
+        return self._edges.get(turn)
+
     def edges(self, turn: CutTurn) -> _Edges:
         """How the mechanism turns a cut; raises :class:`NoWay` where it cannot."""
-        found = self._edges.get(turn)
+        found = self.edges_of(turn)
         if found is None:
             raise NoWay(f"{self.mechanism.name} cannot turn {_move(turn)}")
         return found
@@ -188,12 +196,19 @@ class BlockTurns:
         Counted from the soonest of them.
         """
         least = weights.min()
-        models = [
-            (self._compiled.cost_model(_state(int(node))), int(weight - least) // CALM)
-            for node, weight in _least_by_node(ends, weights)
-        ]
-        first = np.minimum.reduce([_later(model.first, late_us) for model, late_us in models])
+        first = np.minimum.reduce(
+            [
+                _later(self._first_from(node), int(weight - least) // CALM)
+                for node, weight in _least_by_node(ends, weights)
+            ]
+        )
         return CostModel(first, self._compiled.turn_costs)
+
+    def _first_from(self, node: int) -> NDArray[np.uint32]:
+        """What a first composite of outer layers costs from a node."""
+        if node not in self._first:
+            self._first[node] = self._compiled.cost_model(_state(node)).first
+        return self._first[node]
 
 
 def _move(turn: CutTurn) -> Move:
@@ -234,11 +249,17 @@ class BlockTurnsFrom:
         """The least time that ``moves`` take; raises :class:`NoWay` if they cannot be done."""
         return min(int(found.weights.min()) for found in self._performed(moves)) // CALM
 
-    def model_after(self, moves: Iterable[Move]) -> CostModel:
-        """What turns of outer layers cost after ``moves``, however these are done."""
+    def after(self, moves: Iterable[Move]) -> tuple[int, CostModel]:
+        """The least time that ``moves`` take, and what turns of outer layers cost then."""
         found = self._performed(moves)
         nodes = np.concatenate([one.nodes for one in found])
-        return self._turns.model(nodes, np.concatenate([one.weights for one in found]))
+        weights = np.concatenate([one.weights for one in found])
+        return int(weights.min()) // CALM, self._turns.model(nodes, weights)
+
+    @cached_property
+    def turn_times(self) -> BlockTurnTimes:
+        """What single turns take."""
+        return self._turns.classes.times_from(self._state)
 
     def plan(self, moves: Iterable[Move]) -> Plan:
         """The fastest plan that performs ``moves``; raises :class:`NoWay`."""

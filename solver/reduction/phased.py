@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native, tables
+from solver.cost import BlockTurnCosts
 from solver.processors import processors
-from solver.solution import Request
+from solver.solution import CancelFlag, Request
 
 LEAST_S, MOST_S = 0.05, 60.0
 
@@ -145,14 +147,43 @@ def reductions(
     """Turns by phase of many reductions, the shorter ones first; none only when cancelled.
 
     ``left_s`` is the time for these and for the 3x3x3 after them. ``choice`` times as many as it
-    takes to find a short solution.
+    takes to find a short solution. Where the request names a robot's costs, 4x4x4 and 5x5x5 are
+    reduced to be performed soon, the fastest of them first.
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
     phased = SIZES[size]
-    return load(size, request).reductions(
-        stickers,
+    reducer = load(size, request)
+    options = _Options(
         time_limit=phased.share * seconds,
         candidates=max(1, int(phased.candidates(seconds))),
         count=max(1, int(choice * phased.reductions_a_second * seconds)),
         cancel=request.cancel,
     )
+    if isinstance(reducer, _native.FourReducer | _native.FiveReducer):
+        return reducer.reductions(stickers, **options, times=_times(size, request.block_costs))
+    return reducer.reductions(stickers, **options)
+
+
+def are_sorted(size: int, request: Request) -> bool:
+    """Whether the kernel knows which reductions a robot performs soonest."""
+    return size in (4, 5) and _times(size, request.block_costs) is not None
+
+
+class _Options(TypedDict):
+    """What the kernel is told of a reduction, whatever the size."""
+
+    time_limit: float
+    candidates: int
+    count: int
+    cancel: CancelFlag | None
+
+
+@lru_cache(maxsize=1)
+def _times(size: int, costs: BlockTurnCosts | None) -> _native.BlockTimes | None:
+    """What turns take on the robot that is to perform them, if there is one."""
+    if costs is None:
+        return None
+    times = costs.turn_times
+    if times.states > _native.BLOCK_STATES:
+        return None
+    return _native.BlockTimes(size, times.next, times.first)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +54,10 @@ Phases = tuple[tuple[Move, ...], ...]
 
 @dataclass(frozen=True)
 class Reduction:
-    """Moves by phase, after which the cube is the 3x3x3 ``cube``; what they cost the goal."""
+    """Moves by phase, after which the cube is the 3x3x3 ``cube``."""
 
     phases: Phases
     cube: Cube
-    cost: int
 
     @property
     def moves(self) -> tuple[Move, ...]:
@@ -77,9 +77,7 @@ class Shortest:
         """Their number."""
         return length(moves, self._metric, self._size)
 
-    def last_phase(
-        self, reduction: Reduction, request: Request, seconds: float
-    ) -> tuple[Move, ...] | None:
+    def last_phase(self, reduction: Reduction, request: Request, seconds: float) -> Finish | None:
         """A short solution of the 3x3x3; None when the time was too short for any."""
         result = two_phase.kernel("htm").solve(
             reduction.cube.states,
@@ -95,7 +93,8 @@ class Shortest:
         )
         if not result.solutions:
             return None
-        return parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+        moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+        return Finish(moves, self.cost((*reduction.moves, *moves)))
 
 
 class Fastest:
@@ -105,16 +104,18 @@ class Fastest:
 
     def __init__(self, costs: BlockTurnCosts) -> None:
         self._costs = costs
+        self._after = lru_cache(maxsize=1024)(costs.after)
 
     def cost(self, moves: Iterable[Move]) -> int:
         """Microseconds on the robot."""
         return self._costs.time_us(moves)
 
-    def last_phase(
-        self, reduction: Reduction, request: Request, seconds: float
-    ) -> tuple[Move, ...] | None:
-        """A fast solution of the 3x3x3; None when the time was too short for any."""
-        model = self._costs.model_after(reduction.moves)
+    def last_phase(self, reduction: Reduction, request: Request, seconds: float) -> Finish | None:
+        """A fast solution of the 3x3x3; None when the time was too short for any.
+
+        Its cost is a little high where the first turn is on the axis of the last one before.
+        """
+        before_us, model = self._after(reduction.moves)
         wanted = Request(
             cost=model, time_limit=seconds, threads=request.threads, cancel=request.cancel
         )
@@ -122,7 +123,17 @@ class Fastest:
             solution = two_phase.search(reduction.cube, wanted)[0]
         except SearchFailed:
             return None
-        return parse_moves(" ".join(solution.moves))
+        moves = parse_moves(" ".join(solution.moves))
+        if solution.cost_us is None:
+            return Finish(moves, self.cost((*reduction.moves, *moves)))
+        return Finish(moves, before_us + solution.cost_us)
+
+
+class Finish(NamedTuple):
+    """Moves that solve the 3x3x3 of a reduction; what they and it cost the goal together."""
+
+    moves: tuple[Move, ...]
+    cost: int
 
 
 Goal = Shortest | Fastest
@@ -148,7 +159,9 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     watch = SearchClock()
     best: Solution | None = None
     least_cost, least = 0, int(not cube.is_solved)
-    for names, phases in _found(cube, request, goal, watch):
+    for names, phases, about in _found(cube, request, goal, watch):
+        if best is not None and about >= least_cost:
+            continue
         moves = tuple(chain.from_iterable(phases))
         cost = goal.cost(moves)
         if best is None or cost < least_cost:
@@ -173,7 +186,7 @@ def _goal(size: int, request: Request) -> Goal:
 def _make_ready(request: Request) -> None:
     """Load, or make, the tables for the 3x3x3."""
     costs = request.block_costs
-    model = None if costs is None else costs.model_after(())
+    model = None if costs is None else costs.after(())[1]
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
 
 
@@ -222,8 +235,9 @@ def reduced_cube(stickers: Stickers, size: int) -> Cube:
 
 def _found(
     cube: StickerCube, request: Request, goal: Goal, watch: SearchClock
-) -> Iterator[tuple[tuple[str, ...], Phases]]:
-    """Solutions as they are found: soon some, then with all the time what a longer search finds."""
+) -> Iterator[tuple[tuple[str, ...], Phases, int]]:
+    """Solutions as they are found, with about what they cost: soon some, then with all the time
+    what a longer search finds."""
     none_yet = True
     for names, find, limit_s in _ways(cube, request):
         if _is_cancelled(request) or (find is _finished and not none_yet):
@@ -231,9 +245,9 @@ def _found(
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
         reductions = _reductions(cube, part, goal, find, left_s)
-        for phases in _solved(part, goal, reductions, watch):
+        for phases, cost in _solved(part, goal, reductions, watch):
             none_yet = False
-            yield names, phases
+            yield names, phases, cost
 
 
 Find = Callable[[int, Stickers, float, Request, int], list[list[Turns]]]
@@ -261,8 +275,11 @@ def _reductions(
         found = find(cube.size, stickers, left_s, request, goal.choice)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
-    reductions = [_reduction(cube.size, stickers, phases, goal) for phases in found]
-    return sorted(reductions, key=lambda one: one.cost)
+    reductions = [_reduction(cube.size, stickers, phases) for phases in found]
+    if phased.are_sorted(cube.size, request):
+        # Many differ by turns that commute: the same 3x3x3, no sooner.
+        return list({one.cube: one for one in reversed(reductions)}.values())[::-1]
+    return sorted(reductions, key=lambda one: goal.cost(one.moves))
 
 
 def _finished(
@@ -282,19 +299,19 @@ def _listener(size: int, request: Request) -> Callable[[float], bool]:
     return listen
 
 
-def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns], goal: Goal) -> Reduction:
+def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns]) -> Reduction:
     after = stickers.copy()
     for turns in phases:
         geometry(size).turn(after, turns)
     moves = tuple(moves_from(turns, size) for turns in phases)
-    cost = goal.cost(chain.from_iterable(moves))
-    return Reduction(moves, reduced_cube(after, size), cost)
+    return Reduction(moves, reduced_cube(after, size))
 
 
 def _solved(
     request: Request, goal: Goal, reductions: list[Reduction], watch: SearchClock
-) -> Iterator[Phases]:
-    """Whole solutions: a first look at the 3x3x3 of every reduction, then longer ones at the best.
+) -> Iterator[tuple[Phases, int]]:
+    """Whole solutions and about what they cost: a first look at the 3x3x3 of every reduction, then
+    longer ones at the best.
 
     There is at least one unless the search is cancelled, even when the time is over.
     """
@@ -309,8 +326,8 @@ def _solved(
             last = goal.last_phase(reduction, request, look_s)
             if last is not None:
                 is_first = False
-                yield (*reduction.phases, last)
-                ranked.append((goal.cost((*reduction.moves, *last)), reduction))
+                yield (*reduction.phases, last.moves), last.cost
+                ranked.append((last.cost, reduction))
         rounds = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or rounds
         rounds = rounds[: max(1, len(rounds) // 4)]
         seconds *= 4

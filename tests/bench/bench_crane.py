@@ -1,6 +1,7 @@
 """Large cubes on a robot: fast plans against the shortest solutions, performed as fast as possible.
 
-``CUBIST_BENCH_SIZES`` (4,5) and ``CUBIST_BENCH_CUBES`` (10) say of which cubes and how many.
+``CUBIST_BENCH_SIZES`` (4,5) and ``CUBIST_BENCH_CUBES`` (10) say of which cubes and how many,
+``CUBIST_BENCH_SECONDS`` how long each is searched.
 """
 
 from __future__ import annotations
@@ -38,20 +39,19 @@ def _measure(size: int, count: int, emit: Callable[..., None]) -> None:
     crane = build_mechanism(for_cube(load_profile("crane"), size))
     turns = block_turns(crane).start(crane.start)
     phased.load(size, Request())
+    seconds = float(os.environ.get("CUBIST_BENCH_SECONDS", SECONDS[size]))
     rng = np.random.default_rng(size)
     shortest, fastest, runs = [], [], []
     for _ in range(count):
         cube = random_cube(size, rng)
         assert isinstance(cube, StickerCube)
-        found = solve(
-            cube, algorithm=ALGORITHM[size], metric=METRIC[size], time_limit=SECONDS[size]
-        )
+        found = solve(cube, algorithm=ALGORITHM[size], metric=METRIC[size], time_limit=seconds)
         moves = parse_moves(" ".join(found.moves))
         shortest.append(turns.time_us(moves) / 1e6)
         runs.append(sum(a.axis != b.axis for a, b in pairwise(moves)) + 1)
-        plan = plan_solve(cube, crane, time_limit=SECONDS[size])
+        plan = plan_solve(cube, crane, time_limit=seconds)
         assert cube.apply(" ".join(plan.moves)).is_solved
         fastest.append(plan.duration_us / 1e6)
-    detail = {"size": size, "search_s": SECONDS[size], "axis_runs": statistics.mean(runs)}
+    detail = {"size": size, "search_s": seconds, "axis_runs": statistics.mean(runs)}
     emit("crane-shortest", statistics.mean(shortest), "s", count, detail)
     emit("crane-fastest", statistics.mean(fastest), "s", count, detail)

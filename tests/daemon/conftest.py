@@ -236,6 +236,7 @@ class FakePlanner:
 
     plans: int = 0
     cuts: list[SplitPlan] = field(default_factory=list)
+    split_again: list[bool] = field(default_factory=list)
     better: FakePlan | None = None
     tables: list[Progress] = field(default_factory=list)
     tables_done: threading.Event = field(default_factory=threading.Event)
@@ -280,7 +281,8 @@ class FakePlanner:
     def greedy_us(self, parts: Sequence[Any]) -> int | None:
         return sum(2 * part.duration_us for part in parts)
 
-    def split(self, cube: Cube, plan: FakePlan) -> SplitPlan | None:
+    def split(self, cube: Cube, plan: FakePlan, *, again: bool) -> SplitPlan | None:
+        self.split_again.append(again)
         return self.cuts.pop(0) if self.cuts else None
 
     def improve(self, parts: SplitPlan, enough: threading.Event) -> FakePlan:

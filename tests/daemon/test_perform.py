@@ -92,6 +92,18 @@ async def test_a_faster_rest_is_performed_recorded_and_checked(
     assert improving.planner.toured_from[-1] == "new end"
 
 
+async def test_the_rest_may_be_cut_again(controller: JobController, improving: Any) -> None:
+    """What is performed fits together, and the whole of it is recorded."""
+    improving.planner.better = part("F", 300, "new end")
+    improving.planner.cuts.append(
+        SplitPlan(part("F2", 100, "later"), part("D B", 200, "old end"), "in between")
+    )
+    record = await solved(controller)
+    assert (record.moves, record.planned_us, record.executed_us) == ("R F'", 1000, 1000)
+    assert improving.planner.split_again[:3] == [False, True, True]
+    assert [operation["start_us"] for operation in record.operations] == [0, 600, 700]
+
+
 async def test_without_one_the_plan_goes_on_as_it_was(
     controller: JobController, improving: Any
 ) -> None:
@@ -149,7 +161,7 @@ def test_a_long_way_round_gets_shorter_on_the_way() -> None:
     turns = [composite_index(i % 3, 1 + i % 2, (i * i) % 4) for i in range(14)]
     plan = plan_composites(mechanism, mechanism.start, turns)
     cube = Cube.solved().apply(" ".join(plan.moves)).inverse
-    parts = planner.split(cube, plan)
+    parts = planner.split(cube, plan, again=False)
     assert parts is not None
     assert parts.head.duration_us >= plan.duration_us / 16
     assert parts.cube == cube.apply(" ".join(parts.head.moves))
@@ -176,7 +188,7 @@ def test_a_short_plan_is_left_alone() -> None:
     planner = SolvePlanner(profile, build_mechanism(profile))
     cube = Cube.solved().apply("R")
     plan = planner.plan(cube, None, threading.Event(), lambda _: None)
-    assert planner.split(cube, plan) is None
+    assert planner.split(cube, plan, again=False) is None
 
 
 def test_thinking_ends_when_it_no_longer_pays() -> None:

@@ -15,9 +15,14 @@ from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
+from solver import _native
 from solver.cost import AXES
+from solver.cube.facelets import FACES
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
+from solver.reduction import phased
+from solver.reduction.search import geometry, moves_from, reduced_cube
+from solver.solution import Request
 
 HELD = [
     f"{first} {second}".strip()
@@ -162,7 +167,8 @@ def test_what_the_last_turns_cost_is_counted_from_all_ends(crane):
     """The 3x3x3 after a reduction, searched in the robot's time, takes what the whole takes."""
     turns = block_turns(crane).start(crane.start)
     before, after = parse_moves("Rw U Dw2"), parse_moves("F R' D")
-    model = turns.model_after(before)
+    before_us, model = turns.after(before)
+    assert before_us == turns.time_us(before)
     costs = model.first.astype(np.int64)[15 * 2 + 4 * 1 - 1]  # F
     for axis, composite in ((2, 15 + 4 * 3 - 1), (1, 1 - 1)):  # R', D
         steps = model.turns.next[axis, composite].astype(np.int64)
@@ -205,3 +211,62 @@ def test_a_hardly_scrambled_cube_takes_few_turns(crane):
     cube = StickerCube.solved(crane.size).apply("Rw U2")
     plan = plan_solve(cube, crane, time_limit=0.1)
     assert len(plan.moves) == 2 and cube.apply(" ".join(plan.moves)).is_solved
+
+
+def kernel_times(crane):
+    """The crane's times in the kernel, and what finds them exactly."""
+    turns = block_turns(crane).start(crane.start)
+    times = turns.turn_times
+    return _native.BlockTimes(crane.size, times.next, times.first), turns
+
+
+def near_turns(rng, count):
+    """Turns of one or two layers from U, R or F and of one from D, L or B."""
+    faces = rng.integers(6, size=count).tolist()
+    return [
+        (face, 1, int(rng.integers(1, 3)) if face < 3 else 1, int(rng.integers(1, 4)))
+        for face in faces
+    ]
+
+
+def test_the_kernel_knows_what_turns_take(crane):
+    rng = np.random.default_rng(16)
+    kernel, turns = kernel_times(crane)
+    for _ in range(20):
+        some = near_turns(rng, 12)
+        exact_us = turns.time_us(moves_from(some, crane.size))
+        assert kernel.time_us(0, 2, some) == pytest.approx(exact_us, abs=12 * 10_000)
+    there_and_back = [(0, 1, 2, 1), (1, 1, 1, 3), (1, 1, 1, 1), (0, 1, 2, 3)]
+    assert kernel.time_us(0, 2, []) == kernel.time_us(0, 2, there_and_back) == 0
+
+
+def test_the_kernel_knows_it_for_a_cube_held_otherwise(crane):
+    """Where L and D of the cube count as U and F, U counts as B and so on."""
+    kernel, turns = kernel_times(crane)
+    given_as = [FACES.index(face) for face in "LFDRBU"]  # what U R F D L B stand for
+    some = near_turns(np.random.default_rng(17), 12)
+    renamed = moves_from([(given_as[face], *rest) for face, *rest in some], crane.size)
+    exact_us = turns.time_us(renamed)
+    assert kernel.time_us(given_as[0], given_as[2], some) == pytest.approx(exact_us, abs=120_000)
+
+
+def test_fast_reductions_come_first_and_reduce(crane):
+    turns = block_turns(crane).start(crane.start)
+    cube = random_cube(crane.size, np.random.default_rng(18))
+    stickers = np.array([FACES.index(letter) for letter in cube.letters], dtype=np.uint8)
+    request = Request(block_costs=turns)
+    phased.load(crane.size, request)
+    found = phased.reductions(crane.size, stickers, 2.0, request, 4)
+    times_us = []
+    for phases in found[:: max(1, len(found) // 20)]:
+        moves = [move for part in phases for move in moves_from(part, crane.size)]
+        assert reduced_cube(turned_by(stickers, phases, crane.size), crane.size)
+        times_us.append(turns.time_us(moves))
+    assert times_us == pytest.approx(sorted(times_us), abs=40 * 10_000), "but for what is rounded"
+
+
+def turned_by(stickers, phases, size):
+    after = stickers.copy()
+    for part in phases:
+        geometry(size).turn(after, part)
+    return after

@@ -17,6 +17,7 @@ from robot.planner import (
     where_to_cut_us,
 )
 from robot.settings import load_profile
+from robot.settings.other_cubes import for_cube
 from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.solution import CancelFlag
@@ -86,6 +87,21 @@ def test_a_plan_is_cut_where_its_rest_is_worth_searching(planned):
     assert where_to_cut_us(lasting(0.8, 0.02, planned)) is None, "the cut costs more"
     proven = replace(lasting(64, 0.3, planned), lower_bound_us=64_000_000)
     assert where_to_cut_us(proven) is None
+
+
+def test_the_rest_of_a_large_cube_is_cut_again(planned):
+    crane = build_mechanism(for_cube(load_profile("crane"), 4))
+    long = replace(lasting(84, 3.0, planned), mechanism=crane)
+    assert where_to_cut_us(long) == where_to_cut_us(long, again=True) == 12_000_000
+    assert where_to_cut_us(replace(long, search_s=1000.0)) is None, "thought about long enough"
+    assert where_to_cut_us(replace(lasting(10, 3.0, planned), mechanism=crane)) is None
+    assert where_to_cut_us(lasting(64, 0.3, planned), again=True) is None, "a small cube's rest"
+
+
+def test_the_rest_knows_how_long_it_was_thought_about(planned):
+    _, plan = planned
+    head, tail = split_at(replace(plan, search_s=2.0), 20_000_000)
+    assert tail.search_s == pytest.approx(2.0 + head.duration_us / 1e6)
 
 
 def test_the_rule_stops_when_a_second_saves_less_than_a_second():

@@ -82,7 +82,7 @@ class Compiled:
 
     def _costs(self, starts: Ints, axis: int) -> Times:
         """Microseconds from nodes through the composites of ``axis`` to its classes."""
-        return _to_classes(microseconds_of(self.rows[axis][starts]), self.classes[axis])
+        return to_classes(microseconds_of(self.rows[axis][starts]), self.classes[axis])
 
     def _first(self, start: State) -> Times:
         first = np.full((COMPOSITES, self.states), IMPOSSIBLE, dtype=np.uint32)
@@ -175,7 +175,7 @@ def _refine(
     mechanism: Mechanism, rows: tuple[Weights, ...], nodes: tuple[Ints, ...]
 ) -> tuple[Ints, ...]:
     """Classes of the nodes of each axis, the coarsest that lose no cost."""
-    classes = tuple(_numbered(owed_us(mechanism, there)[:, None]) for there in nodes)
+    classes = tuple(numbered(owed_us(mechanism, there)[:, None]) for there in nodes)
     times = [
         [microseconds_of(rows[other][nodes[axis]]) for other in OTHER_AXES[axis]]
         for axis in range(3)
@@ -191,11 +191,11 @@ def _split(classes: tuple[Ints, ...], times: list[Times], axis: int) -> Ints:
     """Classes of one axis after looking one composite ahead."""
     ahead = [classes[axis][:, None].astype(np.uint32)]
     for other, costs in zip(OTHER_AXES[axis], times, strict=True):
-        ahead.append(_to_classes(costs, classes[other]).reshape(len(costs), -1))
-    return _numbered(np.concatenate(ahead, axis=1))
+        ahead.append(to_classes(costs, classes[other]).reshape(len(costs), -1))
+    return numbered(np.concatenate(ahead, axis=1))
 
 
-def _to_classes(costs: Times, classes: Ints) -> Times:
+def to_classes(costs: Times, classes: Ints) -> Times:
     """The least of ``costs[..., node]`` over the members of each class."""
     if not len(classes):
         return costs
@@ -204,7 +204,7 @@ def _to_classes(costs: Times, classes: Ints) -> Times:
     return np.minimum.reduceat(costs[..., order], heads, axis=-1)
 
 
-def _numbered(signatures: Times) -> Ints:
+def numbered(signatures: Times) -> Ints:
     """Equal rows get equal numbers, from 0."""
     if not len(signatures):
         return np.zeros(0, dtype=np.int64)

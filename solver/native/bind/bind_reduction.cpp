@@ -54,14 +54,18 @@ std::optional<PlainTurns> plain_few_turns(const Geometry& geometry, const TableB
     return plain(*found);
 }
 
+BlockTurns block_turns(const PlainTurns& turns) {
+    BlockTurns result;
+    for (const auto& [face, first, last, quarters] : turns)
+        result.push_back({static_cast<std::uint8_t>(face), static_cast<std::uint8_t>(first),
+                          static_cast<std::uint8_t>(last), static_cast<std::uint8_t>(quarters)});
+    return result;
+}
+
 // Turns the stickers in place.
 void turn(const Geometry& geometry, const WritableBytes& stickers, const PlainTurns& turns) {
     Colours colours(stickers.data(), stickers.data() + stickers.size());
-    for (const auto& [face, first, last, quarters] : turns)
-        geometry.turn(
-            BlockTurn{static_cast<std::uint8_t>(face), static_cast<std::uint8_t>(first),
-                      static_cast<std::uint8_t>(last), static_cast<std::uint8_t>(quarters)},
-            colours);
+    geometry.turn(block_turns(turns), colours);
     std::copy(colours.begin(), colours.end(), stickers.data());
 }
 
@@ -89,24 +93,30 @@ std::vector<std::vector<PlainTurns>> plain_phases(const auto& reductions) {
 
 std::vector<std::vector<PlainTurns>> reduce_4(const FourTables& tables, const TableBytes& stickers,
                                               double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel) {
+                                              std::size_t count, const CancelFlag* cancel,
+                                              const BlockTimes* times) {
     const Colours colours = colours_of(stickers);
     const nb::gil_scoped_release released;
-    return plain_phases(reduce_four(
-        tables, colours,
-        {.ends2 = candidates, .reductions = count, .time_limit = time_limit, .cancel = cancel}));
+    return plain_phases(reduce_four(tables, colours,
+                                    {.ends2 = candidates,
+                                     .reductions = count,
+                                     .time_limit = time_limit,
+                                     .cancel = cancel,
+                                     .times = times}));
 }
 
 std::vector<std::vector<PlainTurns>> reduce_5(const FiveTables& tables, const TableBytes& stickers,
                                               double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel) {
+                                              std::size_t count, const CancelFlag* cancel,
+                                              const BlockTimes* times) {
     const std::array<FiveStart, 1> start{{{colours_of(stickers), 0}}};
     const nb::gil_scoped_release released;
     return plain_phases(reduce_five(tables, start,
                                     {.candidates = candidates,
                                      .reductions = count,
                                      .time_limit = time_limit,
-                                     .cancel = cancel}));
+                                     .cancel = cancel,
+                                     .times = times}));
 }
 
 // The tables of its core and its outside belong to others.
@@ -144,17 +154,18 @@ std::vector<std::vector<PlainTurns>> reduce_7(const SevenTables& tables, const T
 }
 
 template <class Tables>
-auto bind_reductions(nb::module_& module, const char* name, const char* text, auto reduce) {
+auto bind_reductions(nb::module_& module, const char* name, const char* text, auto reduce,
+                     const auto&... more) {
     return nb::class_<Tables>(module, name, text)
         .def("reductions", reduce, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
-             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
+             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(), more...,
              "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
-             "unless cancelled.");
+             "unless cancelled. With `times` what a robot performs soon comes first.");
 }
 
 template <class Tables>
 void bind_reducer(nb::module_& module, const char* name, const char* text, auto reduce) {
-    bind_reductions<Tables>(module, name, text, reduce)
+    bind_reductions<Tables>(module, name, text, reduce, nb::arg("times").none())
         .def(
             "__init__",
             [](Tables* self, const TableBytes& table) { new (self) Tables(span_of(table)); },
@@ -165,6 +176,7 @@ void bind_reducer(nb::module_& module, const char* name, const char* text, auto 
 
 void bind_reduction(nb::module_& module) {
     module.attr("FEW_TURNS") = kFewTurns;
+    module.attr("BLOCK_STATES") = BlockTimes::kMostStates;
     nb::class_<Geometry>(module, "LayeredGeometry", "Turns of a cube of 4 to 100 layers.")
         .def(nb::init<int>(), nb::arg("size"))
         .def("turn", &turn, nb::arg("stickers"), nb::arg("turns"),
@@ -174,6 +186,21 @@ void bind_reduction(nb::module_& module) {
         .def("finish", &finish, nb::arg("stickers"), nb::arg("progress"),
              "Reduce a legal cube to a 3x3x3 by exchanges of three pieces: turns for parity, "
              "centres and edges; None when stopped.");
+    nb::class_<BlockTimes>(module, "BlockTimes", "solver.cost.BlockTurnTimes for the kernel.")
+        .def(
+            "__init__",
+            [](BlockTimes* self, int size, const Microseconds& next, const Microseconds& first) {
+                new (self) BlockTimes(size, span_of(next), span_of(first));
+            },
+            nb::arg("size"), nb::arg("next"), nb::arg("first"))
+        .def(
+            "time_us",
+            [](const BlockTimes& times, int up, int front, const PlainTurns& turns) {
+                return times.least(BlockTimes::holding(up, front), block_turns(turns)) *
+                       BlockTimes::kUnitUs;
+            },
+            nb::arg("up"), nb::arg("front"), nb::arg("turns"),
+            "Microseconds, nearly, for turns of a cube of which these faces count as U and F.");
     module.def("four_size", &FourTables::bytes, "Bytes of the table of a 4x4x4.");
     module.def("make_four", &make_four, nb::arg("data"), nb::arg("threads"), nb::arg("progress"),
                "Fill the table of a 4x4x4; false when stopped.");

@@ -97,7 +97,8 @@ struct HeldFive {
     std::array<std::uint8_t, kFaces> face_of{0, 1, 2, 3, 4, 5};  // of the cube as it was given
     BlockTurns turns;                                            // of the cube as it was given
     std::array<std::uint8_t, 5> ends{};                          // of the phases, in turns
-    int bound = 0;          // turns so far and those the next phase needs at least
+    int cost = 0;                                                // turns so far, or their time
+    int bound = 0;          // with those the next phase needs at least
     std::size_t start = 0;  // which of the cubes that were given
     int before = 0;         // turns that cube had already
 

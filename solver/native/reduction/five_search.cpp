@@ -34,15 +34,26 @@ template <class State>
 struct PhaseStart {
     const HeldFive* from;
     State state;
-    int bound;
-
-    int least() const { return from->length() + bound; }
+    int bound;   // in turns
+    int before;  // what was made before, as costs are counted
+    int least;   // with those turns
 };
 
 class FiveSearch {
 public:
     FiveSearch(const FiveTables& tables, const FiveOptions& options)
-        : tables_(tables), options_(options) {}
+        : tables_(tables), options_(options) {
+        if (options_.times == nullptr) return;
+        const std::array<const FivePhase*, kPhases> phases{
+            &tables.staging().phase1(), &tables.staging().phase2(), &tables.staging().phase3(),
+            &tables.four().phase(), &tables.eight().phase()};
+        for (int phase = 0; phase < kPhases; ++phase) {
+            BlockTurns turns;
+            for (const std::uint8_t number : phases[phase]->turns)
+                turns.push_back(FiveCube::turn(number));
+            turn_costs_[phase] = options_.times->mean(turns);
+        }
+    }
 
     std::vector<FiveReduction> run(std::span<const FiveStart> starts) {
         for (std::size_t start = 0; start < starts.size(); ++start) hold(starts[start], start);
@@ -51,6 +62,10 @@ public:
         phase3();
         phase4();
         phase5();
+        if (options_.times != nullptr)
+            std::stable_sort(
+                reductions_.begin(), reductions_.end(),
+                [](const FiveReduction& a, const FiveReduction& b) { return a.time < b.time; });
         return std::move(reductions_);
     }
 
@@ -60,12 +75,29 @@ private:
         HeldFive held;
         held.state = tables_.cube().state_of(start.stickers);
         held.start = number;
-        held.before = start.turns;
+        held.before = held.cost = start.turns;
         candidates_.push_back(held);
         for (const int axis : {U, F}) {
             candidates_.push_back(held);
             rotate_held(tables_.cube(), candidates_.back(), axis);
         }
+    }
+
+    // Costs are turns, or time; a turn to come is counted as an average one of its phase.
+    int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
+
+    template <class State>
+    PhaseStart<State> starting(const HeldFive& from, const State& state, int bound,
+                               int phase) const {
+        // Ends of the last phases are rare: each start is looked at as far as its own distance
+        // goes.
+        const int before = options_.times != nullptr && phase >= kRare ? 0 : from.cost;
+        return {&from, state, bound, before, before + turn_cost(phase) * bound};
+    }
+
+    // From how many ends of a phase the best are chosen.
+    std::size_t choice(std::size_t wanted) const {
+        return options_.times == nullptr ? wanted : kChoice * wanted;
     }
 
     bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
@@ -93,7 +125,7 @@ private:
                 const auto& count, const auto& step, const auto& on_end) {
         if (starts.empty()) return;
         std::stable_sort(starts.begin(), starts.end(),
-                         [](const auto& a, const auto& b) { return a.least() < b.least(); });
+                         [](const auto& a, const auto& b) { return a.least < b.least; });
         ++number_;
         deadline_ = deadlines_[number_ - 1];
         is_stopped_ = false;
@@ -119,12 +151,13 @@ private:
         // Where all starts are ends already, there is nothing more to find.
         const bool is_done = std::all_of(starts.begin(), starts.end(),
                                          [](const auto& start) { return start.bound == 0; });
-        const int most = starts.back().least() + (is_done ? 0 : kMostMore);
-        for (int total = starts.front().least(); total <= most && !is_over(count(), wanted);
-             ++total)
+        const int each = turn_cost(number_);
+        const int most = starts.back().least + (is_done ? 0 : kMostMore * each);
+        for (int total = starts.front().least;
+             total <= most + each - 1 && !is_over(count(), wanted); total += each)
             for (const auto& start : starts) {
-                if (start.least() > total || is_over(count(), wanted)) break;
-                const int left = total - start.from->length();
+                if (start.least > total || is_over(count(), wanted)) break;
+                const int left = (total - start.before) / each;
                 if (left == 0)
                     on_end(*start.from);
                 else if (start.bound > 0)
@@ -136,6 +169,10 @@ private:
         HeldFive held = from;
         turn_held(tables_.cube(), held, path_);
         held.ends[number_ - 1] = static_cast<std::uint8_t>(held.turns.size());
+        held.cost = options_.times == nullptr
+                        ? held.length()
+                        : options_.times->least(BlockTimes::holding(U, F), held.turns);
+        held.bound = held.cost;
         return held;
     }
 
@@ -153,17 +190,18 @@ private:
         std::vector<PhaseStart<FiveStaging::State1>> starts;
         for (const HeldFive& one : from) {
             const auto state = staging.state1(one.state);
-            starts.push_back({&one, state, staging.bound(state)});
+            starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
         }
         deepen(
-            staging.phase1(), std::move(starts), kMore * ends1_, [&] { return candidates_.size(); },
+            staging.phase1(), std::move(starts), choice(kMore * ends1_),
+            [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int left, auto& next) {
                 return staging.move(at, turn, left, next);
             },
             [&](const HeldFive& start) {
                 candidates_.push_back(after_path(start));
                 HeldFive& end = candidates_.back();
-                end.bound = end.length() + staging.bound(staging.state2(end.state));
+                end.bound = end.cost + turn_cost(2) * staging.bound(staging.state2(end.state));
             });
     }
 
@@ -174,16 +212,17 @@ private:
         std::vector<PhaseStart<FiveStaging::State2>> starts;
         for (const HeldFive& one : from) {
             const auto state = staging.state2(one.state);
-            starts.push_back({&one, state, staging.bound(state)});
+            starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
         }
         deepen(
-            staging.phase2(), std::move(starts), options_.candidates,
+            staging.phase2(), std::move(starts), choice(options_.candidates),
             [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int, auto& next) {
                 next = staging.moved(at, turn);
                 return staging.bound(next);
             },
             [&](const HeldFive& start) { candidates_.push_back(after_path(start)); });
+        candidates_ = take_best(options_.candidates);
     }
 
     // Any axis may be that of R and L now.
@@ -200,10 +239,10 @@ private:
         for (int farthest = NearEdges::kDeepest; starts.empty() && !is_cancelled(); ++farthest)
             for (const HeldFive& one : from)
                 staging.each_state3(one.state, farthest, [&](const FiveStaging::State3& state) {
-                    starts.push_back({&one, state, staging.bound(state)});
+                    starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
                 });
         deepen(
-            staging.phase3(), std::move(starts), kBetween * options_.candidates,
+            staging.phase3(), std::move(starts), choice(kBetween * options_.candidates),
             [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int, auto& next) {
                 next = staging.moved(at, turn);
@@ -225,7 +264,7 @@ private:
             bound = std::min(bound, four.bound(state));
         });
         if (bound == kFar) return;
-        end.bound = end.length() + bound;
+        end.bound = end.cost + turn_cost(4) * bound;
         candidates_.push_back(std::move(end));
     }
 
@@ -236,7 +275,7 @@ private:
         std::vector<PhaseStart<FourEdgesPhase::State>> starts;
         for (const HeldFive& one : from)
             four.each_state(one.state, [&](const FourEdgesPhase::State& state) {
-                starts.push_back({&one, state, four.bound(state)});
+                starts.push_back(starting(one, state, four.bound(state), number_ + 1));
             });
         deepen(
             four.phase(), std::move(starts), options_.candidates,
@@ -247,6 +286,9 @@ private:
             [&](const HeldFive& start) {
                 HeldFive end = after_path(start);
                 rotate_held(tables_.cube(), end, R);
+                if (options_.times != nullptr)
+                    end.bound +=
+                        turn_cost(5) * tables_.eight().bound(tables_.eight().state_of(end.state));
                 candidates_.push_back(std::move(end));
             });
     }
@@ -257,7 +299,7 @@ private:
         std::vector<PhaseStart<EightEdgesPhase::State>> starts;
         for (const HeldFive& one : from) {
             const auto state = eight.state_of(one.state);
-            starts.push_back({&one, state, eight.bound(state)});
+            starts.push_back(starting(one, state, eight.bound(state), number_ + 1));
         }
         deepen(
             eight.phase(), std::move(starts), options_.reductions,
@@ -272,6 +314,7 @@ private:
         FiveReduction& found = reductions_.emplace_back();
         found.start = end.start;
         found.length = end.length();
+        found.time = end.cost;
         std::size_t start = 0;
         for (int phase = 0; phase < kPhases; ++phase) {
             found.phases[phase].assign(end.turns.begin() + static_cast<std::ptrdiff_t>(start),
@@ -280,6 +323,8 @@ private:
         }
     }
 
+    static constexpr std::size_t kChoice = 4;   // times more ends than go on, of phases 1 to 3
+    static constexpr int kRare = 4;             // the first phase of those whose ends are rare
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
     static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
     static constexpr int kLookEvery = 1024;
@@ -302,6 +347,7 @@ private:
                                                    until(1.0)};
     Deadline deadline_ = deadlines_[0];
     int number_ = 0;  // of the phase
+    std::array<int, kPhases> turn_costs_{1, 1, 1, 1, 1};
     std::vector<HeldFive> candidates_;
     std::vector<FiveReduction> reductions_;
     Path path_;

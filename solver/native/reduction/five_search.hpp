@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cube/control.hpp"
+#include "reduction/block_times.hpp"
 #include "reduction/finish.hpp"
 #include "reduction/five_pairing.hpp"
 #include "reduction/five_staging.hpp"
@@ -44,6 +45,7 @@ struct FiveOptions {
     std::size_t reductions = 50;   // then enough are found
     double time_limit = 3.0;       // seconds; after it one is enough
     const CancelFlag* cancel = nullptr;
+    const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };
 
 // A cube to reduce, and how many turns it took to come there.
@@ -57,9 +59,11 @@ struct FiveReduction {
     std::size_t start = 0;  // which one
     std::array<BlockTurns, 5> phases;
     int length = 0;  // with the turns before the start
+    int time = 0;    // on the robot, where times are given
 };
 
-// Reductions to a 3x3x3 from any of the starts, shorter ones first; none only when cancelled.
+// Reductions to a 3x3x3 from any of the starts, shorter ones first, or sooner ones; none only when
+// cancelled.
 // Throws std::invalid_argument for stickers of no cube.
 std::vector<FiveReduction> reduce_five(const FiveTables& tables, std::span<const FiveStart> starts,
                                        const FiveOptions& options);

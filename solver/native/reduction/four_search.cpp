@@ -20,9 +20,8 @@ struct Candidate {
     int start = 0;  // which of the starts
     FourState state;
     std::vector<std::uint8_t> turns1, turns2;
-    int bound = 0;  // turns so far and those the next phase needs
-
-    int length() const { return static_cast<int>(turns1.size() + turns2.size()); }
+    int cost = 0;   // turns so far, or their time
+    int bound = 0;  // with those the next phase needs
 };
 
 struct Start {
@@ -34,13 +33,18 @@ struct Start {
 class FourSearch {
 public:
     FourSearch(const FourTables& tables, const FourOptions& options)
-        : tables_(tables), pairing_(tables.pairing()), options_(options) {}
+        : tables_(tables), pairing_(tables.pairing()), options_(options) {
+        if (options_.times == nullptr) return;
+        for (int phase = 1; phase <= 3; ++phase)
+            turn_costs_[phase - 1] = options_.times->mean(tables_.turns(phase).turns);
+    }
 
     std::vector<FourReduction> run(const Colours& stickers) {
         make_starts(stickers);
         phase1();
         phase2();
         phase3();
+        if (options_.times != nullptr) sort_by_time();
         return std::move(reductions_);
     }
 
@@ -92,24 +96,60 @@ private:
         return mask_of(centres, [&](int colour) { return colour % 3 == axis; });
     }
 
+    // --- Costs: turns, or time; a turn to come is counted as an average one ---
+
+    int turn_cost(int phase) const { return turn_costs_[phase - 1]; }
+
+    int cost_of(const Candidate& candidate) const {
+        if (options_.times == nullptr)
+            return static_cast<int>(candidate.turns1.size() + candidate.turns2.size());
+        return options_.times->least(holding_of(candidate), turns_of(candidate));
+    }
+
+    BlockTurns turns_of(const Candidate& candidate) const {
+        BlockTurns turns;
+        for (const std::uint8_t turn : candidate.turns1)
+            turns.push_back(tables_.turns(1).turns[turn]);
+        for (const std::uint8_t turn : candidate.turns2)
+            turns.push_back(tables_.turns(2).turns[turn]);
+        return turns;
+    }
+
+    int holding_of(const Candidate& candidate) const {
+        const auto& faces = starts_[candidate.start].face_of;
+        return BlockTimes::holding(faces[U], faces[F]);
+    }
+
+    // From how many ends the best are chosen.
+    std::size_t choice(std::size_t turns, std::size_t time) const {
+        return options_.times == nullptr ? turns : time;
+    }
+
     // --- Phase 1 ---
 
     void phase1() {
         std::vector<MaskMove> moves;
         for (const OrbitMove& move : tables_.turns(1).centres) moves.emplace_back(move);
         std::vector<std::uint8_t> path;
-        for (int length = 0; candidates_.size() < kEnough1 && length <= kLongest1; ++length)
+        const std::size_t enough = choice(kEnough1, kEnough1Timed);
+        const std::size_t most = choice(kMost1, kMost1Timed);
+        for (int length = 0; candidates_.size() < enough && length <= kLongest1; ++length) {
+            const std::size_t room = most - candidates_.size();
             for (std::size_t s = 0; s < starts_.size(); ++s) {
                 start_ = static_cast<int>(s);
+                most1_ = options_.times == nullptr
+                             ? most
+                             : most - room * (starts_.size() - s - 1) / starts_.size();
                 const Mask mask = axis_mask(starts_[s].state.centres, starts_[s].axis);
                 walk1(moves, mask, length, path);
             }
-        keep_best(options_.ends1);
+        }
+        keep_best(options_.times == nullptr ? options_.ends1 : kEnds1Timed);
     }
 
     void walk1(const std::vector<MaskMove>& moves, Mask mask, int left,
                std::vector<std::uint8_t>& path) {
-        if (tables_.distance1(mask) > left || candidates_.size() >= kMost1) return;
+        if (tables_.distance1(mask) > left || candidates_.size() >= most1_) return;
         if (left == 0) return end1(path);
         const PhaseTurns& known = tables_.turns(1);
         for (std::size_t t = 0; t < known.size(); ++t) {
@@ -126,7 +166,8 @@ private:
         candidate.state = starts_[start_].state;
         candidate.turns1 = path;
         apply(candidate.state, 1, path);
-        candidate.bound = candidate.length() + tables_.distance2(state2(candidate));
+        candidate.cost = cost_of(candidate);
+        candidate.bound = candidate.cost + turn_cost(2) * tables_.distance2(state2(candidate));
         candidates_.push_back(std::move(candidate));
     }
 
@@ -150,17 +191,21 @@ private:
         const std::vector<Candidate> starts = std::move(candidates_);
         candidates_.clear();
         std::vector<std::uint8_t> path;
-        for (int total = starts.front().bound; !has_enough2() && !is_cancelled(); ++total)
+        for (int total = starts.front().bound; !has_enough2() && !is_cancelled();
+             total += turn_cost(2))
             for (const Candidate& from : starts) {
                 if (from.bound > total || has_enough2()) break;
-                walk2(from, state2(from), total - from.length(), path);
+                walk2(from, state2(from), (total - from.cost) / turn_cost(2), path);
             }
-        for (Candidate& one : candidates_) one.bound = one.length() + bound3(one);
-        keep_best(candidates_.size());
+        for (Candidate& one : candidates_) {
+            one.cost = cost_of(one);
+            one.bound = one.cost + turn_cost(3) * bound3(one);
+        }
+        keep_best(options_.ends2);
     }
 
     bool has_enough2() const {
-        if (candidates_.size() >= options_.ends2) return true;
+        if (candidates_.size() >= choice(1, kChoice2) * options_.ends2) return true;
         return !candidates_.empty() && deadline2_.has_passed();
     }
 
@@ -193,7 +238,7 @@ private:
     }
 
     void end2(const Candidate& from, const std::vector<std::uint8_t>& path) {
-        if (candidates_.size() >= options_.ends2) return;
+        if (candidates_.size() >= choice(1, kChoice2) * options_.ends2) return;
         Orbit wings = from.state.wings;
         for (const std::uint8_t turn : path) wings = moved(wings, tables_.turns(2).wings[turn]);
         if (!can_be_paired(wings)) return;
@@ -265,11 +310,12 @@ private:
     void phase3() {
         if (candidates_.empty()) return;
         std::vector<std::uint8_t> path;
-        for (int total = candidates_.front().bound; !is_over(); ++total)
+        for (int total = candidates_.front().bound; !is_over(); total += turn_cost(3))
             for (const Candidate& from : candidates_) {
                 if (from.bound > total || is_over()) break;
                 const Start3 start = start3(from);
-                walk3(from, start, pairing_.distance(start.sigma), total - from.length(), path);
+                walk3(from, start, pairing_.distance(start.sigma),
+                      (total - from.cost) / turn_cost(3), path);
             }
     }
 
@@ -330,7 +376,18 @@ private:
         add(1, from.turns1);
         add(2, from.turns2);
         add(3, path);
+        if (options_.times != nullptr) {
+            BlockTurns held = turns_of(from);
+            for (const std::uint8_t turn : path) held.push_back(tables_.turns(3).turns[turn]);
+            found.time = options_.times->least(holding_of(from), held);
+        }
         if (reductions_.size() < options_.reductions) reductions_.push_back(std::move(found));
+    }
+
+    void sort_by_time() {
+        std::stable_sort(
+            reductions_.begin(), reductions_.end(),
+            [](const FourReduction& a, const FourReduction& b) { return a.time < b.time; });
     }
 
     static std::array<std::uint8_t, kOrbit> all_mates() {
@@ -344,6 +401,9 @@ private:
     }
 
     static constexpr std::size_t kEnough1 = 2000, kMost1 = 10'000;
+    // Where time counts, the ends of each phase differ more, and more of them are compared.
+    static constexpr std::size_t kEnough1Timed = 40'000, kMost1Timed = 100'000, kEnds1Timed = 5000;
+    static constexpr std::size_t kChoice2 = 8;
     static constexpr int kLongest1 = 12;
     static constexpr int kLookEvery = 1024;
     static constexpr int kMostHurry = 2;
@@ -359,6 +419,8 @@ private:
     const std::array<std::uint8_t, kOrbit> mates_ = all_mates();
     std::vector<Start> starts_;
     int start_ = 0;
+    std::size_t most1_ = 0;
+    std::array<int, 3> turn_costs_{1, 1, 1};
     std::vector<Candidate> candidates_;
     std::vector<FourReduction> reductions_;
     std::uint64_t nodes_ = 0;

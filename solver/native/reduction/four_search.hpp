@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cube/control.hpp"
+#include "reduction/block_times.hpp"
 #include "reduction/finish.hpp"
 #include "reduction/four_tables.hpp"
 
@@ -18,16 +19,18 @@ struct FourOptions {
     std::size_t reductions = 50;  // then enough are found
     double time_limit = 1.0;      // seconds; after it one reduction is enough
     const CancelFlag* cancel = nullptr;
+    const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };
 
 // Turns by phase: two for the centres, one for the wings.
 struct FourReduction {
     std::array<BlockTurns, 3> phases;
     int length = 0;
+    int time = 0;  // on the robot, where times are given
 };
 
-// Reductions to a 3x3x3 without parity, shorter ones first; none only when cancelled. Throws
-// std::invalid_argument for stickers of no cube.
+// Reductions to a 3x3x3 without parity, shorter ones first, or sooner ones; none only when
+// cancelled. Throws std::invalid_argument for stickers of no cube.
 std::vector<FourReduction> reduce_four(const FourTables& tables, const Colours& stickers,
                                        const FourOptions& options);
 
