@@ -27,7 +27,7 @@ CutTurn = tuple[int, int, int]
 """Axis, cut and quarters: so many layers of the axis's first face, clockwise 1..3."""
 
 
-class TurnEdges(Protocol):
+class CutEdges(Protocol):
     """The transitions that turn one cut: nodes before and after each, and its weight."""
 
     @property
@@ -49,7 +49,7 @@ class Turning(Protocol):
     mechanism: Mechanism
     closure: Closure
 
-    def edges_of(self, turn: CutTurn) -> TurnEdges | None:
+    def edges_of(self, turn: CutTurn) -> CutEdges | None:
         """How it turns a cut; None where it cannot."""
 
 
