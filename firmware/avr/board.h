@@ -13,7 +13,7 @@
 #define BOARD_ID BOARD_ATMEGA328P
 #define BOARD_FIRST_PIN PROTOCOL_FIRST_PIN_ATMEGA328P
 #define BOARD_PINS PROTOCOL_PINS_ATMEGA328P
-#define BOARD_PROFILE_UNITS 60
+#define BOARD_PROFILE_UNITS 61
 #define BOARD_QUEUE_BYTES 320
 typedef uint8_t board_port; /* its ports lie below 0x100: a byte saved for every pin */
 #elif defined(__AVR_ATmega2560__)

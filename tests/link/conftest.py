@@ -8,7 +8,7 @@ import inspect
 import random
 import struct
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -206,15 +206,17 @@ def rig_of(*command: str | Path) -> Iterator[Rig]:
 
 
 @contextlib.contextmanager
-def two_boards(first: str | Path, *second: str | Path) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
+def two_boards(
+    first: Sequence[str | Path], second: Sequence[str | Path] = ()
+) -> Iterator[tuple[VirtualLoop, list[Rig]]]:
     """The second booted a second after the first, and has a clock that goes 100 ppm faster.
 
-    It runs another program, with its options, if one is given.
+    Each runs a program with its options; the second the same if none is given for it.
     """
     with contextlib.closing(VirtualLoop()) as loop:
         loop.attach(lambda _: True)  # time passes in small steps, or answers would come late
         rigs = []
-        for command, drift in (((first,), 0.0), (second or (first,), FASTER)):
+        for command, drift in ((first, 0.0), (second or first, FASTER)):
             board = VirtualBoard(command, drift)
             board.listener = pins = Witness(board.answer)
             rigs.append(Rig(board, pins, VirtualPort(board, loop), loop))

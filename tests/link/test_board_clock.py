@@ -96,7 +96,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[VirtualLoop, list[Rig
     if request.param == "uno":
         elf = request.getfixturevalue("avr_program").elf
         command = (program("cubist-firmware-avr"), "--elf", elf)
-    with two_boards(*command) as boards:
+    with two_boards(command) as boards:
         yield boards
 
 

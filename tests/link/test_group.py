@@ -48,7 +48,7 @@ def boards(request: pytest.FixtureRequest) -> Iterator[Boards]:
     """Two boards with a pusher each, called left and right, homed; the right one a Raspberry Pi if
     that is asked for."""
     second = getattr(request, "param", ())
-    with two_boards(program("cubist-firmware-host"), *second) as (loop, rigs):
+    with two_boards([program("cubist-firmware-host")], second) as (loop, rigs):
         setups = [(replace(PUSHER, name=name),) for name in NAMES]
         opened = (rig.homed_link(setups=own) for rig, own in zip(rigs, setups, strict=True))
         links = [loop.run_until_complete(link) for link in opened]
@@ -187,7 +187,7 @@ def test_only_the_boards_that_are_needed_take_part() -> None:
 
 
 def test_a_group_does_at_all_boards_what_a_link_does_at_one() -> None:
-    with two_boards(program("cubist-firmware-host")) as (loop, rigs):
+    with two_boards([program("cubist-firmware-host")]) as (loop, rigs):
         run = loop.run_until_complete
         links = {
             name: rig.link((replace(PUSHER, name=name),))

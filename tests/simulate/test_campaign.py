@@ -41,7 +41,7 @@ from robot.twin.cube import scrambled
 from tests import virtual
 from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
-UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 60
+UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 61
 PUT = LinkSession.put
 LATE_S = 0.3
 FINER = 16

@@ -1,0 +1,48 @@
+"""Whatever a shipped robot does in a solve, its profiles fit its board at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from robot.link.encoding import Shape, shape_of
+from robot.mechanism.graph import Mechanism, State, Transition
+from robot.mechanism.registry import build_mechanism
+from robot.planner.plan import schedule_of
+from robot.planner.solve import to_rest
+from robot.settings import list_profiles, load_profile
+from solver.cube.orientation import Orientation
+
+ROOT = Path(__file__).parents[2]
+UNO = "atmega328p"
+SMALL = [name for name in list_profiles() if load_profile(name).firmware.target == UNO]
+
+
+def uno_units() -> int:
+    """Room for profiles, in segments, as the firmware has it."""
+    board = (ROOT / "firmware/avr/board.h").read_text()
+    found = re.search(r"BOARD_ATMEGA328P\n(?:.*\n)*?#define BOARD_PROFILE_UNITS (\d+)", board)
+    assert found is not None
+    return int(found[1])
+
+
+def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
+    """What has to be uploaded for them."""
+    held = Orientation(0)
+    schedules = (schedule_of(mechanism, State(step.start, held), [(0, step)]) for step in steps)
+    return {shape_of(profile) for schedule in schedules for profile in schedule.profiles}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
+    mechanism = build_mechanism(load_profile(name))
+    turning = shapes_of(mechanism, mechanism.transitions)
+    worst = sum(shape.units for shape in turning)
+    for number in range(len(mechanism.configurations), len(mechanism.looking.configurations)):
+        approach = to_rest(mechanism, State(number, Orientation(0)))
+        both = turning | shapes_of(mechanism.looking, approach.transitions)
+        worst = max(worst, sum(shape.units for shape in both))
+    assert worst <= uno_units()
