@@ -36,7 +36,11 @@ def _real_path(loc: tuple[str | int, ...], data: JsonObject, absent: bool) -> Pa
     """``loc`` without the names of union members that pydantic adds; ``absent``: the key is not."""
     path: list[str | int] = []
     value: Any = data
+    named = None
     for position, step in enumerate(loc):
+        if isinstance(value, dict) and value is not named and value.get("kind") == step:
+            named = value  # its kind comes first, which may be the name of a key as well
+            continue
         inside = isinstance(value, dict) and step in value
         inside = inside or (isinstance(value, list) and isinstance(step, int) and step < len(value))
         if inside:

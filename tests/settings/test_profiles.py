@@ -172,6 +172,23 @@ def test_steppers_and_their_pins_are_checked(old, new, key, text):
     assert all(one.line > 0 for one in found)
 
 
+WRONG_GRIPPERS = [
+    ("square_degrees: 5", "square_degrees: 90", "mechanism.square_degrees", 9),
+    ("square_degrees: 5", "square_degree: 5", "mechanism.square_degree", 9),
+    ("clear_part: 0.75", "clear_part: 0.3", "mechanism.grippers.R.clear_part", 12),
+    ("rotation: right, ", "", "mechanism.grippers.R.rotation", 12),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "key", "line"), WRONG_GRIPPERS)
+def test_a_kind_that_is_also_the_name_of_a_key_hides_no_other(old, new, key, line):
+    text = profile_path("two-arm").read_text()
+    assert old in text
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text.replace(old, new, 1), "mine.yaml")
+    assert [(one.key, one.line) for one in caught.value.complaints] == [(key, line)]
+
+
 TO_AND_FRO = """steps_per_turn: 1600
     positions_steps: {in: 0, out: %d}
     backlash_steps: 30"""
