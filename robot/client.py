@@ -147,14 +147,16 @@ class ControlClient:
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
         """So that whatever is asked for next finds the daemon at work again.
 
-        ``since`` tells our turn of it from another person's: the robot may have to be put together
-        anew from what was calibrated, which takes a slow computer seconds.
+        The robot may have to be put together anew from what was calibrated, which takes a slow
+        computer seconds. ``since`` tells our turn of it from another person's; after an emergency
+        stop, whose state is a fault, nothing does, and either is waited for.
         """
         deadline = time.monotonic() + LEAVING_S
         with contextlib.suppress(NoDaemon, RequestRefused):
             while since is not None and time.monotonic() < deadline:
                 now = self.status()
-                if now["state"] != "maintenance" or now["since"] != since:
+                another = now["state"] == "maintenance" and now["since"] != since
+                if another or not now["calibrating"]:
                     return
                 time.sleep(0.01)
 

@@ -142,6 +142,7 @@ class JobController:
             robot=self.machine.name,
             simulated=self._simulated,
             homed=self._homed,
+            calibrating=self.in_maintenance,
             job=self._job_status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation,

@@ -113,7 +113,8 @@ class RobotStatus(ApiDocument):
     """What the robot is doing and how it is; ``records`` is the folder of its run records.
 
     ``notes``: of the ``warnings``, for other languages. ``inspection_left_s``: seconds until it
-    starts, while somebody inspects the cube.
+    starts, while somebody inspects the cube. ``calibrating``: somebody has the robot for that,
+    also where an emergency stop has made the state a fault.
     """
 
     state: RobotState
@@ -121,6 +122,7 @@ class RobotStatus(ApiDocument):
     robot: str
     simulated: bool = False
     homed: bool
+    calibrating: bool = False
     job: JobStatus | None = None
     preparation: Preparation | None = None
     inspection_left_s: float | None = None
