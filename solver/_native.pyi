@@ -354,6 +354,9 @@ class RankedArrangements:
     ) -> None: ...
 
 def cheapest_assignment(costs: NDArray[np.float64]) -> list[int]: ...
+def ranked_assignments(
+    costs: NDArray[np.float64], copies: int, k: int
+) -> list[tuple[float, list[int]]]: ...
 
 # colours of a cube
 

@@ -148,3 +148,23 @@ def test_no_more_ways_are_found_than_there_are(count):
     totals = [total for total, _ in found]
     assert len({tuple(pieces) for _, pieces in found}) == len(found) == math.factorial(count)
     assert totals == sorted(totals)
+
+
+@pytest.mark.parametrize(("pieces", "copies"), [(2, 1), (5, 1), (2, 2), (3, 2), (2, 4)])
+@pytest.mark.parametrize("k", [1, 2, 3, 30])
+def test_ranked_ways_match_exhaustive_search(pieces, copies, k):
+    rng = np.random.default_rng(10 * pieces + copies)
+    slots = pieces * copies
+    for _ in range(5):
+        cost = rng.normal(0, 5, (slots, pieces))
+        stock = [piece for piece in range(pieces) for _ in range(copies)]
+        ways = {tuple(way) for way in itertools.permutations(stock)}
+        every = sorted((cost[np.arange(slots), list(way)].sum(), way) for way in ways)
+        found = ranked_assignments(cost, k, copies)
+        assert [tuple(own) for _, own in found] == [way for _, way in every[:k]]
+        assert [total for total, _ in found] == pytest.approx([total for total, _ in every[:k]])
+
+
+def test_only_as_many_pieces_as_slots_are_ranked():
+    with pytest.raises(ValueError, match="as many pieces as slots"):
+        ranked_assignments(np.zeros((5, 3)), 1, 2)

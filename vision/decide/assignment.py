@@ -18,10 +18,9 @@ are 4,096 sets of 4 numbers each, instead of 12! * 2^12 arrangements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,19 +65,30 @@ class RankedArrangements:
         return Arrangement(self.cost(turns, parity, rank), pieces, turned)
 
 
-_FORBIDDEN = 1e6
-
-
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Letters (0..5 of URFDLB) for all stickers, int[6 * N * N], -1 where left open; their cost."""
+    """Letters (0..5 of URFDLB) for all stickers, int[6 * N * N], and what they cost."""
 
     cost: float
     letters: Ints
 
-    def joined(self, other: Labelling) -> Labelling:
-        """Both together; they label different stickers."""
-        return Labelling(self.cost + other.cost, np.maximum(self.letters, other.letters))
+
+_Shown = tuple[Ints, Ints]
+"""Facelets of an orbit int[slots, stickers] and the letters there."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A way to fill orbits, and what it costs."""
+
+    cost: float
+    shown: tuple[_Shown, ...]
+
+    def labelling(self, stickers: int) -> Labelling:
+        letters = np.empty(stickers, dtype=np.intp)
+        for facelets, own in self.shown:
+            letters[facelets] = own
+        return Labelling(self.cost, letters)
 
 
 def ranked_cubes(sticker_cost: Floats, size: int, k: int) -> list[Labelling]:
@@ -88,30 +98,24 @@ def ranked_cubes(sticker_cost: Floats, size: int, k: int) -> list[Labelling]:
     """
     turning = [orbit for orbit in orbits(size) if orbit.kind in ("corner", "edge")]
     free = [orbit for orbit in orbits(size) if orbit.kind in ("wing", "centre", "fixed")]
-    parts = [_ranked_pieces(turning, sticker_cost, k)]
-    parts += [_ranked_free(orbit, sticker_cost, k) for orbit in free]
-    return _combined(parts, k)
+    ways = _ranked_pieces(turning, sticker_cost, k)
+    for orbit in free:
+        ways = _cheapest_pairs(ways, _ranked_free(orbit, sticker_cost, k), k)
+    return [way.labelling(len(sticker_cost)) for way in ways]
 
 
-def _combined(parts: list[list[Labelling]], k: int) -> list[Labelling]:
-    """The ``k`` cheapest choices of one labelling from each part."""
-    done = parts[0]
-    for part in parts[1:]:
-        done = _cheapest_pairs(done, part, k)
-    return done
-
-
-def _cheapest_pairs(first: list[Labelling], second: list[Labelling], k: int) -> list[Labelling]:
+def _cheapest_pairs(first: list[_Way], second: list[_Way], k: int) -> list[_Way]:
+    """The ``k`` cheapest choices of one way from each."""
     sums = [
         (a.cost + b.cost, i, j)
         for i, a in enumerate(first)
         for j, b in enumerate(second)
         if (i + 1) * (j + 1) <= k
     ]
-    return [first[i].joined(second[j]) for _, i, j in sorted(sums)[:k]]
+    return [_Way(total, first[i].shown + second[j].shown) for total, i, j in sorted(sums)[:k]]
 
 
-def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[Labelling]:
+def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[_Way]:
     """Corners, and middle edges of the same parity where there are any."""
     tables = [RankedArrangements(orbit.costs(sticker_cost), k) for orbit in turning]
     # The k cheapest sums take at most k ranks together: rank i of one is beaten by all before it.
@@ -128,29 +132,22 @@ def _ranked_pieces(turning: list[Orbit], sticker_cost: Floats, k: int) -> list[L
     found = []
     for total, parity, ranks in sorted(sums)[:k]:
         if math.isfinite(total):
-            letters = np.full(len(sticker_cost), -1, dtype=np.intp)
-            for orbit, table, rank in zip(turning, tables, ranks, strict=True):
-                best = table.arrangement(0, parity, rank)
-                letters[orbit.facelets] = orbit.patterns[best.pieces * orbit.turns + best.turns]
-            found.append(Labelling(total, letters))
+            best = [t.arrangement(0, parity, rank) for t, rank in zip(tables, ranks, strict=True)]
+            shown = [
+                (orbit.facelets, orbit.patterns[own.pieces * orbit.turns + own.turns])
+                for orbit, own in zip(turning, best, strict=True)
+            ]
+            found.append(_Way(total, tuple(shown)))
     return found
 
 
-def _labelled(cost: float, facelets: Ints, letters: Ints, stickers: int) -> Labelling:
-    result = np.full(stickers, -1, dtype=np.intp)
-    result[facelets] = letters
-    return Labelling(cost, result)
-
-
-def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[Labelling]:
+def _ranked_free(orbit: Orbit, sticker_cost: Floats, k: int) -> list[_Way]:
     """Pieces without a constraint among them."""
     cost = orbit.costs(sticker_cost)[:, :, 0]
-    stickers = len(sticker_cost)
     if orbit.kind == "fixed":
-        total = float(np.trace(cost))
-        return [_labelled(total, orbit.facelets, orbit.patterns, stickers)]
+        return [_Way(float(np.trace(cost)), ((orbit.facelets, orbit.patterns),))]
     ranked = ranked_assignments(cost, k, orbit.copies)
-    return [_labelled(c, orbit.facelets, orbit.patterns[pieces], stickers) for c, pieces in ranked]
+    return [_Way(total, ((orbit.facelets, orbit.patterns[own]),)) for total, own in ranked]
 
 
 def matching(cost: Floats) -> tuple[Ints, Ints]:
@@ -159,56 +156,14 @@ def matching(cost: Floats) -> tuple[Ints, Ints]:
     return np.arange(len(columns)), np.array(columns, dtype=np.intp)
 
 
-@dataclass(frozen=True, eq=False)
-class _Branch:
-    """The best of the assignments that ``cost`` allows; slots before ``fixed`` are settled."""
-
-    total: float
-    pieces: Ints
-    cost: Floats
-    fixed: int
-
-
 def ranked_assignments(cost: Floats, k: int, copies: int = 1) -> list[tuple[float, Ints]]:
     """The ``k`` cheapest ways to give every slot a piece that exists ``copies`` times.
 
-    ``cost`` float[slots, pieces]; each way is its cost and int[slots]. Murty's partition (1968).
+    ``cost`` float[slots, pieces], as many slots as pieces there are; each way is its cost and
+    int[slots].
     """
-    order = count()
-    heap: list[tuple[float, int, _Branch]] = []
-
-    def push(branch: _Branch) -> None:
-        heappush(heap, (branch.total, next(order), branch))
-
-    push(_solve(cost, copies, 0))
-    found: list[tuple[float, Ints]] = []
-    while heap and len(found) < k:
-        best = heappop(heap)[2]
-        found.append((best.total, best.pieces))
-        if len(found) < k:
-            _branch(best, copies, push)
-    return found
-
-
-def _solve(cost: Floats, copies: int, fixed: int) -> _Branch:
-    _, columns = matching(np.repeat(cost, copies, axis=1))
-    pieces = columns // copies
-    return _Branch(float(cost[np.arange(len(cost)), pieces].sum()), pieces, cost, fixed)
-
-
-def _branch(best: _Branch, copies: int, push: Callable[[_Branch], None]) -> None:
-    cost = best.cost
-    for slot in range(best.fixed, len(cost)):
-        piece = best.pieces[slot]
-        without = cost.copy()
-        without[slot, piece] = _FORBIDDEN
-        branch = _solve(without, copies, slot)
-        if branch.total < _FORBIDDEN / 2:
-            push(branch)
-        only = np.full(cost.shape[1], _FORBIDDEN)
-        only[piece] = cost[slot, piece]
-        cost = cost.copy()
-        cost[slot] = only
+    ways = _native.ranked_assignments(np.ascontiguousarray(cost, dtype=np.float64), copies, k)
+    return [(total, np.array(pieces, dtype=np.intp)) for total, pieces in ways]
 
 
 def relaxed_cost(sticker_cost: Floats, where: Iterable[Orbit]) -> float:

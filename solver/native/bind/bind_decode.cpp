@@ -11,9 +11,12 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bind/bindings.hpp"
 #include "decode/arrangements.hpp"
+#include "decode/assignments.hpp"
 #include "decode/colour_model.hpp"
 #include "decode/cube_pieces.hpp"
 
@@ -81,6 +84,21 @@ void bind_assignment(nb::module_& module) {
                                        static_cast<int>(costs.shape(1)));
         },
         nb::arg("costs"), "The column of each row of float64[rows, columns], rows <= columns.");
+    module.def(
+        "ranked_assignments",
+        [](const Costs& costs, int copies, int k) {
+            if (copies < 1 || k < 1) throw nb::value_error("pieces and ways are counted from 1");
+            if (costs.shape(0) != costs.shape(1) * std::size_t(copies))
+                throw nb::value_error("as many pieces as slots are needed");
+            std::vector<std::pair<double, std::vector<int>>> ways;
+            for (RankedAssignment& one :
+                 ranked_assignments(span_of(costs), int(costs.shape(1)), copies, k))
+                ways.emplace_back(one.cost, std::move(one.pieces));
+            return ways;
+        },
+        nb::arg("costs"), nb::arg("copies"), nb::arg("k"),
+        "The k cheapest ways to fill the slots of float64[slots, pieces]: cost and pieces of "
+        "each.");
 }
 
 namespace {

@@ -41,9 +41,20 @@ Channels product(const Matrix3& m, const Channels& v) {
 
 double dot(const Channels& a, const Channels& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-double log_add(double a, double b) {
-    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
+// Beyond so many powers of e one of two terms vanishes beside the other.
+constexpr double kVanishes = 40.0;
+
+// The logarithm of the sum of two likelihoods, and the share of the first in it.
+struct Mixture {
+    double log_likelihood, first_share;
+
+    Mixture(double first, double second) {
+        const double apart = std::abs(first - second);
+        const double least = apart < kVanishes ? std::exp(-apart) : 0.0;
+        log_likelihood = std::max(first, second) + (least > 0 ? std::log1p(least) : 0.0);
+        first_share = (first < second ? least : 1.0) / (1.0 + least);
+    }
+};
 
 // Features without light minus what a colour gives; a clipped channel only says that there was at
 // least so much.
@@ -155,32 +166,53 @@ Matrix3 ColourEstimator::expected(const Channels& mean, double floor) const {
     return result;
 }
 
+// What one sticker says about one colour.
+class ColourEstimator::Likelihoods {
+public:
+    Likelihoods(const ColourPriors& priors, const ColourScan& scan, const ColourModel& model,
+                bool strict)
+        : priors_(priors), scan_(scan), light_(model.light), strict_(strict) {
+        densities_.reserve(kColours);
+        for (int c = 0; c < kColours; ++c)
+            densities_.emplace_back(model.mean[c], model.covariance[c], scan.floor, priors.glare);
+        tail_ = 0.5 * (1 - 1 / (priors.wider * priors.wider));
+        wide_log_share_ = priors.wide_log_share - 3 * std::log(priors.wider);
+    }
+
+    Channels light_on(std::size_t sticker) const { return shift(scan_, light_, sticker); }
+
+    // `lit` is the light on the sticker.
+    Mixture of(std::size_t sticker, const Channels& lit, int colour) const {
+        const Density& density = densities_[colour];
+        const double distance =
+            density.squared_distance(residual(scan_, sticker, lit, density.mean));
+        const double good = density.log_scale - 0.5 * distance;
+        if (strict_) return {good, priors_.strict_log_density};
+        // Only stickers far from a colour need the rest, and there the largest term is the sum.
+        const double glared =
+            density.glared_log_density(residual(scan_, sticker, lit, density.glared));
+        return {good, std::max({good + tail_ * distance + wide_log_share_,
+                                priors_.strange_log_density, glared + priors_.glare_log_share})};
+    }
+
+private:
+    const ColourPriors& priors_;
+    const ColourScan& scan_;
+    const FaceLight& light_;
+    bool strict_;
+    std::vector<Density> densities_;
+    double tail_, wide_log_share_;
+};
+
 void ColourEstimator::evidence(const ColourScan& scan, const ColourModel& model, bool strict,
                                std::span<double> cost, std::span<double> inlier) const {
-    std::vector<Density> densities;
-    densities.reserve(kColours);
-    for (int c = 0; c < kColours; ++c)
-        densities.emplace_back(model.mean[c], model.covariance[c], scan.floor, priors_.glare);
-    const double tail = 0.5 * (1 - 1 / (priors_.wider * priors_.wider));
-    const double wide_log_share = priors_.wide_log_share - 3 * std::log(priors_.wider);
+    const Likelihoods likelihoods(priors_, scan, model, strict);
     for (std::size_t i = 0; i < scan.stickers; ++i) {
-        const Channels lit = shift(scan, model.light, i);
+        const Channels lit = likelihoods.light_on(i);
         for (int c = 0; c < kColours; ++c) {
-            const Density& density = densities[c];
-            const double distance = density.squared_distance(residual(scan, i, lit, density.mean));
-            const double good = density.log_scale - 0.5 * distance;
-            double other = priors_.strict_log_density;
-            if (!strict) {
-                // Only stickers far from a colour need the rest, and there the largest term is
-                // the sum.
-                const double glared =
-                    density.glared_log_density(residual(scan, i, lit, density.glared));
-                other = std::max({good + tail * distance + wide_log_share,
-                                  priors_.strange_log_density, glared + priors_.glare_log_share});
-            }
-            const double likelihood = log_add(good, other);
-            cost[kColours * i + c] = -likelihood * scan.weight[i];
-            inlier[kColours * i + c] = std::exp(good - likelihood) * scan.weight[i];
+            const Mixture one = likelihoods.of(i, lit, c);
+            cost[kColours * i + c] = -one.log_likelihood * scan.weight[i];
+            inlier[kColours * i + c] = one.first_share * scan.weight[i];
         }
     }
 }
@@ -195,11 +227,12 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
     for (std::size_t i = 0; i < scan.stickers; ++i) {
         const Channels lit = shift(scan, model.light, i);
         for (int c = 0; c < kColours; ++c) {
+            const double part = share[kColours * i + c];
+            if (part == 0.0) continue;
             Channels& own = off[kColours * i + c];
             own = residual(scan, i, lit, model.mean[c]);
             for (int k = 0; k < 3; ++k) own[k] += lit[k];
             const Channels pulled = product(precision[c], own);
-            const double part = share[kColours * i + c];
             for (int j = 0; j < 3; ++j) {
                 pulls[i].target[j] += part * pulled[j];
                 for (int k = 0; k < 3; ++k) pulls[i].weight[j][k] += part * precision[c][j][k];
@@ -212,8 +245,9 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
     for (std::size_t i = 0; i < scan.stickers; ++i) {
         const Channels lit = shift(scan, result.light, i);
         for (int c = 0; c < kColours; ++c) {
-            Channels& own = off[kColours * i + c];
             const double part = share[kColours * i + c];
+            if (part == 0.0) continue;
+            Channels& own = off[kColours * i + c];
             total[c] += part;
             for (int k = 0; k < 3; ++k) {
                 own[k] -= lit[k];
@@ -230,11 +264,12 @@ ColourModel ColourEstimator::update(const ColourScan& scan, const ColourModel& m
         for (auto& row : scatter)
             for (double& value : row) value *= priors_.stickers;
         for (std::size_t i = 0; i < scan.stickers; ++i) {
+            const double part = share[kColours * i + c];
+            if (part == 0.0) continue;
             Channels own = off[kColours * i + c];
             for (int k = 0; k < 3; ++k) own[k] -= change[c][k];
             for (int j = 0; j < 3; ++j)
-                for (int k = 0; k < 3; ++k)
-                    scatter[j][k] += share[kColours * i + c] * own[j] * own[k];
+                for (int k = 0; k < 3; ++k) scatter[j][k] += part * own[j] * own[k];
         }
         for (auto& row : scatter)
             for (double& value : row) value /= priors_.stickers + total[c];
@@ -278,25 +313,26 @@ ColourModel ColourEstimator::fit(const ColourScan& scan, ColourModel model,
     for (int c = 0; c < kColours; ++c)
         for (int k = 0; k < kChannels; ++k)
             if (!unlit[c][k].empty()) model.mean[c][k] = median(unlit[c][k]);
-    const std::size_t numbers = scan.stickers * kColours;
-    std::vector<double> cost(numbers), inlier(numbers);
+    std::vector<double> share(scan.stickers * kColours, 0.0);
     for (int done = 0; done < rounds; ++done) {
-        evidence(scan, model, false, cost, inlier);
-        for (std::size_t i = 0; i < numbers; ++i)
-            if (letters[i / kColours] != std::int64_t(i % kColours)) inlier[i] = 0.0;
-        model = update(scan, model, inlier);
+        const Likelihoods likelihoods(priors_, scan, model, false);
+        for (std::size_t i = 0; i < scan.stickers; ++i) {
+            const Mixture own = likelihoods.of(i, likelihoods.light_on(i), int(letters[i]));
+            share[kColours * i + std::size_t(letters[i])] = own.first_share * scan.weight[i];
+        }
+        model = update(scan, model, share);
     }
     return model;
 }
 
 double ColourEstimator::total_cost(const ColourScan& scan, const ColourModel& model,
                                    std::span<const std::int64_t> letters) const {
-    const std::size_t numbers = scan.stickers * kColours;
-    std::vector<double> cost(numbers), inlier(numbers);
-    evidence(scan, model, false, cost, inlier);
+    const Likelihoods likelihoods(priors_, scan, model, false);
     double total = 0.0;
-    for (std::size_t i = 0; i < scan.stickers; ++i)
-        total += cost[kColours * i + std::size_t(letters[i])];
+    for (std::size_t i = 0; i < scan.stickers; ++i) {
+        const Mixture own = likelihoods.of(i, likelihoods.light_on(i), int(letters[i]));
+        total -= own.log_likelihood * scan.weight[i];
+    }
     for (int c = 0; c < kColours; ++c) {
         const Inverse own = inverse(model.covariance[c]);
         const Matrix3 usual = expected(model.mean[c], scan.floor);

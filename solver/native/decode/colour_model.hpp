@@ -93,6 +93,7 @@ public:
     static Channels shift(const ColourScan& scan, const FaceLight& light, std::size_t sticker);
 
 private:
+    class Likelihoods;
     struct Pull;
     FaceLight light_of(const ColourScan& scan, const std::vector<Pull>& pulls,
                        double falloff) const;

@@ -1,12 +1,15 @@
 #include "decode/cube_pieces.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <limits>
+#include <queue>
 #include <stdexcept>
 #include <utility>
 
 #include "decode/arrangements.hpp"
+#include "decode/assignments.hpp"
 
 namespace cubist {
 namespace {
@@ -14,7 +17,11 @@ namespace {
 using Costs = std::span<const double>;
 
 constexpr int kBalancings = 8;
+// More than sums of costs differ that are added up in another order.
+constexpr double kRounding = 1e-9;
 constexpr double kLeastLikelihood = 1e-30;
+// Powers of e below are nothing beside the least likelihood.
+constexpr double kVanishes = -110.0;
 
 // What pattern p costs in slot s, [slots][patterns].
 void pattern_costs(const PieceOrbit& orbit, Costs costs, const Naming& naming,
@@ -127,14 +134,85 @@ FaceTable& table_of(std::vector<FaceTable>& tables, std::vector<int> faces) {
     return tables.back();
 }
 
-// A naming on its way: parts of its cost that are known so far, and what the rest costs at least.
+// The patterns that an orbit shows under a naming, as a set.
+using PatternSet = std::bitset<kColours * kColours * kColours>;
+
+PatternSet shown_patterns(const PieceOrbit& orbit, const Naming& naming) {
+    PatternSet set;
+    for (auto letter = orbit.patterns.begin(); letter != orbit.patterns.end();) {
+        int number = 0;
+        for (int j = 0; j < orbit.stickers; ++j, ++letter)
+            number = number * kColours + naming[*letter];
+        set.set(number);
+    }
+    return set;
+}
+
+// What an orbit costs at least under each of some namings. Those under which it shows the same
+// patterns cost the same: edges and wings only ask which colours are opposite (15 ways), corners
+// how they go round (30), fixed centres for all.
+class OrbitBounds {
+public:
+    OrbitBounds(const PieceOrbit& orbit, Costs costs, std::span<const Naming> namings)
+        : orbit_(orbit), costs_(costs), namings_(namings) {
+        group_of_.reserve(namings.size());
+        for (const Naming& naming : namings) group_of_.push_back(group_of(naming));
+    }
+
+    const PieceOrbit& orbit() const { return orbit_; }
+
+    // Every slot on its own.
+    double by_slots(int naming) { return bound(naming, &Group::by_slots, slot_cost); }
+
+    // Pieces assigned without regard to turns and parity.
+    double by_pieces(int naming) { return bound(naming, &Group::by_pieces, placed_cost); }
+
+private:
+    struct Group {
+        PatternSet patterns;
+        double by_slots, by_pieces;  // kUnknown until asked for
+    };
+
+    int group_of(const Naming& naming) {
+        const PatternSet patterns = shown_patterns(orbit_, naming);
+        int group = 0;
+        const bool in_place = orbit_.rule == PieceOrbit::Rule::fixed;
+        while (group < int(groups_.size()) && (in_place || groups_[group].patterns != patterns))
+            ++group;
+        if (group == int(groups_.size())) groups_.push_back({patterns, kUnknown, kUnknown});
+        return group;
+    }
+
+    template <class CostOf>
+    double bound(int naming, double Group::* known, CostOf cost_of) {
+        double& value = groups_[group_of_[naming]].*known;
+        if (value == kUnknown) {
+            pattern_costs(orbit_, costs_, namings_[naming], shown_);
+            value = cost_of(orbit_, shown_);
+        }
+        return value;
+    }
+
+    static constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+    const PieceOrbit& orbit_;
+    Costs costs_;
+    std::span<const Naming> namings_;
+    std::vector<Group> groups_;
+    std::vector<int> group_of_;
+    std::vector<double> shown_;
+};
+
+// A naming on its way: what its cheapest cube costs at least, with the pieces of every orbit
+// assigned or every slot on its own.
 struct Candidate {
     int naming;
     double bound;
+    bool assigned;
 };
 
-bool cheaper(const Candidate& a, const Candidate& b) {
-    return a.bound < b.bound || (a.bound == b.bound && a.naming < b.naming);
+bool dearer(const Candidate& a, const Candidate& b) {
+    return a.bound > b.bound || (a.bound == b.bound && a.naming > b.naming);
 }
 
 }  // namespace
@@ -145,6 +223,7 @@ CubePieces::CubePieces(std::vector<PieceOrbit> orbits) : orbits_(std::move(orbit
                            orbit.copies > 0 &&
                            orbit.facelets.size() == std::size_t(orbit.slots) * orbit.stickers &&
                            orbit.patterns.size() % (std::size_t(orbit.stickers) * orbit.turns) == 0;
+        if (orbit.stickers > 3) throw std::invalid_argument("a piece has at most 3 stickers");
         if (!whole || orbit.slots > orbit.pieces() * orbit.copies)
             throw std::invalid_argument("an orbit needs slots, and pieces for all of them");
         const bool arranged = orbit.rule == PieceOrbit::Rule::turning;
@@ -178,7 +257,8 @@ void CubePieces::shares(Costs costs, double temperature, std::span<double> share
             double* const row = &shown[std::size_t(slot) * patterns];
             const double least = *std::min_element(row, row + patterns);
             for (int p = 0; p < patterns; ++p) {
-                row[p] = std::exp((least - row[p]) / temperature);
+                const double exponent = (least - row[p]) / temperature;
+                row[p] = exponent > kVanishes ? std::exp(exponent) : 0.0;
                 likelihood[std::size_t(slot) * pieces + p / orbit.turns] += row[p];
             }
         }
@@ -220,8 +300,8 @@ double CubePieces::relaxed_cost(Costs costs, const Naming& naming) const {
     return total;
 }
 
-// Bounds that cost more and more to compute thin out the namings: every slot on its own; pieces
-// assigned without regard to turns and parity; then, cheapest bound first, the exact cost.
+// Bounds that cost more and more to compute thin out the namings: every slot on its own; then,
+// cheapest bound first, pieces assigned without regard to turns and parity, and the exact cost.
 CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Naming> namings,
                                                  double limit) const {
     std::vector<double> shown;
@@ -232,35 +312,44 @@ CubePieces::Cheapest CubePieces::cheapest_naming(Costs costs, std::span<const Na
             pattern_costs(orbit, costs, kPlainNaming, shown);
             centres += assigned_cost(orbit, shown);
         }
-    const auto bounded = [&](const Naming& naming, auto cost_of) {
+    std::vector<OrbitBounds> parts;
+    for (const PieceOrbit& orbit : orbits_)
+        if (!orbit.is_centre()) parts.emplace_back(orbit, costs, namings);
+    const auto bounded = [&](int naming) {
         double total = centres;
-        for (const PieceOrbit& orbit : orbits_) {
-            if (orbit.is_centre()) continue;
-            pattern_costs(orbit, costs, naming, shown);
-            total += cost_of(orbit, shown);
-        }
+        for (OrbitBounds& part : parts) total += part.by_slots(naming);
         return total;
     };
-    std::vector<Candidate> promising;
-    for (int i = 0; i < int(namings.size()); ++i) {
-        if (bounded(namings[i], slot_cost) >= limit) continue;
-        const double bound = bounded(namings[i], placed_cost);
-        if (bound < limit) promising.push_back({i, bound});
-    }
-    std::sort(promising.begin(), promising.end(), cheaper);
+    // Goes no further than to what shows that it is no better.
+    const auto assigned = [&](Candidate candidate, double most) {
+        for (OrbitBounds& part : parts) {
+            if (candidate.bound > most + kRounding) break;
+            candidate.bound += part.by_pieces(candidate.naming) - part.by_slots(candidate.naming);
+        }
+        candidate.assigned = true;
+        return candidate;
+    };
+    std::priority_queue<Candidate, std::vector<Candidate>, decltype(&dearer)> waiting(&dearer);
+    for (int i = 0; i < int(namings.size()); ++i)
+        if (const double bound = bounded(i); bound < limit) waiting.push({i, bound, false});
     Cheapest best{-1, limit, 0};
-    for (const Candidate& candidate : promising) {
-        if (candidate.bound > best.cost) break;
+    while (!waiting.empty() && waiting.top().bound <= best.cost + kRounding) {
+        const Candidate candidate = waiting.top();
+        waiting.pop();
+        if (!candidate.assigned) {
+            waiting.push(assigned(candidate, best.cost));
+            continue;
+        }
         double rest = centres;
         ByParity turning{};
-        for (const PieceOrbit& orbit : orbits_) {
-            if (orbit.is_centre()) continue;
-            pattern_costs(orbit, costs, namings[candidate.naming], shown);
+        for (OrbitBounds& part : parts) {
+            const PieceOrbit& orbit = part.orbit();
             if (orbit.rule == PieceOrbit::Rule::turning) {
+                pattern_costs(orbit, costs, namings[candidate.naming], shown);
                 const ByParity own = arranged_cost(orbit, shown);
                 for (int parity : {0, 1}) turning[parity] += own[parity];
             } else {
-                rest += placed_cost(orbit, shown);
+                rest += part.by_pieces(candidate.naming);
             }
         }
         ++best.solved;

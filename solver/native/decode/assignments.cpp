@@ -1,0 +1,243 @@
+#include "decode/assignments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace cubist {
+namespace {
+
+constexpr int kNone = -1;
+constexpr double kFar = std::numeric_limits<double>::infinity();
+
+// Shortest augmenting paths (Jonker and Volgenant 1987): rows are added one by one. Each time
+// Dijkstra's search finds the cheapest way to a free column, over costs that the prices of rows and
+// columns keep from being negative; along that way every row changes its column.
+//
+// With as many rows as columns it can be changed afterwards: a row that may not have its column any
+// more is released and added again, for the prices still hold for all other rows.
+class Assignment {
+public:
+    Assignment(std::vector<double> costs, int rows, int columns)
+        : costs_(std::move(costs)),
+          columns_(columns),
+          row_price_(rows, 0.0),
+          column_price_(columns, 0.0),
+          column_of_(rows, kNone),
+          row_of_(columns, kNone),
+          closed_(columns, 0),
+          way_(columns),
+          before_(columns),
+          settled_(columns) {}
+
+    void add(int row) {
+        const int column = nearest_free(row, kFar);
+        change_prices(row, way_[column]);
+        change_columns(row, column);
+    }
+
+    // What all costs when the row takes none of `count` columns from `first` on, one of which it
+    // has; kFar where that is `limit` or more.
+    double total_without(int row, int first, int count, double limit) {
+        const int column = column_of_[row];
+        const double gained = cost(row, column) - column_price_[column], own = row_price_[row];
+        const auto costs = costs_.begin() + std::ptrdiff_t(row) * columns_ + first;
+        const std::vector<double> kept(costs, costs + count);
+        release(row, first, count);
+        const bool possible = nearest_free(row, limit - total_ + gained) != kNone;
+        const double total = possible ? total_ - gained + way_[column] : kFar;
+        std::copy(kept.begin(), kept.end(), costs);
+        row_of_[column] = row;
+        column_of_[row] = column;
+        row_price_[row] = own;
+        return total;
+    }
+
+    // The same, done.
+    void change(int row, int first, int count) {
+        release(row, first, count);
+        add(row);
+    }
+
+    // The row keeps its column whatever comes.
+    void close(int row) { closed_[column_of_[row]] = 1; }
+
+    // What all rows cost; to be called when every row has its column.
+    double sum_up() {
+        total_ = 0.0;
+        for (int row = 0; row < int(column_of_.size()); ++row) total_ += cost(row, column_of_[row]);
+        return total_;
+    }
+
+    const std::vector<int>& columns() const { return column_of_; }
+
+private:
+    double cost(int row, int column) const { return costs_[std::size_t(row) * columns_ + column]; }
+
+    void release(int row, int first, int count) {
+        std::fill_n(costs_.begin() + std::ptrdiff_t(row) * columns_ + first, count, kFar);
+        row_of_[column_of_[row]] = kNone;
+        column_of_[row] = kNone;
+        row_price_[row] = 0.0;
+    }
+
+    // The free column that is reached from the row most cheaply; kNone where that costs `limit` or
+    // more.
+    int nearest_free(int row, double limit) {
+        way_.assign(columns_, kFar);
+        before_.assign(columns_, kNone);
+        settled_ = closed_;
+        double least = 0.0;
+        int column = kNone, at = row;
+        while (column == kNone || row_of_[column] != kNone) {
+            if (column != kNone) at = row_of_[column];
+            column = nearest_column(at, least);
+            if (column == kNone || way_[column] >= limit) return kNone;
+            least = way_[column];
+            settled_[column] = 1;
+        }
+        return column;
+    }
+
+    // Looks on from a row that is reached at `least`, and chooses what is settled next.
+    int nearest_column(int row, double least) {
+        int nearest = kNone;
+        const double* const cost = costs_.data() + std::size_t(row) * columns_;
+        for (int c = 0; c < columns_; ++c) {
+            if (settled_[c]) continue;
+            const double reached = least + cost[c] - row_price_[row] - column_price_[c];
+            if (reached < way_[c]) {
+                way_[c] = reached;
+                before_[c] = row;
+            }
+            if (nearest == kNone || way_[c] < way_[nearest] ||
+                (way_[c] == way_[nearest] && row_of_[c] == kNone))
+                nearest = c;
+        }
+        return nearest;
+    }
+
+    void change_prices(int row, double least) {
+        row_price_[row] += least;
+        for (int c = 0; c < columns_; ++c) {
+            if (!settled_[c] || closed_[c]) continue;
+            if (row_of_[c] != kNone) row_price_[row_of_[c]] += least - way_[c];
+            column_price_[c] -= least - way_[c];
+        }
+    }
+
+    void change_columns(int row, int column) {
+        for (int at = kNone; at != row;) {
+            at = before_[column];
+            row_of_[column] = at;
+            std::swap(column_of_[at], column);
+        }
+    }
+
+    std::vector<double> costs_;
+    int columns_;
+    double total_ = 0.0;
+    std::vector<double> row_price_, column_price_;
+    std::vector<int> column_of_, row_of_;
+    // Columns of rows that keep them.
+    std::vector<char> closed_;
+    // Of the search under way: what reaching each column costs, from which row, whether that is the
+    // least there is.
+    std::vector<double> way_;
+    std::vector<int> before_;
+    std::vector<char> settled_;
+};
+
+void check_finite(std::span<const double> costs) {
+    for (const double cost : costs)
+        if (!std::isfinite(cost)) throw std::invalid_argument("costs must be finite numbers");
+}
+
+// Assignments that agree with `whole` in the slots before `slot`, but not there: the least they
+// cost is known, the cheapest of them only once it is wanted.
+struct Part {
+    std::shared_ptr<const Assignment> whole;
+    int settled;  // so many slots have kept their pieces in `whole`
+    int slot;
+    double total;
+};
+
+bool cheaper(const Part& a, const Part& b) { return a.total < b.total; }
+
+// The least total that is not among the `wanted` cheapest.
+double limit_of(std::vector<Part>& parts, int wanted) {
+    if (int(parts.size()) < wanted) return kFar;
+    std::stable_sort(parts.begin(), parts.end(), cheaper);
+    parts.erase(parts.begin() + wanted, parts.end());
+    return parts.back().total;
+}
+
+// Murty's partition (1968) of what is left without the cheapest: for each slot the assignments that
+// agree with it in the slots before, but not there. One row changes its column, so what each part
+// costs is found by one search from the prices of the whole. Keeps the `wanted` cheapest parts.
+void divide(const std::shared_ptr<const Assignment>& whole, int settled, int copies, int wanted,
+            std::vector<Part>& parts) {
+    Assignment common = *whole;
+    double limit = limit_of(parts, wanted);
+    for (int slot = settled; slot < int(common.columns().size()); ++slot) {
+        const int first = common.columns()[slot] / copies * copies;
+        const double total = common.total_without(slot, first, copies, limit);
+        if (total < limit) {
+            parts.push_back({whole, settled, slot, total});
+            limit = limit_of(parts, wanted);
+        }
+        common.close(slot);
+    }
+}
+
+std::shared_ptr<Assignment> cheapest_of(const Part& part, int copies) {
+    auto found = std::make_shared<Assignment>(*part.whole);
+    for (int slot = part.settled; slot < part.slot; ++slot) found->close(slot);
+    found->change(part.slot, found->columns()[part.slot] / copies * copies, copies);
+    return found;
+}
+
+}  // namespace
+
+std::vector<int> cheapest_assignment(std::span<const double> costs, int rows, int columns) {
+    if (rows > columns) throw std::invalid_argument("more rows than columns to assign them to");
+    if (costs.size() != std::size_t(rows) * columns)
+        throw std::invalid_argument("an array of another size is needed");
+    check_finite(costs);
+    Assignment assignment({costs.begin(), costs.end()}, rows, columns);
+    for (int row = 0; row < rows; ++row) assignment.add(row);
+    return assignment.columns();
+}
+
+std::vector<RankedAssignment> ranked_assignments(std::span<const double> costs, int pieces,
+                                                 int copies, int k) {
+    const int slots = pieces * copies;
+    if (costs.size() != std::size_t(slots) * pieces)
+        throw std::invalid_argument("as many pieces as slots are needed");
+    check_finite(costs);
+    std::vector<double> table;
+    table.reserve(std::size_t(slots) * slots);
+    for (const double cost : costs) table.insert(table.end(), copies, cost);
+    auto whole = std::make_shared<Assignment>(std::move(table), slots, slots);
+    for (int slot = 0; slot < slots; ++slot) whole->add(slot);
+    std::vector<RankedAssignment> found;
+    std::vector<Part> parts;
+    for (int settled = 0;;) {
+        found.push_back({whole->sum_up(), whole->columns()});
+        for (int& column : found.back().pieces) column /= copies;
+        const int wanted = k - int(found.size());
+        if (wanted == 0) return found;
+        divide(whole, settled, copies, wanted, parts);
+        const auto next = std::min_element(parts.begin(), parts.end(), cheaper);
+        if (next == parts.end()) return found;
+        settled = next->slot;
+        whole = cheapest_of(*next, copies);
+        parts.erase(next);
+    }
+}
+
+}  // namespace cubist
