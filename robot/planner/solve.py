@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
-from robot.mechanism.compile.closure import FAR, Closure, close
+from robot.mechanism.compile.closure import FAR, Closure, close, turns_layers
 from robot.mechanism.compile.cost_model import Compiled, compile_mechanism, node_of
 from robot.mechanism.frames import ORIENTATIONS
-from robot.mechanism.graph import CALM, Mechanism, State, Transition
+from robot.mechanism.graph import CALM, Mechanism, State, Transition, weight_of
 from robot.planner.block_turns import BlockTurns
-from robot.planner.plan import Plan, make_plan
-from robot.planner.retrace import best_ends, path, transitions_between
+from robot.planner.plan import Plan, after, make_plan
+from robot.planner.retrace import NoWay, best_ends, path, transitions_between
 from solver.cost import CostModel, moves_of
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
@@ -118,7 +119,7 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
         plan = turns.plan(parse_moves(" ".join(solution.moves)))
     bound = lower_bound_us(solution)
     if approach.transitions:
-        steps, bound = approach.transitions + plan.transitions, _with_approach(bound, approach)
+        steps, bound = _begun_at_once(approach, plan), _with_approach(bound, approach)
         plan = make_plan(approach.mechanism, approach.start, steps, plan.moves)
     return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
 
@@ -182,6 +183,59 @@ def _with_approach(bound_us: int | None, approach: Plan) -> int | None:
     nodes = np.array([node_of(approach.end)]), np.array([node_of(approach.start)])
     back = ways(approach.mechanism).between(*nodes).item()
     return None if bound_us is None or back >= FAR else max(0, bound_us - back // CALM)
+
+
+def _begun_at_once(approach: Plan, plan: Plan) -> tuple[Transition, ...]:
+    """Both plans' steps without a detour: up to the first turn of a layer the robot need not rest
+    where the search began.
+    """
+    steps = plan.transitions
+    turns = (n for n, step in enumerate(steps) if turns_layers(step, plan.mechanism.size))
+    first = next(turns, len(steps))
+    before = make_plan(plan.mechanism, plan.start, steps[:first])
+    return (*straight_to(plan.mechanism, approach, before.end), *steps[first:])
+
+
+def straight_to(mechanism: Mechanism, approach: Plan, end: State) -> tuple[Transition, ...]:
+    """The fastest way to ``end`` from where the cube was looked at, by whatever positions.
+
+    It takes no more kinds of motion that no turn needs than the way to rest (``approach``) does: a
+    board must have room for all motions of a solve.
+    """
+    looking, start = approach.mechanism, approach.start
+    usual = _own_kinds(mechanism)
+    room = len(_kinds(approach.transitions) - usual)
+    found: list[list[Transition]] = []
+    with suppress(NoWay):
+        found.append(path(ways(looking), node_of(start), node_of(end)))
+    for step in looking.transitions:
+        if step.start == start.configuration and step.end < len(mechanism.configurations):
+            with suppress(NoWay):
+                found.append([step, *_way(mechanism, after(looking, start, step), end)])
+    found = [way for way in found if len(_kinds(way) - usual) <= room]
+    found.append([*approach.transitions, *_way(mechanism, approach.end, end)])
+    return tuple(min(found, key=lambda way: sum(weight_of(step) for step in way)))
+
+
+def _way(mechanism: Mechanism, start: State, end: State) -> list[Transition]:
+    return path(ways(mechanism), node_of(start), node_of(end))
+
+
+Kind = tuple[str, str | None, str | None, int, bool]
+
+
+def _kinds(steps: Iterable[Transition]) -> set[Kind]:
+    """Their different motions, whenever they begin."""
+    return {
+        (motion.actuator, motion.start, motion.end, motion.quarters, motion.held)
+        for step in steps
+        for motion in step.motions
+    }
+
+
+@lru_cache(maxsize=8)
+def _own_kinds(mechanism: Mechanism) -> set[Kind]:
+    return _kinds(mechanism.transitions)
 
 
 def to_rest(mechanism: Mechanism, start: State) -> Plan:

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 
 from robot.link.encoding import Shape, shape_of
+from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import Mechanism, State, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.planner.plan import schedule_of
-from robot.planner.solve import to_rest
+from robot.planner.solve import straight_to, to_rest
 from robot.settings import list_profiles, load_profile
 from solver.cube.orientation import Orientation
 
 ROOT = Path(__file__).parents[2]
+EVERY_CONFIGURATION, EVERY_ORIENTATION = 2, 5
+"""Of the states in which a turn may begin."""
 UNO = "atmega328p"
 SMALL = [name for name in list_profiles() if load_profile(name).firmware.target == UNO]
 
@@ -39,10 +42,17 @@ def shapes_of(mechanism: Mechanism, steps: Iterable[Transition]) -> set[Shape]:
 @pytest.mark.parametrize("name", SMALL)
 def test_a_solve_after_any_look_fits_an_uno(name: str) -> None:
     mechanism = build_mechanism(load_profile(name))
+    room = uno_units()
     turning = shapes_of(mechanism, mechanism.transitions)
-    worst = sum(shape.units for shape in turning)
+    assert sum(shape.units for shape in turning) <= room
+    ends = [
+        State(number, Orientation(held))
+        for number in range(0, len(mechanism.configurations), EVERY_CONFIGURATION)
+        for held in range(0, ORIENTATIONS, EVERY_ORIENTATION)
+    ]
     for number in range(len(mechanism.configurations), len(mechanism.looking.configurations)):
         approach = to_rest(mechanism, State(number, Orientation(0)))
-        both = turning | shapes_of(mechanism.looking, approach.transitions)
-        worst = max(worst, sum(shape.units for shape in both))
-    assert worst <= uno_units()
+        ways = [straight_to(mechanism, approach, end) for end in ends]
+        for way in {tuple(map(id, way)): way for way in (approach.transitions, *ways)}.values():
+            both = turning | shapes_of(mechanism.looking, way)
+            assert sum(shape.units for shape in both) <= room

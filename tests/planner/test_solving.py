@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve
 from robot.planner.plan import make_plan
+from robot.planner.solve import to_rest
 from robot.settings import load_profile, parse_profile, profile_path
 from solver.cost import composite_index
 from solver.cube.cube import Cube
@@ -70,6 +71,30 @@ def test_scan_and_solve_chain(mechanism, replayed, flipper_rig, stickers):
         rig.busy_until = 0
         rig.run(part.schedule())
     assert rig.cube.solved
+
+
+def test_a_solve_after_a_look_does_not_rest_before_it_begins(mechanism, flipper_rig, stickers):
+    """The lid, nearly open, flips at once: it need neither open first nor come back from there."""
+    scan = plan_scan(mechanism)
+    looked = scan.end
+    rest = to_rest(mechanism, looked)
+    assert rest.duration_us > 0
+    flipped = 0
+    for turn in ("F", "B", "R", "L", "U", "D"):
+        cube = Cube.solved().apply(turn)
+        plan = plan_solve(cube, mechanism, looked, time_limit=0.05)
+        slow = plan_solve(cube, mechanism, rest.end, time_limit=0.05)
+        flips = slow.operations[0].fields.get("to") == "flip"
+        gained = rest.duration_us + slow.duration_us - plan.duration_us
+        assert gained > rest.duration_us if flips else gained >= 0
+        flipped += flips
+        assert plan.start == looked and plan.end == slow.end
+        rig = flipper_rig(mechanism.profile, stickers(cube.facelets(), 3))
+        for part in (*(step.plan for step in scan.steps), plan):
+            rig.busy_until = 0
+            rig.run(part.schedule())
+        assert rig.cube.solved
+    assert flipped > 0
 
 
 # One turn from rest by hand: CUBOTino's times in milliseconds.
