@@ -258,7 +258,7 @@ class Painter:
         x, y = self._grid()
         level = 0.82 * (1 + light.slope[0] * x + light.slope[1] * y)
         level = level * (1 - light.vignette * (x**2 + y**2) / 2)
-        field = level[..., None] * np.array(light.gains)
+        field = np.maximum(level, 0.0)[..., None] * np.array(light.gains)
         return np.asarray(field, dtype=np.float32)
 
     def _glare(self, light: StudioLight) -> NDArray[np.float32]:

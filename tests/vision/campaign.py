@@ -2,7 +2,8 @@
 
 ``python tests/vision/campaign.py FILE rendered FIRST COUNT [--harsh H]`` renders and reads cubes
 of seeds FIRST to FIRST + COUNT - 1 (odd seeds 3x3x3, even ones 2x2x2), what spoils the pictures H
-times as large; ``FILE scenes FIRST COUNT`` locates one face of each seed in every scene of
+times as large; ``FILE robots FIRST COUNT [--harsh H]`` lets simulated robots look at cubes, as
+``robot_looks.py`` says; ``FILE scenes FIRST COUNT`` locates one face of each seed in every scene of
 ``rendered_scenes.py``; ``FILE mistakes SIZE...`` mixes up the pictures of every real set;
 ``FILE two-turns`` turns one picture of every cube two turns from solved. Cases that FILE has
 already are left out. Several may run at once, each with its own file.
@@ -21,10 +22,12 @@ from pathlib import Path
 
 import altered_scans
 import cv2
+import robot_looks
 from altered_scans import mistakes, turned
 from real_sets import known_sets
 from rendered_cubes import FACES, render_cube
 from rendered_scenes import SCENES, render_scene
+from robot_looks import ROBOTS
 from test_consistency import classic, two_turns_from_solved
 from test_locate import is_right
 from test_rendered_cubes import outcome
@@ -44,6 +47,12 @@ def rendered(first: int, count: int, harsh: float) -> Iterator[Case]:
 
 def _read(seed: int, size: int, harsh: float) -> str:
     return outcome(render_cube(seed, size, harsh=harsh))
+
+
+def robots(first: int, count: int, harsh: float) -> Iterator[Case]:
+    """Whole cubes through the cameras of simulated robots."""
+    for seed in range(first, first + count):
+        yield ROBOTS[seed % len(ROBOTS)], str(seed), partial(robot_looks.outcome, seed, harsh)
 
 
 def scenes(first: int, count: int) -> Iterator[Case]:
@@ -115,11 +124,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind in ("rendered", "scenes"):
+    for kind in ("rendered", "robots", "scenes"):
         seeds = kinds.add_parser(kind)
         seeds.add_argument("first", type=int)
         seeds.add_argument("count", type=int)
-        if kind == "rendered":
+        if kind != "scenes":
             seeds.add_argument("--harsh", type=float, default=1.0)
     kinds.add_parser("mistakes").add_argument("sizes", type=int, nargs="+")
     kinds.add_parser("two-turns")
@@ -129,6 +138,8 @@ def _arguments() -> argparse.Namespace:
 def _cases(wanted: argparse.Namespace) -> Iterator[Case]:
     if wanted.kind == "rendered":
         return rendered(wanted.first, wanted.count, wanted.harsh)
+    if wanted.kind == "robots":
+        return robots(wanted.first, wanted.count, wanted.harsh)
     if wanted.kind == "scenes":
         return scenes(wanted.first, wanted.count)
     return mixed_up(wanted.sizes) if wanted.kind == "mistakes" else two_turns()

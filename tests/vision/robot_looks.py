@@ -1,0 +1,219 @@
+"""Scans as the demonstration makes them, without its processes and without waiting.
+
+The simulated robot is moved along the tour that the planner made for it, its cameras take their
+pictures, and the scanner locates, measures and reads them. A seed says which robot looks at which
+cube, how its cameras stand, in which light and how good the pictures are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import cv2
+import numpy as np
+
+from robot.faults import MotionFault, NotReadable
+from robot.machine.scanner import FaceImage, Scanner
+from robot.mechanism.graph import ActuatorMotion, Mechanism
+from robot.mechanism.registry import build_mechanism
+from robot.planner import Plan
+from robot.planner.scan import ScanPlan, plan_scan
+from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
+from robot.settings.other_cubes import for_cube, sizes_of
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
+from robot.twin.registry import parts_of, scale_of
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+from solver.cube.pocket import PocketCube
+from vision.frame import Frame
+
+ROBOTS = (
+    "cubotino",
+    "mindcuber",
+    "two-arm",
+    "two-arm-2x2x2",
+    "four-arm",
+    "six-motor",
+    "cubotone",
+    "crane",
+)
+POSES_A_MOTION = 24
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a seed makes of the room. ``jpeg``: quality of the pictures, None: as taken.
+
+    ``calibrated``: the faces are where the profile says, if the cameras stand as drawn; otherwise
+    they are searched for, which cameras that see several faces cannot do.
+    """
+
+    robot: str
+    size: int
+    calibrated: bool
+    misadjusted: Misadjustment
+    noise: float
+    jpeg: int | None
+    glare: float
+    glare_at: tuple[float, float]
+    gains: tuple[float, float, float]
+
+    @classmethod
+    def of_seed(cls, seed: int, harsh: float = 1.0) -> Scene:
+        """``harsh``: how many times as much spoils the pictures as usual."""
+        rng = np.random.default_rng([seed, 19])
+        robot = ROBOTS[seed % len(ROBOTS)]
+        several = any(len(camera.views) > 1 for camera in load_profile(robot).cameras)
+        calibrated = bool(rng.integers(2)) or several
+        shared = rng.uniform(0.4, 1.0) ** harsh
+        gains = shared * rng.uniform(0.75, 1.0, 3)
+        return cls(
+            robot=robot,
+            size=int(rng.choice(sizes_of(load_profile(robot)))),
+            calibrated=calibrated,
+            misadjusted=Misadjustment(
+                seed, harsh * float(rng.uniform(0, 0.4 if calibrated else 1.5))
+            ),
+            noise=harsh * float(rng.uniform(0, 8)),
+            jpeg=int(rng.integers(50, 96)) if rng.integers(2) else None,
+            glare=harsh * float(rng.uniform(0, 0.8)) if rng.random() < 0.4 else 0.0,
+            glare_at=(float(rng.uniform(0.2, 0.8)), float(rng.uniform(0.2, 0.8))),
+            gains=(float(gains[0]), float(gains[1]), float(gains[2])),
+        )
+
+
+@cache
+def _mechanism(robot: str, size: int) -> Mechanism:
+    return build_mechanism(for_cube(load_profile(robot), size))
+
+
+@cache
+def _tour(robot: str, size: int) -> ScanPlan:
+    return plan_scan(_mechanism(robot, size))
+
+
+class PosedRobot(SimulatedRobot):
+    """The simulated robot, put from place to place without a board."""
+
+    def stand_as(self, looking: RobotProfile, positions: Mapping[str, str | int]) -> None:
+        """Put the actuators to these positions of the profile ``looking``."""
+        self._put({name: self._native(looking, name, at) for name, at in positions.items()})
+
+    def perform(self, plan: Plan) -> None:
+        """Move along a plan, from pose to pose."""
+        courses = sorted(self._courses(plan), key=lambda course: course[0])
+        times = {edge for start, end, *_ in courses for edge in (start, end)}
+        for before, after in pairwise(sorted(times)):
+            for now in np.linspace(before, after, POSES_A_MOTION)[1:].tolist():
+                put = {}
+                for start, end, motion, first, last in courses:
+                    if start < now:
+                        part = min(1.0, (now - start) / (end - start))
+                        put[motion.actuator] = first + part * (last - first)
+                self._put(put)
+
+    def _courses(self, plan: Plan) -> Iterator[tuple[int, int, ActuatorMotion, float, float]]:
+        """Begin, end, motion, and from where to where it goes in the motor's own units."""
+        at = {name: motor.position for name, motor in self._parts.motors.items()}
+        for start, motion in plan.motions:
+            name = motion.actuator
+            if motion.end is not None:
+                last = self._native(plan.mechanism.profile, name, motion.end)
+            else:
+                last = at[name] + motion.quarters * self._quarter(name)
+            yield start, start + motion.duration_us, motion, at[name], last
+            at[name] = last
+
+    def _quarter(self, name: str) -> float:
+        scale = scale_of(self.profile, name, parts_of(self.profile).rotations[name])
+        return 1000.0 / (scale(1000.0) - scale(0.0))
+
+    def _native(self, looking: RobotProfile, name: str, at: str | int) -> float:
+        if isinstance(at, int):
+            return at * self._quarter(name)
+        settings = looking.actuators[name]
+        return settings.positions_us[at] if isinstance(settings, Servo) else settings.places[at]
+
+    def _put(self, positions: Mapping[str, float]) -> None:
+        for name, position in positions.items():
+            self._parts.motors[name].position = position
+        self._touch()
+
+
+class StudioCamera:
+    """One camera of the simulated robot, its pictures compressed as a camera may."""
+
+    def __init__(self, studio: Studio, name: str, scene: Scene) -> None:
+        self.name, self.calibrated = name, scene.calibrated
+        self._studio, self._jpeg = studio, scene.jpeg
+        self._time_us = 0
+
+    def settle(self) -> None:
+        """The light is what it is."""
+
+    def capture(self) -> Frame:
+        image = self._studio.shoot(self.name).image
+        if self._jpeg is not None:
+            quality = [cv2.IMWRITE_JPEG_QUALITY, self._jpeg]
+            packed = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), quality)[1]
+            image = cv2.cvtColor(cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+        self._time_us += 100_000
+        return Frame(image.astype(np.uint8, copy=False), self.name, self._time_us)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def outcome(seed: int, harsh: float = 1.0) -> str:
+    """``right``, ``unsure``, ``unsure of another``, ``refused`` or ``wrong``: sure of another."""
+    scene = Scene.of_seed(seed, harsh)
+    mechanism, tour = _mechanism(scene.robot, scene.size), _tour(scene.robot, scene.size)
+    profile = mechanism.profile
+    simulation = profile.simulation.model_copy(update={"picture_noise": min(50.0, scene.noise)})
+    profile = profile.model_copy(update={"simulation": simulation})
+    body = scrambled(scene.size, seed)
+    truth = body.facelets()
+    robot = PosedRobot(profile, body)
+    # The mechanism is as drawn, but its cameras, the light and the cube's colours are not.
+    robot.misadjusted = scene.misadjusted
+    studio = Studio(robot, seed)
+    studio.colour_cast(scene.gains)
+    studio.glare(scene.glare, scene.glare_at)
+    cameras = {camera.name: StudioCamera(studio, camera.name, scene) for camera in profile.cameras}
+    scanner = Scanner(profile, cameras)
+    robot.stand_as(profile, mechanism.configurations[mechanism.start.configuration].positions)
+    try:
+        reading = scanner.read(_looked_around(robot, scanner, tour))
+    except (NotReadable, MotionFault):
+        return "refused"
+    finally:
+        scanner.close()
+    assert not robot.violations, robot.violations
+    if not _same(reading.facelets, truth, scene.size):
+        return "wrong" if reading.confident else "unsure of another"
+    return "right" if reading.confident else "unsure"
+
+
+def _looked_around(robot: PosedRobot, scanner: Scanner, tour: ScanPlan) -> list[FaceImage]:
+    images: list[FaceImage] = []
+    for number, step in enumerate(tour.steps):
+        if step.moves:
+            robot.perform(step.plan)
+        taken = scanner.take(step.looks)
+        if number == 0:
+            scanner.check_view(taken)
+        images += [image.reduced() for image in taken]
+    return images
+
+
+def _same(facelets: str, truth: str, size: int) -> bool:
+    if size == 2:
+        return facelets == PocketCube.from_facelets(truth).relative.facelets()
+    if size % 2:
+        return facelets == truth
+    return len(set(zip(facelets, truth, strict=True))) == 6

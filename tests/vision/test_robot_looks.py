@@ -1,0 +1,31 @@
+"""What simulated robots see is read right, or not surely: the demonstration's way to the cube."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from robot_looks import ROBOTS, Scene, outcome
+
+
+def test_every_robot_reads_its_cube():
+    """Some at the calibrated places, some searched for."""
+    seeds = range(len(ROBOTS))
+    assert {Scene.of_seed(seed).calibrated for seed in seeds} == {True, False}
+    assert {Scene.of_seed(seed).robot for seed in seeds} == set(ROBOTS)
+    assert [(seed, outcome(seed)) for seed in seeds] == [(seed, "right") for seed in seeds]
+
+
+def test_what_is_too_poor_to_read_is_not_read_surely():
+    """Cameras far from where they should be, lamps in the picture, noise: hardly a cube is seen."""
+    found = Counter(outcome(seed, harsh=6.0) for seed in range(len(ROBOTS)))
+    assert found["wrong"] == 0
+    assert found["refused"] > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("harsh", "count"), [(1.0, 10_000), (2.0, 2_000), (3.0, 2_000)])
+def test_no_scan_is_surely_wrong(harsh, count):
+    found = Counter(outcome(seed, harsh) for seed in range(1_000, 1_000 + count))
+    assert found["wrong"] == 0
+    assert harsh > 1 or found["right"] > 0.99 * count
