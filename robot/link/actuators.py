@@ -59,8 +59,8 @@ class TurnCheckSetup:
 class ServoSetup:
     """A servo; positions in microseconds of pulse.
 
-    Homing slews to ``start_us`` in ``home_ms``. When the Pi is lost it is switched off,
-    or, without ``safe_off``, keeps its place.
+    Homing slews to ``start_us`` in ``home_ms``, first to ``stands_at`` where that is given. When
+    the Pi is lost it is switched off, or, without ``safe_off``, keeps its place.
     """
 
     name: str
@@ -71,6 +71,7 @@ class ServoSetup:
     home_ms: int = 500
     safe_off: bool = True
     must_home: bool = True
+    stands_at: int | None = None
 
     @property
     def start(self) -> int:
@@ -80,7 +81,7 @@ class ServoSetup:
     @property
     def homed_at(self) -> int:
         """Position at which the microcontroller has homed it."""
-        return self.start_us
+        return self.start_us if self.stands_at is None else self.stands_at
 
     @property
     def period_steps(self) -> int | None:
@@ -92,9 +93,19 @@ class ServoSetup:
         """Its signal is a position: it never has to guess where it stands."""
         return False
 
-    def starting_at(self, start_us: int) -> ServoSetup:
-        """The same, homed to another pulse."""
-        return replace(self, start_us=start_us)
+    def standing_at(self, place: int | None) -> ServoSetup:
+        """The same: its first pulse is that one; None: that of its start."""
+        return replace(self, stands_at=place)
+
+    @property
+    def can_be_taken_up(self) -> bool:
+        """Whether it can go on from where it stands: a pulse is a position."""
+        return True
+
+    @property
+    def goes_on_from_there(self) -> bool:
+        """Whether it goes to its start from where it is, once it is homed, and not by homing."""
+        return self.stands_at is not None
 
     def allowing(self, steps_per_s: float) -> ServoSetup:
         """The same: it makes no steps."""
@@ -128,7 +139,7 @@ class ServoSetup:
             minimum=self.minimum_us * TICKS_PER_US,
             maximum=self.maximum_us * TICKS_PER_US,
             min_interval=0,
-            home_position=self.start_us * TICKS_PER_US,
+            home_position=self.homed_at * TICKS_PER_US,
             home_interval=self.home_ms,
             home_slow_interval=0,
             home_backoff=0,
@@ -142,12 +153,12 @@ class ServoSetup:
 class StepperSetup:
     """A stepper; positions in steps.
 
-    Without ``homing`` it is taken to stand at ``start_steps`` when homed, unless the
-    microcontroller knows where it stands. After homing it moves to ``start_steps``, within
-    ``limits``. Positions that differ by a multiple of ``period_steps`` are the same: what turns
-    for ever and looks the same again after that. Homing ends with steps forwards, as every motion
-    of one with play (``backlash_steps``) does. ``fastest`` steps/s are allowed where calibration
-    tries more than ``limits``.
+    Without ``homing`` it is taken to stand at ``start_steps`` when homed, or at ``stands_at`` where
+    that is given, unless the microcontroller knows where it stands. After homing it moves to
+    ``start_steps``, within ``limits``. Positions that differ by a multiple of ``period_steps`` are
+    the same: what turns for ever and looks the same again after that. Homing ends with steps
+    forwards, as every motion of one with play (``backlash_steps``) does. ``fastest`` steps/s are
+    allowed where calibration tries more than ``limits``.
     """
 
     name: str
@@ -167,6 +178,7 @@ class StepperSetup:
     safe_off: bool = True
     must_home: bool = True
     fastest: float = 0.0
+    stands_at: int | None = None
 
     @property
     def start(self) -> int:
@@ -178,7 +190,7 @@ class StepperSetup:
         """Position at which the microcontroller has homed it; backwards, the motor is ahead of what
         it drives by the play."""
         if self.homing is None:
-            return self.start_steps
+            return self.start_steps if self.stands_at is None else self.stands_at
         return self.homing.edge_position - (self.backlash_steps if self.homing.direction < 0 else 0)
 
     @property
@@ -186,10 +198,20 @@ class StepperSetup:
         """Whether it takes the place where it stands for its start, without an end stop."""
         return self.homing is None
 
-    def starting_at(self, start: int) -> StepperSetup:
-        """The same: it is taken to stand where it does."""
-        del start
-        return self
+    def standing_at(self, place: int | None) -> StepperSetup:
+        """The same: it is taken to stand there; None: at its start. With an end stop, wherever that
+        is."""
+        return replace(self, stands_at=place) if self.counts_only else self
+
+    @property
+    def can_be_taken_up(self) -> bool:
+        """Whether it can go on from where it stands: not where it has to look for its end stop."""
+        return self.counts_only
+
+    @property
+    def goes_on_from_there(self) -> bool:
+        """Homing moves it only where it looks for its end stop."""
+        return False
 
     def allowing(self, steps_per_s: float) -> StepperSetup:
         """The same, allowed to go so fast."""

@@ -64,6 +64,12 @@ class LinkGroup:
             with self._naming(board):
                 await self.links[board].home([actuator])
 
+    async def take_up(self, names: Sequence[str]) -> None:
+        """See :meth:`Link.take_up`, for each board."""
+        for board, link in self.links.items():
+            with self._naming(board):
+                await link.take_up([name for name in names if self._board_of[name] == board])
+
     async def active_sensors(self) -> frozenset[str]:
         """The actuators whose end stop or index sensor is active now."""
         found = await self._at_all(Link.active_sensors)

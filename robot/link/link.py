@@ -37,6 +37,7 @@ from robot.link.protocol import (
 from robot.link.session import Clock, Draw, LinkSession, SessionStatistics
 from robot.link.transport import Transport
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
 
 ANSWER_PATIENCE_S = 5.0
@@ -114,18 +115,26 @@ class Link:
         """Home actuators one after the other (None: all in their order), then go to the start."""
         for name in self._numbers if names is None else names:
             setup = self.actuators[self._number(name)]
-            await self._find_home(setup)
+            if not (setup.goes_on_from_there and name in self.ledger.homed):
+                await self._find_home(name)
             await self._go_to_start(setup)
 
-    async def _find_home(self, setup: ActuatorSetup) -> None:
-        index = self._number(setup.name)
-        await self._command(Home(1 << index))
+    async def take_up(self, names: Sequence[str]) -> None:
+        """Home actuators together, each at once where its setup says that it stands."""
+        if names:
+            await self._find_home(*names)
+
+    async def _find_home(self, *names: str) -> None:
+        numbers = {name: self._number(name) for name in names}
+        await self._command(Home(sum(1 << number for number in numbers.values())))
         status = await self._at_rest()
         self._raise_fault(status)
-        if not status.homed >> index & 1:
-            raise RobotFault(Fault.NOT_HOMED, f"{setup.name}: homing was interrupted")
+        missing = [name for name, number in numbers.items() if not status.homed >> number & 1]
+        if missing:
+            raise RobotFault(Fault.NOT_HOMED, f"{missing[0]}: homing was interrupted")
         reported = reported_positions(await self._open_session.positions(), self.actuators)
-        self.ledger.note_homed(setup.name, reported[setup.name])
+        for name in names:
+            self.ledger.note_homed(name, reported[name])
 
     async def run(
         self,
@@ -255,9 +264,14 @@ class Link:
         return await session.fresh_status()
 
     async def _go_to_start(self, setup: ActuatorSetup) -> None:
-        if not isinstance(setup, StepperSetup):
+        at = self.ledger.homed[setup.name]
+        if isinstance(setup, ServoSetup):
+            if at != setup.start_us:
+                slew_us = setup.home_ms * 1000
+                await self.run(single(servo_slew(setup.name, at, setup.start_us, slew_us)))
             return
-        at, play = self.ledger.homed[setup.name], setup.backlash_steps
+        assert isinstance(setup, StepperSetup)
+        play = setup.backlash_steps
         goal = at + setup.way_to_start(at)
         # With play, back as far as it goes and then forwards: the load ends where the motor does.
         for target in (goal - play, goal) if play and goal != at else (goal,):

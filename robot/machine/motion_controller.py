@@ -118,6 +118,10 @@ class MotionController:
         with self._explained():
             thread = self._connected()
             self._ledger.require_known(self._setups)
+            places = self._places()
+            if any(one.stands_at is not None and one.name not in places for one in self._setups):
+                self._stand(places)  # what nobody knows is taken to be at its start
+                thread = self._connected()
             try:
                 for step in self._homing_steps(thread):
                     if isinstance(step, HomeActuator):
@@ -165,20 +169,37 @@ class MotionController:
         return self._ledger.position(actuator) if self._ready else None
 
     def home_alone(self, actuator: str, at: int) -> int:
-        """Home this actuator alone, a servo at this pulse; where it is then. What the others hold
-        may be let go."""
+        """Home this actuator alone, a servo at this pulse; where it is then. Without it the others
+        stay as they are: their outputs are off for a moment at most, but for those that have to
+        look for their end stops."""
         self._contact.require_first(actuator, self._profile.actuators[actuator], at)
-        self._use(
-            tuple(
-                setup.starting_at(at) if setup.name == actuator else setup for setup in self._setups
-            )
-        )
+        setup = next(one for one in self._setups if one.name == actuator)
+        is_servo = isinstance(setup, ServoSetup)
+        others: dict[str, int] = {}
+        if is_servo and setup.standing_at(at) != setup:
+            others = self._places() if self._ready else {}
+            others.pop(actuator, None)
+            self._stand({**others, actuator: at})
         with self._explained():
             thread = self._connected()
-            thread.wait(thread.link.home([actuator]))
+            link = thread.link
+            thread.wait(link.take_up([*others, actuator]) if is_servo else link.home([actuator]))
             position = self._ledger.position(actuator)
         assert position is not None, "it has just been homed"
         return position
+
+    def _places(self) -> dict[str, int]:
+        """Where those stand that can go on from there."""
+        known = self._ledger.known
+        return {
+            one.name: known[one.name]
+            for one in self._setups
+            if one.can_be_taken_up and one.name in known
+        }
+
+    def _stand(self, places: Mapping[str, int]) -> None:
+        """From the next connection on they stand there, the others at their starts."""
+        self._use(tuple(one.standing_at(places.get(one.name)) for one in self._setups))
 
     def assume_start_positions(self) -> None:
         """Everything has been set to its start: what has no sensor to be homed by is there."""

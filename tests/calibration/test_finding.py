@@ -23,6 +23,7 @@ from robot.calibration.finding.face_watch import (
 )
 from robot.calibration.finding.film import Passage, passage_of, travel_us
 from robot.calibration.finding.finder import SeenMoving
+from robot.calibration.finding.flipper import FlipperFinder
 from robot.calibration.finding.flow import AutomaticCalibration, can_find, stage_of, stages_of
 from robot.calibration.finding.proof import PROVING
 from robot.calibration.finding.result import CouldNot, Finding
@@ -399,3 +400,20 @@ def test_stickers_tell_how_far_a_face_has_turned_beyond_quarter_turns(
     assert abs(found - near) <= 181
     assert (found - degrees + 180) % 360 - 180 == pytest.approx(0.0, abs=0.2)
     assert watch.turned(seen[0], (corners, np.roll(colours, 1, axis=1)), near) is None
+
+
+@pytest.mark.parametrize(("clear", "opened"), [(1053, 905), (1300, 965)])
+def test_an_arm_is_out_of_the_picture_wherever_the_robot_looks_past_it(
+    clear: float, opened: int
+) -> None:
+    """MindCuber's arm opens only by a part of its way back from a roll to let the robot look."""
+    profile = load_profile("mindcuber")
+    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
+        finder = FlipperFinder(CalibratingSession(rehearsal))
+        finder.lid.go = lambda target: None  # type: ignore[method-assign]
+        finder._hold_at, finder._open_at = 1465.0, clear
+        values = finder._found_beyond(1432.0).values
+    assert values["actuators.arm.positions_us.rest"] == opened
+    assert values["actuators.arm.positions_us.hold"] == 1465
+    (arm,) = profile.mechanism.arms
+    assert opened + (1 - arm.clear_part) * (1965 - opened) <= clear + 1

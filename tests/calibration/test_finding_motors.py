@@ -10,11 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.calibration.finding.finder import finder_for
-from robot.calibration.finding.motors import MICROSTEPS, common_speeds, wiring_finding, wiring_of
+from robot.calibration.finding.motors import (
+    MICROSTEPS,
+    common_speeds,
+    let_turn,
+    wiring_finding,
+    wiring_of,
+)
 from robot.calibration.finding.result import CouldNot
+from robot.calibration.finding.ring import RingFinder
+from robot.calibration.finding.rotations import Rotation
+from robot.calibration.finding.walking import Walker
 from robot.calibration.store import Calibration, apply
 from robot.documents import JsonObject
 from robot.settings import load_profile
+from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
@@ -127,3 +137,61 @@ def test_a_motor_that_does_not_turn_is_named(name: str, motor: str) -> None:
         with pytest.raises(CouldNot, match=f"does not turn with {motor}"):
             for _ in suitable(session).find():
                 pass
+
+
+class ScriptedMotor(Rotation):
+    """A motor whose driver makes ``factor`` of a thought step, and what it drives has play."""
+
+    step_degrees = 2.0
+
+    def __init__(self, factor: float, play: float) -> None:
+        walker = Walker(None, "table", TABLE)  # type: ignore[arg-type]
+        super().__init__(walker, {})
+        self.factor, self.play, self.load, self.widest = factor, play, 0.0, 0.0
+        walker.wake = lambda first=None: None  # type: ignore[method-assign]
+        walker.go = self.turned_to  # type: ignore[method-assign]
+
+    def turned_to(self, place: float) -> None:
+        rotor = place * self.factor * 360 / 1600
+        self.load = min(max(self.load, rotor - self.play), rotor + self.play)
+        self.widest = max(self.widest, abs(self.load))
+
+    def angle(self) -> float:
+        return self.load
+
+    def expect(self, degrees: float) -> None: ...
+
+    def shift_zero(self, degrees: float) -> None: ...
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.5, 1.0, -1.0, 2.0, -2.0])
+@pytest.mark.parametrize("play", [0.0, 1.5, 3.0])
+def test_a_motor_shows_its_steps_without_turning_far(factor: float, play: float) -> None:
+    """However large its steps are: the face must stay in view, and layers nearly square."""
+    motor = ScriptedMotor(factor, play)
+    stride = motor._peeked()
+    assert stride * factor * 360 / 1600 == pytest.approx(2.0, rel=0.25)
+    assert motor.widest < 6.5
+
+
+def test_a_motor_that_turns_nothing_is_not_turned_for_ever() -> None:
+    motor = ScriptedMotor(0.0, 0.0)
+    with pytest.raises(CouldNot, match="does not turn"):
+        motor._peeked()
+
+
+def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
+    """The cube stood square before anything moved, so it is where it was in the first picture."""
+    truth = parse_misadjustment("6")
+    with robot("four-arm", "6") as (rehearsal, session):
+        finder = RingFinder(session)
+        tilting, near = finder._grippers["R"].rotation, finder._grippers["F"].jaws
+        let_turn(session, [tilting.name])
+        for site in ("F", "B", "L"):
+            finder._grippers[site].jaws.open_wide()
+        assert finder.watch.look() is not None
+        tilting.find_line()
+        jaws = FOUR_ARM.actuators_of(Servo)["front-jaw"]
+        near.walker.go(truth.servo("front-jaw", jaws, 1000 / 90).pulse(jaws.positions_us["closed"]))
+        assert abs(tilting.set_square()) < 0.3
+        assert rehearsal.robot.violations == []

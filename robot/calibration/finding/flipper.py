@@ -90,6 +90,7 @@ class FlipperFinder(Finder):
         self._profile = profile
         self._quarters = dict(mechanism.turntable.angles)
         self._motor = mechanism.turntable.actuator
+        self._clear_part = arm.clear_part
         self._degree_us = servo_degree_us(profile)
         self.lid = walker_of(session, profile, arm.actuator)
         roles = {
@@ -216,11 +217,16 @@ class FlipperFinder(Finder):
     def _found_beyond(self, onset: float) -> Finding:
         """Holding and open positions of an arm that shows one end of ``open`` only."""
         towards, shape = self._towards_hold, self._shape
-        clear = self._open_at
+        rolls = self._hold_at + shape["roll"] - shape["hold"]
+        # While the robot looks it opens the arm only so far: there it is out of the picture, too.
+        part = self._clear_part
+        clear = (self._open_at - (1 - part) * rolls) / part
         self._open_at = self._hold_at - (shape["hold"] - shape["open"])
-        if (self._open_at - clear) * towards > 0:
+        is_clear = (clear - self._open_at) * towards >= 0
+        if not is_clear:
             self._open_at = clear
         self.lid.go(self._open_at)
+        distance = "as far from there as in the profile" if is_clear else "clear of the picture"
         values: JsonObject = {}
         uncertain: JsonObject = {}
         for role, pulse in (("hold", self._hold_at), ("open", self._open_at)):
@@ -230,7 +236,7 @@ class FlipperFinder(Finder):
             "lid",
             f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (the cube no longer "
             f"follows the table from {onset:.0f} us on); {self._names['open']}: "
-            f"{self._open_at:.0f} us, as far from there as in the profile",
+            f"{self._open_at:.0f} us, {distance}",
             values,
             uncertain,
             {"holds_from_us": onset},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -26,8 +27,14 @@ STILL_DEGREES = 0.9
 MOST_PLAY_DEGREES = 4.0
 """Of what a stepper drives."""
 
-PEEK_DEGREES = 6.0
-"""How far a stepper should go in each of the first two steps, which show what its steps are."""
+PEEK_DEGREES = 1.5
+"""How far a stepper should go first, to show what its steps are."""
+
+PEEKS_LONGER = 16
+"""How many times further at most."""
+
+SHOWS_DEGREES = 2.0
+"""What it has to turn by."""
 
 FARTHEST_TILT = 38.0
 """Degrees from which on a tilted face is hardly told from the one that follows it."""
@@ -125,19 +132,24 @@ class Rotation(ABC):
         return self.step_us * (1 if places[ordered[-1]] > places[ordered[0]] else -1)
 
     def _peeked(self) -> int:
-        """Steps of a step of the sweep, by how far some steps turn a stepper."""
+        """Steps of a step of the sweep, by how far some steps turn a stepper: a few, then twice as
+        many, until that shows. A driver may make larger steps than thought, and others hold still
+        what is turned too far."""
         settings = self.walker.settings
         assert isinstance(settings, Stepper) and settings.steps_per_turn
-        steps = max(1, round(settings.steps_per_turn * PEEK_DEGREES / 360))
+        made = max(1, round(settings.steps_per_turn * PEEK_DEGREES / 360))
+        most = PEEKS_LONGER * made
         self.walker.wake()
-        start, seen = self.walker.at, []
-        for made in (steps, 2 * steps):
-            self.walker.go(start + made)
-            seen.append(self.angle())
-        turned = seen[1] - seen[0]
-        if abs(turned) < PEEK_DEGREES / 10:
+        start = self.walker.at
+        self.walker.go(start + made)  # takes up the play, or a part of it
+        seen, turned = self.angle(), 0.0
+        while abs(turned) < SHOWS_DEGREES and made < most:
+            self.walker.go(start + 2 * made)
+            before, seen = seen, self.angle()
+            turned, made = seen - before, 2 * made
+        if abs(turned) < SHOWS_DEGREES / 3:
             raise self._not_turning()
-        return round(steps * self.step_degrees / turned)
+        return round(made / 2 * self.step_degrees / turned)
 
     def _not_turning(self) -> CouldNot:
         return CouldNot(
@@ -189,8 +201,9 @@ class Rotation(ABC):
         self._line = self.line.about(degrees)
 
     def settle(self) -> None:
-        """To zero, the last of the way towards larger angles, which takes up any play."""
-        self.go(-self.line.slack_us * abs(self.line.degrees_per_us) - self.step_degrees)
+        """To zero, the last of the way towards larger angles, which takes up any play. No further
+        from it than layers may be off square."""
+        self.go(-self.step_degrees)
         self.go(0.0)
 
     def find_stops(self) -> tuple[dict[str, int], dict[str, float]]:
@@ -338,10 +351,21 @@ class TiltingGripper(FilmedRotation):
         return tilt + 90 * round((self._near - tilt) / 90)
 
     def swing(self, degrees: float) -> float:
-        """See :meth:`Rotation.swing`; half open jaws hide a part of the face meanwhile."""
+        """See :meth:`Rotation.swing`."""
+        with self._following():
+            return super().swing(degrees)
+
+    def set_square(self) -> float:
+        """See :meth:`Rotation.set_square`."""
+        with self._following():
+            return super().set_square()
+
+    @contextmanager
+    def _following(self) -> Iterator[None]:
+        """Other jaws hide a part of the face meanwhile: it is looked for where it was last."""
         self._follows = True
         try:
-            return super().swing(degrees)
+            yield
         finally:
             self._follows = False
 
