@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,17 +85,33 @@ def read(
 
 
 def _read_photographs(folder: Path, size: int | None, report: _Report) -> ExitCode:
-    from vision.decide.reader import read_cube
     from vision.locate.face import NoFace
     from vision.locate.six_faces import look_at_folder
 
     start = time.perf_counter()
     try:
-        looks = look_at_folder(folder, size)
+        looks = look_at_folder(folder, size, may_doubt=True)
+        return report.outcome(looks.colours, partial(_decided, looks), start, looks)
     except NoFace as error:
         report.refusal(str(error), ())
         return exit_code_of(error)
-    return report.outcome(looks.colours, read_cube, start, looks)
+
+
+def _decided(looks: CubeLooks, colours: StickerColours) -> CubeReading:
+    """The cube in photographs. A picture that hardly shows its face counts if all six make one
+    cube for sure; otherwise that picture is what is wrong.
+    """
+    from vision.decide.reader import Unreadable, read_cube
+
+    try:
+        reading = read_cube(colours)
+    except Unreadable as error:
+        if looks.doubt is not None:
+            raise looks.doubt from error
+        raise
+    if looks.doubt is not None and not reading.confident:
+        raise looks.doubt
+    return reading
 
 
 def _read_colours(document: object, size: int | None, report: _Report) -> ExitCode:

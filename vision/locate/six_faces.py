@@ -34,45 +34,95 @@ _MISSED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class CubeLooks:
-    """Six photographs, the grid found in each, and the colours measured, by face letter."""
+    """Six photographs, the grid found in each, and the colours measured, by face letter.
+
+    ``doubt`` says what is odd about a picture in which the face was only assumed where the others
+    have it: unless the cube is then read surely, that is what to tell a person.
+    """
 
     frames: Mapping[str, Frame]
     grids: Mapping[str, FaceGrid]
     colours: StickerColours
+    doubt: OddView | None = None
 
 
-def look_at_folder(folder: Path, size: int | None = None) -> CubeLooks:
+def look_at_folder(folder: Path, size: int | None = None, *, may_doubt: bool = False) -> CubeLooks:
     """Locate and measure the photographs ``U.*`` .. ``B.*`` of a folder.
 
-    Raises :class:`vision.cameras.photographs.BadPhoto` and :class:`vision.locate.face.NoFace`.
+    ``may_doubt`` as in :func:`look_at_frames`. Raises
+    :class:`vision.cameras.photographs.BadPhoto` and :class:`vision.locate.face.NoFace`.
     """
     files = face_files(folder)
     frames = {f: Frame(load_photo(path), path.name, 0) for f, path in files.items()}
     try:
-        return look_at_frames(frames, size)
+        return look_at_frames(frames, size, may_doubt=may_doubt)
     except NoFace:  # too far away for what pictures are usually shrunk to
         whole = {f: Frame(load_photo(path, MAX_SIDE), path.name, 0) for f, path in files.items()}
         if all(whole[f].image.shape == frames[f].image.shape for f in files):
             raise
-    return look_at_frames(whole, size)
+    return look_at_frames(whole, size, may_doubt=may_doubt)
 
 
-def look_at_frames(frames: Mapping[str, Frame], size: int | None = None) -> CubeLooks:
-    """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`."""
+def look_at_frames(
+    frames: Mapping[str, Frame], size: int | None = None, *, may_doubt: bool = False
+) -> CubeLooks:
+    """Locate and measure one frame per face letter; raises :class:`vision.locate.face.NoFace`.
+
+    ``may_doubt``: one picture in which nothing like a face shows is measured where the five others
+    have it, if they were taken by one camera in one place.
+    """
     sizes = SIZES if size is None else (size,)
-    grids = locate_cube({f: frames[f].image for f in FACES}, sizes)
+    pictures = {f: frames[f].image for f in FACES}
+    cube = locate_cube(pictures, sizes, may_doubt=may_doubt)
+    grids = cube.grids
     looks = {f: measure_face(frames[f], grids[f].quads, fit=grids[f].fit) for f in FACES}
-    return CubeLooks(frames, grids, StickerColours.of_faces(looks))
+    return CubeLooks(frames, grids, StickerColours.of_faces(looks), cube.doubt)
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedCube:
+    """One grid per picture, all of one size, and what is odd about the picture in which the face is
+    only assumed where the others have it, if there is one.
+    """
+
+    grids: dict[str, FaceGrid]
+    doubt: OddView | None = None
 
 
 def locate_cube(
-    pictures: Mapping[str, Picture], sizes: Collection[int] = SIZES
-) -> dict[str, FaceGrid]:
+    pictures: Mapping[str, Picture], sizes: Collection[int] = SIZES, *, may_doubt: bool = False
+) -> LocatedCube:
     """One grid per picture, all of the size that explains the pictures best together.
 
-    Raises :class:`vision.locate.face.NoFace` naming the pictures without a face of that size, as
-    :class:`vision.locate.view_check.OddView` where it can be told what they show instead.
+    ``may_doubt`` as in :func:`look_at_frames`. Raises :class:`vision.locate.face.NoFace` naming the
+    pictures without a face of that size, as :class:`vision.locate.view_check.OddView` where it can
+    be told what they show instead.
     """
+    grids, size = _found(pictures, sizes)
+    missing = [name for name in pictures if name not in grids]
+    doubt = None
+    for name in missing:
+        seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
+        place = _steady_place(seen)
+        try:
+            face = _in_view(name, pictures[name], size, place)
+        except OddView as odd:
+            if not may_doubt or place is None or len(grids) < len(pictures) - 1:
+                raise
+            face, doubt = place, odd
+        grids |= {name: face} if place is not None else {}
+    if len(grids) < len(pictures):
+        raise NoFace(_complaint([name for name in missing if name not in grids], size))
+    if not missing and _is_doubtful(grids):
+        for name, image in pictures.items():
+            _in_view(name, image, size)
+    return LocatedCube(grids, doubt)
+
+
+def _found(
+    pictures: Mapping[str, Picture], sizes: Collection[int]
+) -> tuple[dict[str, FaceGrid], int]:
+    """Grids by name of those pictures in which one was found, all of the likeliest size."""
     found = {name: locate_grids(image, sizes) for name, image in pictures.items()}
     size = max(sizes, key=lambda n: (_joint_fit(found, n), -n))
     alike = {name: [g for g in grids if g.size == size] for name, grids in found.items()}
@@ -82,26 +132,24 @@ def locate_cube(
         if name not in grids or _is_odd(grids[name], hints):
             better = _confirmed(image, hints, alike[name])
             grids |= {name: better} if better is not None else {}
-    missing = [name for name in pictures if name not in grids]
-    for name in missing:
-        seen = [g for n, g in grids.items() if pictures[n].shape == pictures[name].shape]
-        place = _steady_place(seen)
-        face = _in_view(name, pictures[name], size, place)
-        grids |= {name: face} if place is not None else {}
-    if len(grids) < len(pictures):
-        raise NoFace(_complaint([name for name in missing if name not in grids], size))
-    if not missing and _is_doubtful(grids):
-        for name, image in pictures.items():
-            _in_view(name, image, size)
-    return grids
+    return grids, size
 
 
 def _steady_place(others: Sequence[FaceGrid]) -> FaceGrid | None:
-    """Where all of three or more pictures of one camera have the face; None if they differ."""
-    if len(others) < _WITNESSES:
+    """Where three or more pictures of one camera have the face, all of them or all but one; None
+    if they differ.
+
+    Of a cube seen from aside one may show another face as clearly.
+    """
+    alike = max(
+        ([other for other in others if _shift(other, one.corners) < _STEADY] for one in others),
+        key=len,
+        default=[],
+    )
+    if len(alike) < max(_WITNESSES, len(others) - 1):
         return None
-    usual = np.median([other.corners for other in others], axis=0)
-    if max(_shift(other, usual) for other in others) >= _STEADY:
+    usual = np.median([other.corners for other in alike], axis=0)
+    if max(_shift(other, usual) for other in alike) >= _STEADY:
         return None
     return FaceGrid.of_corners(usual, others[0].size, fit=_MISSED)
 
@@ -136,8 +184,8 @@ def _confirmed(
 ) -> FaceGrid | None:
     """The face where other pictures have it: most cameras stand still between pictures."""
     grids = [grid for hint in hints if (grid := confirm_grid(image, hint)) is not None]
-    grids += [grid for grid in candidates if not _is_odd(grid, hints)]
-    return max(grids, key=lambda grid: grid.fit, default=None)
+    steady = [grid for grid in (*grids, *candidates) if not _is_odd(grid, hints)]
+    return max(steady, key=lambda grid: grid.fit, default=None)
 
 
 def _joint_fit(found: Mapping[str, Sequence[FaceGrid]], size: int) -> float:
