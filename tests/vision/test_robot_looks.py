@@ -28,4 +28,4 @@ def test_what_is_too_poor_to_read_is_not_read_surely():
 def test_no_scan_is_surely_wrong(harsh, count):
     found = Counter(outcome(seed, harsh) for seed in range(1_000, 1_000 + count))
     assert found["wrong"] == 0
-    assert harsh > 1 or found["right"] > 0.99 * count
+    assert harsh > 1 or found["right"] > 0.95 * count
