@@ -300,10 +300,7 @@ void bind_cube_pieces(nb::module_& module) {
         .def(
             "relaxed_costs",
             [](const CubePieces& pieces, const Numbers& costs, const Table& namings) {
-                std::vector<double> found;
-                for (const Naming& naming : namings_of(namings))
-                    found.push_back(pieces.relaxed_cost(costs_for(pieces, costs), naming));
-                return found;
+                return pieces.relaxed_costs(costs_for(pieces, costs), namings_of(namings));
             },
             nb::arg("costs"), nb::arg("namings"),
             "A lower bound of the cheapest cube for every naming int64[n, 6].")

@@ -290,14 +290,24 @@ void CubePieces::shares(Costs costs, double temperature, std::span<double> share
     }
 }
 
-double CubePieces::relaxed_cost(Costs costs, const Naming& naming) const {
-    std::vector<double> shown;
-    double total = 0.0;
+std::vector<double> CubePieces::relaxed_costs(Costs costs, std::span<const Naming> namings) const {
+    std::vector<double> totals(namings.size(), 0.0), shown;
     for (const PieceOrbit& orbit : orbits_) {
-        pattern_costs(orbit, costs, naming, shown);
-        total += assigned_cost(orbit, shown);
+        // Namings under which the orbit shows the same patterns cost the same.
+        std::vector<std::pair<PatternSet, double>> known;
+        for (std::size_t i = 0; i < namings.size(); ++i) {
+            const PatternSet patterns = shown_patterns(orbit, namings[i]);
+            auto same = std::find_if(known.begin(), known.end(),
+                                     [&](const auto& one) { return one.first == patterns; });
+            if (same == known.end()) {
+                pattern_costs(orbit, costs, namings[i], shown);
+                known.emplace_back(patterns, assigned_cost(orbit, shown));
+                same = known.end() - 1;
+            }
+            totals[i] += same->second;
+        }
     }
-    return total;
+    return totals;
 }
 
 // Bounds that cost more and more to compute thin out the namings: every slot on its own; then,

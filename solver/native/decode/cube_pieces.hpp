@@ -48,9 +48,10 @@ public:
     // every piece is used as often as it exists (Sinkhorn's iteration).
     void shares(std::span<const double> costs, double temperature, std::span<double> share) const;
 
-    // A lower bound on the cheapest cube, whatever colours its centres are named by: twist, flip
-    // and parity left aside, fixed centres in any order.
-    double relaxed_cost(std::span<const double> costs, const Naming& naming) const;
+    // Lower bounds on the cheapest cube under each naming, whatever colours its centres are named
+    // by: twist, flip and parity left aside, fixed centres in any order.
+    std::vector<double> relaxed_costs(std::span<const double> costs,
+                                      std::span<const Naming> namings) const;
 
     // `naming` is its number, -1 where no cube costs less than the limit; `solved` says for how
     // many namings the cheapest cube had to be found.
