@@ -316,8 +316,11 @@ class StepperDrive(Drive):
         return self._move(angle % 4 * turn // 4, quarters * turn // 4, held)
 
     def angle_left_us(self, quarters: int, degrees: float) -> int:
-        """See :meth:`Drive.angle_left_us`: by its steps, as it slows down towards the end."""
+        """See :meth:`Drive.angle_left_us`: by its steps, as it slows down towards the end. What it
+        drives is behind it by the play, and nearer to the end only when that is taken up."""
         steps = int(degrees * (self._settings.steps_per_turn or 0) / 360)
+        if quarters < 0:
+            steps = max(0, steps - self._settings.backlash_steps)
         return _steps_left_us(self.rotation(0, quarters, held=True), steps)
 
     def _move(self, start_steps: int, steps: int, held: bool) -> MotionProfile:

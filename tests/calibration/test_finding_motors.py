@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.motors import (
     MICROSTEPS,
+    _turn_of,
     common_speeds,
     let_turn,
     wiring_finding,
@@ -195,3 +197,16 @@ def test_square_is_seen_although_jaws_hide_a_part_of_the_face() -> None:
         near.walker.go(truth.servo("front-jaw", jaws, 1000 / 90).pulse(jaws.positions_us["closed"]))
         assert abs(tilting.set_square()) < 0.3
         assert rehearsal.robot.violations == []
+
+
+@pytest.mark.parametrize(("seen", "is_whole"), [(1600, True), (800, True), (3200, False)])
+def test_a_cube_may_look_the_same_after_a_part_of_a_turn(seen: int, is_whole: bool) -> None:
+    """As some scrambled ones do; a turn that needs more steps than thought is none."""
+    session = SimpleNamespace(
+        perform=lambda trial, **asked: SimpleNamespace(turn_steps=1600, found_steps=seen)
+    )
+    if is_whole:
+        assert "1600 steps are a whole turn" in _turn_of(session, "back").text  # type: ignore[arg-type]
+        return
+    with pytest.raises(CouldNot, match="3200 steps"):
+        _turn_of(session, "back")  # type: ignore[arg-type]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from robot.mechanism.durations import angle_left_us, rotation_profile
 from robot.motion.drive import Drive, drive_of
-from robot.motion.schedule import ServoSegment
+from robot.motion.schedule import ServoSegment, StepSegment
+from robot.motion.stepper import TICKS_PER_US
+from robot.settings import load_profile
 from robot.settings.actuators import Servo, Timed
 from robot.settings.stepper import Stepper
 
@@ -109,3 +112,24 @@ def test_a_rotation_starts_at_its_place_within_the_turn(
     }
     profile = drive_of("right", Stepper.model_validate(settings)).rotation(angle, quarters, False)
     assert (profile.start, profile.end) == (start, end)
+
+
+@pytest.mark.parametrize("quarters", [1, -1, 2])
+@pytest.mark.parametrize("play", [0, 10])
+def test_what_a_motor_drives_is_as_near_square_as_jaws_count_on(quarters: int, play: int) -> None:
+    """Backwards it is behind the motor by the play, until the last steps take that up."""
+    profile = load_profile("four-arm")
+    right = profile.actuators_of(Stepper)["right"].model_copy(update={"backlash_steps": play})
+    profile = profile.model_copy(update={"actuators": {**profile.actuators, "right": right}})
+    motion = rotation_profile(profile, "right", 0, quarters, held=True)
+    left_us = angle_left_us(profile, "right", quarters, 4.0)
+    rotor = load = ticks = 0
+    for run in motion.segments:
+        assert isinstance(run, StepSegment)
+        for number in range(abs(run.count)):
+            ticks += run.interval_ticks + number * run.add_ticks
+            if ticks / TICKS_PER_US > motion.duration_us - left_us:
+                break
+            rotor += (1 if run.count > 0 else -1) * (1 if quarters > 0 else -1)
+            load = min(max(load, rotor), rotor + play)
+    assert 90 * abs(quarters) - abs(load) * 360 / 1600 <= 4.0 + 360 / 1600

@@ -14,7 +14,7 @@ KEYS = {
     "cubotino-uno": ["clear_part: 0.86"],
     "mindcuber": ["clear_part: 0.86", "- {between: [rest, pull], ms: 800}"],
     "two-arm": [", clear_part: 0.75", "square_degrees: 5"],
-    "four-arm": [", clear_part: 0.75", "square_degrees: 5"],
+    "four-arm": [", clear_part: 0.75", "square_degrees: 4"],
 }
 
 

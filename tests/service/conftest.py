@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from robot.settings import load_profile
+from robot.twin.misadjustment import Misadjustment
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,9 +32,12 @@ def make_bench(short_folder: Path) -> MakeBench:
     """A bench of a profile by its name, with a seed for its cube, at a multiple of real time."""
 
     def make(
-        name: str = "cubotino", seed: int = 5, speed: float = 30
+        name: str = "cubotino",
+        seed: int = 5,
+        speed: float = 30,
+        misadjusted: Misadjustment | None = None,
     ) -> contextlib.AbstractAsyncContextManager[Bench]:
-        return workbench(load_profile(name), short_folder, seed, speed)
+        return workbench(load_profile(name), short_folder, seed, speed, misadjusted)
 
     return make
 

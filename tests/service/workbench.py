@@ -21,6 +21,7 @@ from robot.settings import RobotProfile
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, executable, running
 from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
 from robot.twin.server import SimulatedPanel, TwinServer
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
@@ -137,13 +138,18 @@ class Bench:
 
 @contextlib.asynccontextmanager
 async def workbench(
-    profile: RobotProfile, folder: Path, seed: int = 5, speed: float = 30
+    profile: RobotProfile,
+    folder: Path,
+    seed: int = 5,
+    speed: float = 30,
+    misadjusted: Misadjustment | None = None,
 ) -> AsyncIterator[Bench]:
     """A bench of a profile, with a seed for its cube, so many times as fast as real time.
 
-    ``folder`` has a path short enough for sockets in it.
+    ``misadjusted``: how it was not built as drawn. ``folder`` has a path short enough for sockets
+    in it.
     """
-    robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed))
+    robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed), misadjusted=misadjusted)
     studio, panel = Studio(robot, seed), SimulatedPanel()
     panel.connect(profile.panel)
     server = TwinServer(robot, studio, panel, folder)

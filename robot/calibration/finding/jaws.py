@@ -32,6 +32,11 @@ CLEAR_PART = 0.1
 """The part of their way by which jaws are less open than they will be while the cube turns past
 them."""
 
+WIDER_PART = 0.05
+"""By which part of their way jaws open further than in the profile, as far as their limits allow:
+a servo may turn by so much less for a pulse, and jaws that open too little touch the cube or other
+jaws, while those that open too far only take a little longer."""
+
 SWING_DEGREES = 4.0
 """How far a gripper turns to see whether the cube follows."""
 
@@ -133,15 +138,15 @@ class JawFinder:
         self.walker.go(self.open)
         edge = self.find_edge(holds, farthest)
         self.closed = edge + towards * HOLD_MARGIN_DEGREES * degree_us
-        self.open = self.closed + distance
+        self.open = max(low, min(high, self.closed + (1 + WIDER_PART) * distance))
         self.go_closed()
         walker, sure_us = self.walker, FINE_US + self.slack_us / 2
         closed, opened = walker.key(self.closed_name), walker.key(self.open_name)
         return Finding(
             "jaws",
             f"{walker.name} {self.closed_name}: {self.closed:.0f} us (the cube no longer follows "
-            f"{other.name} from {edge:.0f} us on); {self.open_name}: {self.open:.0f} us, as far "
-            "from there as in the profile",
+            f"{other.name} from {edge:.0f} us on); {self.open_name}: {self.open:.0f} us, a little "
+            "further from there than in the profile",
             {closed: round(self.closed), opened: round(self.open)},
             {
                 closed: round(sure_us, 1),

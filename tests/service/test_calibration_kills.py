@@ -1,0 +1,88 @@
+"""`cubist calibrate auto` killed at any moment: the old calibration stays, byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from robot.daemon.models import RobotState
+from robot.outcomes import ExitCode
+from robot.twin.misadjustment import Misadjustment
+
+Bench = Any
+MakeBench = Any
+LIMIT_S = 240.0
+SPEED = 5
+ARGUMENTS = ("calibrate", "auto", "--real", "--robot", "cubotino", "--json")
+
+
+async def broken_off(bench: Bench, findings: int, number: signal.Signals) -> tuple[int, list[str]]:
+    """Let it find so much, and send it a signal; its exit code, and the stages it came to."""
+    command = await asyncio.create_subprocess_exec(
+        *bench.command(*ARGUMENTS),
+        env=bench.environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert command.stdout is not None
+    stages: list[str] = []
+    async with asyncio.timeout(LIMIT_S):
+        while len(stages) < findings:
+            line = await command.stdout.readline()
+            assert line, "it ended by itself"
+            stages.append(json.loads(line).get("stage", "the end"))
+        command.send_signal(number)
+        await command.communicate()
+    assert command.returncode is not None
+    return command.returncode, stages
+
+
+async def out_of_maintenance(bench: Bench) -> None:
+    """Wait until the daemon has noticed."""
+    async with bench.view() as view, asyncio.timeout(LIMIT_S):
+        while (await view.status()).state is RobotState.MAINTENANCE:
+            await asyncio.sleep(0.02)
+
+
+async def assert_old_calibration_stays(
+    make_bench: MakeBench, findings: int, number: signal.Signals
+) -> None:
+    async with (
+        make_bench(speed=SPEED, misadjusted=Misadjustment(7)) as bench,
+        bench.firmware(),
+        bench.daemon(),
+    ):
+        await bench.confirm()
+        kept = bench.state_dir / "calibration.json"
+        before = kept.read_bytes()
+        values = await asyncio.to_thread(bench.client().call, "GET", "/calibration")
+        code, stages = await broken_off(bench, findings, number)
+        assert code == (-signal.SIGKILL if number == signal.SIGKILL else ExitCode.STOPPED)
+        await out_of_maintenance(bench)
+        assert kept.read_bytes() == before
+        assert await asyncio.to_thread(bench.client().call, "GET", "/calibration") == values
+        # And it can be begun again.
+        assert (await broken_off(bench, 1, signal.SIGKILL))[1] == stages[:1]
+        await out_of_maintenance(bench)
+        assert kept.read_bytes() == before
+        assert bench.robot.violations == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_after_its_first_look(make_bench: MakeBench, number: signal.Signals) -> None:
+    await assert_old_calibration_stays(make_bench, 1, number)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("findings", [2, 3, 4])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_with_more_and_more_found(
+    make_bench: MakeBench, findings: int, number: signal.Signals
+) -> None:
+    await assert_old_calibration_stays(make_bench, findings, number)
