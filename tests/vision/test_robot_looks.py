@@ -23,6 +23,12 @@ def test_what_is_too_poor_to_read_is_not_read_surely():
     assert found["refused"] > 0
 
 
+@pytest.mark.parametrize(("seed", "harsh"), [(50_008, 2.0), (70_036, 3.0)])
+def test_where_a_lamp_hides_every_centre_the_faces_have_no_sure_names(seed, harsh):
+    """The camera sees the lamp in the middle of each face, so that all centres look alike."""
+    assert outcome(seed, harsh) == "unsure of another"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("harsh", "count"), [(1.0, 10_000), (2.0, 2_000), (3.0, 2_000)])
 def test_no_scan_is_surely_wrong(harsh, count):

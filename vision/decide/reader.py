@@ -12,6 +12,7 @@ from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import CubistError
 from vision.decide.arrangements import Explanation
+from vision.decide.colour_model import centres
 from vision.decide.consistency import Explained, explained, odd_face, repeated_face
 from vision.decide.estimate import Decision, decide
 from vision.decide.schemes import is_held, known_orders, scheme_costs, usual_naming
@@ -220,6 +221,8 @@ def _reading(
     cube = from_facelets(facelets, size)
     confident = _sure(decision, size) and not _odd_scheme(decision, size, scheme)
     margin, look_again = _stated(decision), most_doubtful_face(decision, size)
+    if (unnamed := _unnamed_face(decision, size)) is not None:
+        confident, margin, look_again = False, 0.0, unnamed
     if pictures is not None and not pictures.sure:
         confident, margin = False, min(margin, pictures.lead)
         if pictures.rival is not None:
@@ -246,6 +249,19 @@ def _maybe_exchanged(decision: Decision, size: int, scheme: str | None) -> bool:
         return False
     against = scheme_costs(decision.model.mean, decision.features, scheme)
     return decision.renamed_centres > 1 or bool(against(np.arange(6)[None])[0] > 0)
+
+
+def _unnamed_face(decision: Decision, size: int) -> str | None:
+    """A face to look at again where no two centres of different axes show colours of the cube: only
+    those name the faces, and pieces alone fit a cube held otherwise as well. None where two do, and
+    on even sizes.
+    """
+    middles = centres(size)
+    if not len(middles):
+        return None
+    unclear = decision.strange[middles] | (decision.features.weight[middles] == 0)
+    named_axes = {face % 3 for face in np.flatnonzero(~unclear).tolist()}
+    return FACES[int(unclear.argmax())] if len(named_axes) < 2 else None
 
 
 def _odd_scheme(decision: Decision, size: int, scheme: str | None) -> bool:
