@@ -183,3 +183,25 @@ def test_a_gripper_is_filmed_while_the_other_one_is_out_of_the_way(
             film = session.perform(FILMING, actuator="down", between=["home", "cw"], aside=aside)
         assert rehearsal.robot.violations == []
     assert (passage_of(angles(watch, film, 90.0), 90.0) is not None) is is_seen
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        ((0.0, 0.0), 0.0),
+        ((0.5, 0.07, 0.0, 0.07), 0.07),  # by turns, once it is at rest
+        ((None, 0.3, None, 0.3), 0.3),
+        ((None, None, 0.3), None),
+        (tuple(0.1 * number for number in range(20)), None),
+    ],
+)
+def test_a_face_at_rest_may_be_seen_in_two_ways(
+    places: tuple[float | None, ...], found: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jaws hide a part of it, and the rest of it fits twice; what moves on is not at rest."""
+    seen = iter([None if place is None else np.full((4, 2), place) for place in places])
+    monkeypatch.setattr(FaceWatch, "_level_glance", lambda self, follow: next(seen))
+    with robot() as (_, session):
+        watch = GripperFinder(session).watch
+        corners = watch.level_corners()
+    assert (None if corners is None else corners[0, 0]) == found

@@ -87,15 +87,16 @@ class FaceWatch:
         is turned less than an eighth from the first face seen. ``follow``: it is looked for near
         where it was last, because something that may be taken for a part of it hides another.
         """
-        before = self._level_glance(follow)
-        for _ in range(MOST_LOOKS):
+        seen: list[Floats | None] = []
+        for _ in range(MOST_LOOKS + 1):
             after = self._level_glance(follow)
-            if before is None or after is None:
-                if before is after:
+            if after is None:
+                if seen and seen[-1] is None:
                     return None
-            elif np.abs(after - before).max() < SAME_PLACE:
+            # Where something hides a part of it, it may be seen in two ways by turns.
+            elif any(one is not None and np.abs(after - one).max() < SAME_PLACE for one in seen):
                 return after
-            before = after
+            seen.append(after)
         return None
 
     def _level_glance(self, follow: bool) -> Floats | None:
