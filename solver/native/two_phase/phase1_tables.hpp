@@ -95,8 +95,12 @@ public:
     std::uint64_t worthwhile(Phase1Node node, int left) const {
         return class_steps(node).within(left) & twist_steps_[node.twist].within(left);
     }
-    // Ask for what will be looked at of a node.
-    void prefetch_class(Phase1Node node) const { __builtin_prefetch(of_class(node)); }
+    // Ask for what will be looked at of a node; what leads on from it may lie on two cache lines.
+    void prefetch_class(Phase1Node node) const {
+        __builtin_prefetch(of_class(node));
+        __builtin_prefetch(of_class(node) + layout_.row - 1);
+        __builtin_prefetch(twist_moves_ + node.twist * generators_);
+    }
     void prefetch_distance(Phase1Node node) const { __builtin_prefetch(distance_byte(node)); }
     const std::uint8_t* distance_byte(Phase1Node node) const {
         return of_class(node) + layout_.row + node.twist / 4;
