@@ -123,6 +123,7 @@ class Rehearsal:
         self._mechanism = build_mechanism(profile)
         self._planner = FirstSolutionPlanner(profile, self._mechanism)
         self._mishaps = list(mishaps)
+        self._awaited = list(mishaps)
         with contextlib.ExitStack() as opened:
             self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
             opened.callback(self._folder.cleanup)
@@ -157,8 +158,9 @@ class Rehearsal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Switch everything off."""
+        """Switch everything off. A mishap that never happened was too late, and tested nothing."""
         self._opened.close()
+        assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
 
     def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
         """Press the button on a daemon just started and wait for the end of its job, so many times;
@@ -195,6 +197,11 @@ class Rehearsal:
         due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
         self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
         return due
+
+    def befall(self, mishap: Mishap) -> None:
+        """Let it happen, now."""
+        self._awaited.remove(mishap)
+        mishap.deed(self)
 
     def _parts(self, motion: MotionController) -> Machine:
         return Machine(
@@ -277,7 +284,7 @@ class RehearsalMotionController(MotionController):
 
     def _expect_mishaps(self) -> None:
         for mishap in self._rehearsal.due():
-            self._rehearsal.loop.call_later(mishap.after_s, mishap.deed, self._rehearsal)
+            self._rehearsal.loop.call_later(mishap.after_s, self._rehearsal.befall, mishap)
 
 
 class FirstSolutionPlanner(SolvePlanner):
