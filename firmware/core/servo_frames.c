@@ -53,8 +53,6 @@ uint16_t servo_event(uint16_t elapsed, uint16_t next)
 
 void servo_attach(uint8_t index, struct servo *servo)
 {
-    servo->pulse = 0;
-    servo->count = 0;
     slots[index] = servo;
 }
 

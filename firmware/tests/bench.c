@@ -236,7 +236,7 @@ bool bench_command(uint8_t type, const void *payload, uint8_t length)
     return accepted;
 }
 
-static struct config_actuator servo_setup(void)
+struct config_actuator bench_servo(void)
 {
     return (struct config_actuator){.kind = KIND_SERVO,
                                     .flags = ACTUATOR_FLAG_MUST_HOME | ACTUATOR_FLAG_SAFE_OFF,
@@ -250,7 +250,7 @@ static struct config_actuator servo_setup(void)
                                     .home_interval = 100};
 }
 
-static struct config_actuator stepper_setup(bool with_sensor)
+struct config_actuator bench_stepper(bool with_sensor)
 {
     struct config_actuator setup = {.kind = KIND_STEPPER,
                                     .flags = ACTUATOR_FLAG_MUST_HOME,
@@ -273,18 +273,25 @@ static struct config_actuator stepper_setup(bool with_sensor)
     return setup;
 }
 
-void bench_configure(void)
+uint16_t bench_configure_as(struct config_begin begin, const struct config_actuator *setups,
+                            unsigned count)
 {
-    struct config_actuator setups[] = {servo_setup(), stepper_setup(true), stepper_setup(false)};
-    struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
     struct config_end end;
     end.crc = crc16(CRC_START, (const uint8_t *)&begin, sizeof begin);
     bench_command(MESSAGE_CONFIG_BEGIN, &begin, sizeof begin);
-    for (unsigned i = 0; i < COUNT(setups); i++) {
+    for (unsigned i = 0; i < count; i++) {
         bench_command(MESSAGE_CONFIG_ACTUATOR, &setups[i], sizeof setups[i]);
+        end.crc = crc16(end.crc, (const uint8_t *)&setups[i], sizeof setups[i]);
     }
-    end.crc = crc16(end.crc, (const uint8_t *)setups, sizeof setups);
     bench_command(MESSAGE_CONFIG_END, &end, sizeof end);
+    return end.crc;
+}
+
+void bench_configure(void)
+{
+    struct config_actuator setups[] = {bench_servo(), bench_stepper(true), bench_stepper(false)};
+    struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    bench_configure_as(begin, setups, COUNT(setups));
 }
 
 void bench_home(uint8_t mask)

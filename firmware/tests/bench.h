@@ -64,8 +64,16 @@ extern bool bench_check_turns;
 /* Steps after which an end stop is taken for missing. */
 extern uint32_t bench_home_travel;
 
+/* The actuators of bench_configure(): a servo, a stepper with an end stop or without one. */
+struct config_actuator bench_servo(void);
+struct config_actuator bench_stepper(bool with_sensor);
+
 /* One servo (actuator 0) and two steppers (1 with an end stop, 2 without), not homed. */
 void bench_configure(void);
+
+/* Any actuators; the checksum of what was sent. Held and safe after the times that `begin` says. */
+uint16_t bench_configure_as(struct config_begin begin, const struct config_actuator *setups,
+                            unsigned count);
 void bench_home(uint8_t mask);
 
 /* Uploads a profile; the segments as they lie in the frame. */

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+SUBJECTS = ("frame", "motion", "frames", "homing", "link", "messages", "setup")
 
-@pytest.mark.parametrize("subject", ["frame", "motion", "frames", "homing", "link"])
+
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_core(unit_tests: Path, subject: str) -> None:
     done = subprocess.run(
         [unit_tests / f"test_{subject}"], capture_output=True, text=True, check=False
