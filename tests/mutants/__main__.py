@@ -215,8 +215,8 @@ def _sample(options: argparse.Namespace, report: Report) -> None:
 
 
 def _in_forks(options: argparse.Namespace, report: Report) -> None:
-    """Try mutants of Python in this checkout, against the tests named."""
-    files = [name for name in _sources(listed(CHECKOUT), options.path) if name.endswith(".py")]
+    """Try mutants in this checkout, against the tests named."""
+    files = _sources(listed(CHECKOUT), options.path)
     mutants = sample(CHECKOUT, files, options.count, options.seed)
     equivalents = known_equivalents()
     known = [(mutant.path, mutant.difference()) in equivalents for mutant in mutants]
@@ -228,14 +228,17 @@ def _in_forks(options: argparse.Namespace, report: Report) -> None:
         if is_known:
             judge(mutant, {"outcome": "equivalent"})
     rest = [mutant for mutant, is_known in zip(mutants, known, strict=True) if not is_known]
-    forked.run(options.within, rest, options.budget, judge)
+    forked.run(options.within, rest, options.budget, judge, FOLDER / "within")
 
 
 def _sources(names: Sequence[str], under: str) -> list[str]:
-    files = source_files(CHECKOUT, names, under)
-    if not files:
-        sys.exit(f"{under}: no source of the product is there")
-    return files
+    files: set[str] = set()
+    for place in under.split(","):
+        found = source_files(CHECKOUT, names, place)
+        if not found:
+            sys.exit(f"{place}: no source of the product is there")
+        files |= set(found)
+    return sorted(files)
 
 
 def _described(mutant: Mutant) -> dict[str, object]:
@@ -249,7 +252,7 @@ def _described(mutant: Mutant) -> dict[str, object]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("path", help="a file or folder of the product, such as robot/link")
+    parser.add_argument("path", help="files or folders of the product: robot/link,solver")
     parser.add_argument("count", type=int, nargs="?", default=20, help="how many mutants")
     parser.add_argument(
         "seed", type=int, nargs="?", default=1, help="the same seed, the same sample"
@@ -263,7 +266,7 @@ def _options() -> argparse.Namespace:
         action="append",
         default=[],
         metavar="TESTS",
-        help="try Python in forks of one process with these tests of tests/, without a copy",
+        help="try in forks of one process with these tests of tests/, without a copy",
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     parser.add_argument("--report", default=str(FOLDER / "report.jsonl"), help="a line per mutant")

@@ -1,9 +1,9 @@
 """Mutants tried without a copy: in forks of a pytest process that has collected some tests.
 
-Nothing is written: a function's code is exchanged in the fork's memory, and what a file defines
-when it is imported is tried in a process that reads the changed text instead of the file's
-(:mod:`tests.mutants.replaced`). Processes that tests start run the code as it is. A mutant that
-only they would notice survives here, so the share noticed is a lower bound.
+No source of the checkout is written: a function's code is exchanged in the fork's memory, and what
+a file defines when it is imported is tried in a process that reads the changed text instead of the
+file's. Python that tests start reads it as well (``started/sitecustomize.py``). C and C++ are built
+beside the checkout's build (:mod:`tests.mutants.native`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
-import json
 import os
 import signal
 import subprocess
@@ -19,18 +18,17 @@ import sys
 import tempfile
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
 
-import coverage
 import pytest
 
 from tests.mutants.changes import Mutant
-from tests.mutants.copy import MARK, POLL_S, end_marked
-from tests.mutants.lines import telling_lines
+from tests.mutants.copy import MARK, POLL_S, DoesNotBuild, end_marked
+from tests.mutants.native import Firmware, Kernel
+from tests.mutants.traced import STARTED, Kept, Trace, traces
 
 Judge = Callable[[Mutant, Mapping[str, object]], None]
 
@@ -53,62 +51,69 @@ SLOWER, START_S, LIMIT_ALONE_S = 5, 30.0, 600.0
 """Times as long as when they were traced, and beyond that: a hang."""
 
 
-@dataclass
-class Trace:
-    """Which tests run which line of which file, and the seconds that each test takes."""
-
-    lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(dict))
-    durations: dict[str, float] = field(default_factory=dict)
-
-    def chosen(self, mutant: Mutant, budget_s: float) -> list[str]:
-        """The tests that run a mutant's statement, else those that run its file; quick ones first,
-        as many as take ``budget_s`` together."""
-        of_file = self.lines.get(mutant.path, {})
-        telling = telling_lines(mutant.before, mutant.line)
-        own = {test for line in telling for test in of_file.get(line, ())}
-        tests = own or {test for found in of_file.values() for test in found}
-        chosen, took_s = [], 0.0
-        for test in sorted(tests & self.durations.keys(), key=self.durations.__getitem__):
-            if took_s + self.durations[test] <= budget_s or not chosen:
-                chosen.append(test)
-                took_s += self.durations[test]
-        return chosen
-
-
 class Forks:
     """A pytest plugin: once the tests are collected, mutants are tried instead of running them."""
 
-    def __init__(self, mutants: Sequence[Mutant], budget_s: float, judge: Judge) -> None:
+    def __init__(
+        self, mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
+    ) -> None:
         self._mutants = mutants
         self._budget_s = budget_s
         self._judge = judge
+        self._folder = folder
         self._trusted: dict[str, bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Trace the tests, then try one mutant after the other."""
-        trace = traced(session)
+        self._session = session
+        trace = traced(session, self._folder)
         for mutant in self._mutants:
             started = time.monotonic()
-            found = self._tried(mutant, session, trace)
+            found = self._tried(mutant, trace)
             self._judge(mutant, found | {"took_s": round(time.monotonic() - started, 1)})
         return True
 
-    def _tried(self, mutant: Mutant, session: pytest.Session, trace: Trace) -> dict[str, object]:
+    def _tried(self, mutant: Mutant, trace: Trace) -> dict[str, object]:
         """What becomes of a mutant; a test that does not pass by itself is left out, and again."""
         while True:
             tests = trace.chosen(mutant, self._budget_s)
             limit_s = START_S + SLOWER * sum(trace.durations[test] for test in tests)
             if not tests:
                 return {"outcome": "survived", "tests": 0, "by": "no test runs it"}
-            if is_defined_at_import(mutant):
-                found = tried_anew(mutant, tests, limit_s)
-            else:
-                found = tried_in_a_fork(mutant, tests, session, limit_s)
+            try:
+                found = self._asked(mutant, tests, limit_s)
+            except DoesNotBuild:
+                return {"outcome": "not built"}
             killer = str(found.get("by", "")).removeprefix("FAILED ").partition(" - ")[0]
-            if killer not in trace.durations or self._passes_alone(killer, session):
+            if killer not in trace.durations or self._passes_alone(killer, self._session):
                 return {**found, "tests": len(tests)}
             del trace.durations[killer]
+
+    def _asked(self, mutant: Mutant, tests: Sequence[str], limit_s: float) -> Mapping[str, object]:
+        if mutant.path.startswith("firmware/"):
+            with self._firmware.changed(mutant.path, mutant.after):
+                if failing := self._firmware.failing_unit_test():
+                    return {"outcome": "killed", "by": f"firmware/tests/{failing}.c"}
+                return tried_with(self._firmware, tests, self._session, limit_s)
+        if not mutant.is_python:
+            with self._kernel.changed(mutant.path, mutant.after) as kernel:
+                return tried_anew({"CUBIST_NATIVE": str(kernel)}, tests, limit_s)
+        with tempfile.NamedTemporaryFile(suffix=".py") as changed:
+            changed.write(mutant.after)
+            changed.flush()
+            replaced = {"CUBIST_REPLACED": mutant.path, "CUBIST_REPLACEMENT": changed.name}
+            if is_defined_at_import(mutant):
+                return tried_anew(replaced, tests, limit_s)
+            return tried_in_a_fork(mutant, replaced, tests, self._session, limit_s)
+
+    @cached_property
+    def _firmware(self) -> Firmware:
+        return Firmware(self._session.config.rootpath, self._folder)
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return Kernel(self._session.config.rootpath, self._folder)
 
     def _passes_alone(self, test: str, session: pytest.Session) -> bool:
         if test not in self._trusted:
@@ -120,14 +125,19 @@ class Forks:
         return self._trusted[test]
 
 
-def run(tests: Sequence[str], mutants: Sequence[Mutant], budget_s: float, judge: Judge) -> int:
-    """Try mutants against tests (arguments of pytest); pytest's exit code."""
+def run(
+    tests: Sequence[str], mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
+) -> int:
+    """Try mutants against tests (arguments of pytest); pytest's exit code. Traces and builds are
+    kept in ``folder``."""
     with tempfile.TemporaryDirectory(prefix="cubist-mutants-") as scratch:
         folders = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "XDG_CACHE_HOME": "cache"}
         _link_tables(Path(scratch) / "cache")
         os.environ |= {name: f"{scratch}/{folder}" for name, folder in folders.items()}
         os.environ |= {"PYTEST_DEBUG_TEMPROOT": scratch, "COLUMNS": "400"}
-        return int(pytest.main([*OPTIONS, *tests], plugins=[Forks(mutants, budget_s, judge)]))
+        os.environ["PYTHONPATH"] = str(STARTED)
+        forks = Forks(mutants, budget_s, judge, folder)
+        return int(pytest.main([*OPTIONS, *tests], plugins=[forks]))
 
 
 def is_defined_at_import(mutant: Mutant) -> bool:
@@ -154,100 +164,72 @@ def exchange(mutant: Mutant, root: Path) -> int:
     return count
 
 
-def traced(session: pytest.Session) -> Trace:
-    """Run all tests once, in a fork, to see what they run. What fails is left out; raises
-    ``SystemExit`` if nothing is left."""
-    with tempfile.TemporaryDirectory() as folder:
-        data, durations = Path(folder) / "coverage", Path(folder) / "durations.json"
+def traced(session: pytest.Session, folder: Path) -> Trace:
+    """Which lines the tests run. What fails is left out; raises ``SystemExit`` if nothing is
+    left."""
+    known = Trace()
 
-        def measure() -> int:
-            measured = coverage.Coverage(
-                data_file=str(data), source=["robot", "solver", "vision"], config_file=False
-            )
-            meter = Meter(measured)
-            session.config.pluginmanager.register(meter)
-            measured.start()
-            session.config.hook.pytest_runtestloop(session=session)
-            measured.stop()
-            measured.save()
-            durations.write_text(json.dumps(meter.of_passed()))
-            return PASSED
+    def fork(work: Callable[[], int]) -> str:
+        return _forked(work, session, float("inf"))[1]
 
-        _, said = _forked(measure, session, float("inf"))
-        if said.startswith("FAILED"):
-            print(f"left out, as it does not pass on the code as it is: {said}", flush=True)
-        trace = Trace(durations=json.loads(durations.read_text()))
-        if not trace.durations:
-            raise SystemExit("none of these tests passes on the code as it is")
-        found = coverage.CoverageData(basename=str(data))
-        found.read()
-        for file in found.measured_files():
-            path = os.path.relpath(file, session.config.rootpath)
-            for line, tests in found.contexts_by_lineno(file).items():
-                trace.lines[path][line] = {test for test in tests if test}
-    return trace
-
-
-class Meter:
-    """A pytest plugin: coverage knows the test that runs; how long each takes."""
-
-    def __init__(self, measured: coverage.Coverage) -> None:
-        self._measured = measured
-        self._durations: dict[str, float] = defaultdict(float)
-        self._failed: set[str] = set()
-
-    def of_passed(self) -> dict[str, float]:
-        """The seconds that each test took which has passed."""
-        return {test: s for test, s in self._durations.items() if test not in self._failed}
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A test begins."""
-        self._measured.switch_context(nodeid)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A phase of it is over."""
-        self._durations[report.nodeid] += report.duration
-        if not report.passed:  # skipped ones are no help either
-            self._failed.add(report.nodeid)
+    for trace in traces(session, Kept(session.config.rootpath, folder), fork):
+        known.add(trace)
+    if not known.durations:
+        raise SystemExit("none of these tests passes on the code as it is")
+    return known
 
 
 def tried_in_a_fork(
-    mutant: Mutant, tests: Sequence[str], session: pytest.Session, limit_s: float
+    mutant: Mutant,
+    replaced: Mapping[str, str],
+    tests: Sequence[str],
+    session: pytest.Session,
+    limit_s: float,
 ) -> Mapping[str, object]:
-    """What becomes of a mutant in a fork of this process."""
+    """What becomes of a mutant in a fork of this process; ``replaced`` tells those it starts."""
 
     def attempt() -> int:
+        os.environ |= replaced
         if not exchange(mutant, session.config.rootpath):
             return NOT_COLLECTED
         return _failing(tests, session)
 
     code, said = _forked(attempt, session, limit_s)
     if code == NOT_COLLECTED:
-        return tried_anew(mutant, tests, limit_s)
+        return tried_anew(replaced, tests, limit_s)
     return _judged(code, said)
 
 
-def tried_anew(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Mapping[str, object]:
+def tried_with(
+    firmware: Firmware, tests: Sequence[str], session: pytest.Session, limit_s: float
+) -> Mapping[str, object]:
+    """What becomes of a mutant in the firmware: tests find its programs beside their Python."""
+
+    def attempt() -> int:
+        sys.executable = str(firmware.python)
+        return _failing(tests, session)
+
+    return _judged(*_forked(attempt, session, limit_s))
+
+
+def tried_anew(
+    replaced: Mapping[str, str], tests: Sequence[str], limit_s: float
+) -> Mapping[str, object]:
     """What becomes of a mutant in a process of its own."""
     mark = uuid.uuid4().hex
-    with tempfile.NamedTemporaryFile(suffix=".py") as changed:
-        changed.write(mutant.after)
-        changed.flush()
-        chosen = [sys.executable, "-m", "pytest", *OPTIONS, "-x", "-p", "tests.mutants.replaced"]
-        replaced = {"CUBIST_REPLACED": mutant.path, "CUBIST_REPLACEMENT": changed.name, MARK: mark}
-        try:
-            done = subprocess.run(
-                [*chosen, *tests],
-                env=dict(os.environ) | replaced,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=limit_s,
-            )
-        except subprocess.TimeoutExpired:
-            return {"outcome": "timeout"}
-        finally:
-            end_marked(mark)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *OPTIONS, "-x", *tests],
+            env=dict(os.environ) | dict(replaced) | {MARK: mark},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        return {"outcome": "timeout"}
+    finally:
+        end_marked(mark)
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return _judged(done.returncode, failed[0][:200] if failed else done.stdout[-200:])
 

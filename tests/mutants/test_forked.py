@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 from robot.records import latency
 from robot.records.latency import percentile
 from tests.mutants.changes import Mutant, sample
-from tests.mutants.forked import Trace, exchange, is_defined_at_import
+from tests.mutants.forked import exchange, is_defined_at_import
+from tests.mutants.traced import STARTED, Kept, Trace, moved_lines, words_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = "robot/records/latency.py"
@@ -48,6 +50,47 @@ def test_quick_tests_of_the_statement_are_chosen_else_those_of_the_file() -> Non
     assert trace.chosen(changed, 0.5) == ["quicker"], "at least one"
     del trace.lines[PATH][changed.line]
     assert trace.chosen(changed, 4.0) == ["other"]
+
+
+def test_of_c_the_tests_of_its_subject_come_first() -> None:
+    changed = Mutant("firmware/linux/maestro.c", 1, "sign", b"a", b"b")
+    assert words_of(changed.path) == ["linux", "maestro"]
+    durations = {"test_link": 0.1, "test_maestro": 0.9, "test_linux": 0.4}
+    trace = Trace(durations=durations)
+    assert trace.chosen(changed, 1.3) == ["test_linux", "test_maestro"]
+    assert trace.chosen(changed, 2.0)[-1] == "test_link"
+
+
+def test_a_kept_trace_follows_lines_that_moved(tmp_path: Path) -> None:
+    source, test_file = tmp_path / "robot/a.py", tmp_path / "tests/test_a.py"
+    for file, text in ((source, "a = 1\nb = 2\nc = 3\n"), (test_file, "x = 1\n")):
+        file.parent.mkdir()
+        file.write_text(text)
+    kept = Kept(tmp_path, tmp_path / "kept")
+    assert kept.read("tests/test_a.py") is None
+    lines = {"robot/a.py": {1: {"t"}, 2: {"t", "u"}, 3: {"failed"}}}
+    kept.write("tests/test_a.py", Trace(lines, {"t": 1.0, "u": 2.0}, {"t", "u", "failed"}))
+    moved_lines.cache_clear()
+    source.write_text("new = 0\na = 1\nb = 4\nc = 3\n")
+    found = kept.read("tests/test_a.py")
+    assert found is not None
+    assert found.durations == {"t": 1.0, "u": 2.0} and found.collected == {"t", "u", "failed"}
+    assert found.lines == {"robot/a.py": {2: {"t"}, 4: set()}}
+    test_file.write_text("x = 2\n")
+    assert kept.read("tests/test_a.py") is None, "another test"
+
+
+def test_processes_that_tests_start_read_the_changed_source(tmp_path: Path) -> None:
+    changed = tmp_path / "changed.py"
+    changed.write_bytes((ROOT / PATH).read_bytes() + b"\nprint('changed')\n")
+    told = {"CUBIST_REPLACED": PATH, "CUBIST_REPLACEMENT": str(changed)}
+    command = [sys.executable, "-c", "import robot.records.latency"]
+    for extra, said in ((told, "changed\n"), ({}, "")):
+        environment = dict(os.environ) | {"PYTHONPATH": str(STARTED)} | extra
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == said
 
 
 def test_a_sample_is_tried_and_nothing_is_written(tmp_path: Path) -> None:
