@@ -15,10 +15,18 @@ def steps_of(name, places):
     return homing_steps(profile, actuator_setups(profile), homing_order(profile), places)
 
 
-@pytest.mark.parametrize("name", ["four-arm", "two-arm", "cubotino-uno", "six-motor"])
+@pytest.mark.parametrize("name", ["four-arm", "cubotino-uno", "six-motor"])
 def test_without_knowledge_everything_is_homed_once_in_the_usual_order(name):
     order = homing_order(load_profile(name))
     assert steps_of(name, {}) == [HomeActuator(actuator) for actuator in order]
+
+
+def test_servos_of_which_nothing_is_known_turn_back_before_any_jaw_moves():
+    """One may carry the cube askew, and another's open jaws stand beside it."""
+    steps = steps_of("two-arm", {})
+    assert [step.actuator for step in steps] == ["right", "down", "right-jaw", "down-jaw"]
+    known = steps_of("two-arm", {"right-jaw": 1200, "down-jaw": 1200})
+    assert [step.actuator for step in known] == ["right-jaw", "down-jaw", "right", "down"]
 
 
 def test_an_open_gripper_turns_back_before_it_closes():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from robot.mechanism.grippers.settings import GrippersSettings
 from robot.mechanism.registry import HomeActuator, HomingRequest, HomingStep, MoveActuator
+from robot.settings.actuators import Servo
 from robot.settings.profile import RobotProfile
 
 
@@ -19,6 +20,8 @@ def home_grippers(
     that do not stand at their start let go, turn back and close again, pair by pair or one by one.
     So do those that seek their start by a sensor: with closed jaws they would turn a layer. But a
     layer that a fault has caught between two quarter turns is squared before anybody lets go of it.
+    Servos of which nobody knows anything turn back before any jaw moves: open jaws may stand beside
+    a gripper that carries the cube askew, and closed ones square a layer.
     """
     names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
     jaws = [_Jaw(profile, name, mechanism) for name in names]
@@ -27,6 +30,7 @@ def home_grippers(
     steps: dict[HomingStep, None] = {}
     for jaw in opened:
         steps |= dict.fromkeys(jaw.turn_back())
+    steps |= dict.fromkeys(step for jaw in jaws for step in jaw.turn_unknown(request))
     late = {name for jaw in turned for name in jaw.rotations}
     steps |= dict.fromkeys(HomeActuator(name) for name in request.order if name not in late)
     for jaw in turned:
@@ -41,6 +45,7 @@ class _Jaw:
         grippers = [one for one in mechanism.grippers.values() if one.jaw == name]
         places = profile.actuators[name].places
         self.rotations = [gripper.rotation for gripper in grippers]
+        self._servos = [one for one in self.rotations if isinstance(profile.actuators[one], Servo)]
         self._name = name
         self._open, self._closed = places[grippers[0].open], places[grippers[0].closed]
 
@@ -55,6 +60,12 @@ class _Jaw:
         return any(name in request.away for name in self.rotations) or any(
             name not in request.caught for name in seeking
         )
+
+    def turn_unknown(self, request: HomingRequest) -> Iterator[HomingStep]:
+        """Servos that can be anywhere; they go straight to their start."""
+        if self._name not in request.places:
+            unknown = [name for name in self._servos if name not in request.places]
+            yield from (HomeActuator(name) for name in unknown)
 
     def turn_back(self) -> Iterator[HomingStep]:
         """While open."""
