@@ -27,6 +27,7 @@ void (*on_edge)(uint8_t pin, bool level);
 struct frame sent[MAX_SENT];
 unsigned sent_count;
 bool bench_check_turns;
+uint16_t bench_guard;
 uint32_t bench_home_travel = 500;
 
 static uint64_t now;
@@ -135,12 +136,12 @@ uint8_t board_reset_cause(void)
 uint16_t board_guard(uint8_t motors)
 {
     (void)motors;
-    return 0; /* serving an event takes no time */
+    return bench_guard; /* serving an event takes no time */
 }
 
 void board_wait(uint16_t ahead)
 {
-    (void)ahead;
+    now += ahead;
 }
 
 void board_events_changed(void)
@@ -193,9 +194,9 @@ void bench_run_ms(uint32_t ms)
 {
     uint64_t until = now + (uint64_t)ms * TICKS_A_MS;
     while (next_event <= until) {
-        now = next_event;
-        next_event = now + events_serve();
-        CHECK(next_event > now);
+        uint64_t began = now = next_event;
+        next_event = began + events_serve();
+        CHECK(next_event > began && next_event >= now);
         poll_firmware();
     }
 }

@@ -42,6 +42,9 @@ extern unsigned set_pulse_count;
 extern bool bench_pulses_fail;
 extern bool bench_is_late;
 
+/* Ticks before a servo's edge from which on it is waited for, when a step comes first. */
+extern uint16_t bench_guard;
+
 /* Called after every edge, to move what hangs on the pins. */
 extern void (*on_edge)(uint8_t pin, bool level);
 

@@ -151,6 +151,42 @@ static void the_sensor_is_looked_at_after_turns(void)
     bench_check_turns = false;
 }
 
+/* Something is in the way of one: what another has begun it ends, what it has not begun it does not
+ * begin, though both had been handed to the step interrupt. */
+static void what_has_begun_is_ended_when_another_misses_its_place(void)
+{
+    static const struct step_segment runs[][1] = {{{2000, 40, 0}}, {{10000, 12, 0}}};
+    static const unsigned delays_us[] = {0,
+                                         44000}; /* the other begins; its turn is still to begin */
+    bench_check_turns = true;
+    for (unsigned i = 0; i < COUNT(delays_us); i++) {
+        home_from(0);
+        bench_home(1 << 2);
+        bench_run_ms(10);
+        bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+        bench_profile(KIND_STEPPER, runs[0], 1, 90000);
+        bench_profile(KIND_STEPPER, runs[1], 1, 125000);
+        const uint8_t turns[] = {0,
+                                 1,
+                                 TIMING_DELAY << TURN_BIT_TIMING_SHIFT | 1,
+                                 2,
+                                 (uint8_t)delays_us[i],
+                                 (uint8_t)(delays_us[i] >> 8),
+                                 0};
+        on_edge = 0; /* jammed */
+        bench_clear_edges();
+        bench_play(turns, sizeof turns, 2);
+        bench_run_ms(200);
+        on_edge = follow;
+        struct status status = bench_status();
+        CHECK(status.fault == FAULT_NOT_IN_PLACE && status.fault_detail == 1);
+        CHECK(status.moving == 0 && bench_rises(STEP_PIN) == 40);
+        CHECK(bench_rises(STEP2_PIN) == (delays_us[i] ? 0 : 12));
+        CHECK((status.homed & 1 << 2) == (delays_us[i] ? 0 : 1 << 2));
+    }
+    bench_check_turns = false;
+}
+
 int main(void)
 {
     on_edge = follow;
@@ -162,5 +198,6 @@ int main(void)
     a_stuck_end_stop_is_another();
     abort_ends_it();
     the_sensor_is_looked_at_after_turns();
+    what_has_begun_is_ended_when_another_misses_its_place();
     return bench_result();
 }

@@ -124,6 +124,43 @@ static void an_eased_servo_follows_its_pieces(void)
     CHECK(followed >= 12);
 }
 
+/* A step that would make an edge late waits for it; the pulses are those of a servo alone. */
+static void pulses_are_exact_beside_steps(void)
+{
+    static uint64_t alone[64], pulses[64];
+    const uint8_t turns[] = {SLEW, 0, TIMING_WITH << TURN_BIT_TIMING_SHIFT | 3, 2};
+    const struct step_segment busy[] = {{199, 1500, 0}};
+    for (unsigned guard = 0; guard <= 60; guard += 60) {
+        uint64_t *found = guard ? pulses : alone;
+        start_over();
+        bench_profile(KIND_STEPPER, busy, 1, 300000);
+        bench_run_ms(40);
+        bench_clear_edges();
+        uint64_t first = UINT64_MAX;
+        for (unsigned ms = 0; first == UINT64_MAX && ms < 30; ms++) {
+            bench_run_ms(1);
+            first = bench_rise(SERVO_PIN, 0);
+        }
+        bench_guard = (uint16_t)guard;
+        const struct plan_begin begin = {.plan = 9, .turns = 2};
+        const struct go_at at = {.tick = (uint32_t)(first + 60000)};
+        bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
+        bench_command(MESSAGE_TURNS, turns, sizeof turns);
+        bench_command(MESSAGE_GO_AT, &at, sizeof at);
+        bench_run_ms(300);
+        bench_guard = 0;
+        CHECK(bench_status().turns_done == 2 && bench_rises(STEP2_PIN) == 1500);
+        unsigned count = 0;
+        for (unsigned i = 0; i < edge_count && count < COUNT(alone); i++) {
+            if (edges[i].pin == SERVO_PIN && edges[i].time >= first) {
+                found[count++] = edges[i].time - first;
+            }
+        }
+        CHECK(count > 20);
+    }
+    CHECK(memcmp(alone, pulses, sizeof alone) == 0);
+}
+
 /* Broken off on its way it stays about there, and does not go back to where it was before. */
 static void a_servo_stopped_on_its_way_stays(void)
 {
@@ -168,7 +205,7 @@ static void turns_follow_each_other_in_time(void)
     start_over();
     const uint8_t turns[] = {
         SLEW,
-        0,                                                   /* 0 to 250 ms */
+        0, /* 0 to 250 ms */
         TIMING_DELAY << TURN_BIT_TIMING_SHIFT | SHORT,
         2,
         100,
@@ -177,7 +214,7 @@ static void turns_follow_each_other_in_time(void)
         TIMING_AFTER_PREVIOUS << TURN_BIT_TIMING_SHIFT | SHORT,
         2, /* at 5.1 ms */
         SHORT,
-        2,                                                  /* at 250 ms */
+        2, /* at 250 ms */
     };
     uint64_t go = bench_now() + GO_LEAD;
     bench_play(turns, sizeof turns, 4);
@@ -376,6 +413,7 @@ int main(void)
     direction_changes_between_steps();
     servo_pulses_lead_to_the_end_in_time();
     an_eased_servo_follows_its_pieces();
+    pulses_are_exact_beside_steps();
     a_servo_stopped_on_its_way_stays();
     a_servo_stays_when_its_profile_is_overwritten();
     turns_follow_each_other_in_time();
