@@ -354,13 +354,12 @@ class JobController:
 
     async def _finish(self, job: Job, outcome: Outcome, fault: CubistError | None) -> None:
         job.record.outcome = outcome
-        job.record.latency_s = self.machine.stopwatch.take()
-        job.note_link_statistics(self.machine.motion.link_statistics())
-        await asyncio.to_thread(self.store.prune)
-        await job.finish()
-        adjusted = self.drift is not None and await self.drift.follow(job)
-        await asyncio.to_thread(give_back)
-        await asyncio.to_thread(self.store.prune)
+        adjusted = False
+        try:
+            adjusted = await self._close_record(job)
+        except Exception:
+            # Whatever its record fails for, the job is over and the robot free for the next one.
+            log.exception("run %s: its record could not be closed", job.record.id)
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None
         self._homed = fault is None and outcome is not Outcome.STOPPED
@@ -373,6 +372,17 @@ class JobController:
             self._rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
+
+    async def _close_record(self, job: Job) -> bool:
+        """Write how the job ended, and learn from it; whether the robot was adjusted to that."""
+        job.record.latency_s = self.machine.stopwatch.take()
+        job.note_link_statistics(self.machine.motion.link_statistics())
+        await asyncio.to_thread(self.store.prune)
+        await job.finish()
+        adjusted = self.drift is not None and await self.drift.follow(job)
+        await asyncio.to_thread(give_back)
+        await asyncio.to_thread(self.store.prune)
+        return adjusted
 
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import stat
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -391,5 +392,12 @@ def utc_now() -> datetime:
 
 
 def _size(directory: Path) -> int:
-    files = (path for path in directory.iterdir() if path.name != RESERVE_NAME and path.is_file())
-    return sum(path.stat().st_size for path in files)
+    """Bytes of a record's files. Those of the job under way come and go while they are counted."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for path in directory.iterdir():
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if path.name != RESERVE_NAME and stat.S_ISREG(status.st_mode):
+                    total += status.st_size
+    return total

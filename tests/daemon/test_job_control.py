@@ -452,6 +452,18 @@ async def test_a_drawing_that_does_not_fit_costs_no_outcome(
     assert "reading.png" not in before
 
 
+@pytest.mark.parametrize("failing", ["RunStore.prune", "RunWriter.finish"])
+async def test_a_record_that_cannot_be_closed_leaves_the_robot_free(
+    controller: JobController, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise FileNotFoundError("gone meanwhile")
+
+    monkeypatch.setattr(f"robot.records.runs.{failing}", fail)
+    record = await run(controller)
+    assert (record.outcome, controller.state) == ("solved", RobotState.IDLE)
+
+
 MAKING = Progress("making tables in /folder", 0.25, making=True, remaining_s=3.0)
 
 

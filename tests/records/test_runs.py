@@ -144,6 +144,26 @@ def test_old_records_make_room_on_a_disk_that_fills_up(tmp_path: Path) -> None:
     assert store.prune() == ["000001", "000002"]
 
 
+def test_pictures_still_being_written_are_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RunStore(tmp_path)
+    for _ in range(2):
+        finish(store, bytes(10_000))
+    (tmp_path / "000002" / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"half a picture")
+    looked_at = os.stat
+
+    def then_renamed(path: Path, **options: bool) -> os.stat_result:
+        found = looked_at(path, **options)
+        if Path(path).suffix == ".tmp":
+            Path(path).rename(tmp_path / "000002" / "scan-F.jpg")
+        return found
+
+    monkeypatch.setattr(os, "stat", then_renamed)
+    store.limit_bytes = 15_000
+    assert store.prune() == ["000001"]
+
+
 @pytest.mark.parametrize("run_id", ["../../etc", "7", "", "x1"])
 def test_no_such_run(store: RunStore, run_id: str) -> None:
     with pytest.raises(StorageError):
