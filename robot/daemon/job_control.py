@@ -187,13 +187,18 @@ class JobController:
         return job.record.id
 
     async def stop(self, *, emergency: bool = False) -> bool:
-        """End the job under way, in order or at once; whether there was one."""
+        """End the job under way, in order or at once; whether there was one.
+
+        Raises ``MotionFault`` for an emergency stop that the robot did not confirm: nothing begins
+        any more all the same.
+        """
         job, task = self._job, self._task
+        if job is not None:
+            job.cancel.set()
         if emergency:
             await self._emergency_stop()
         if job is None or task is None:
             return emergency
-        job.cancel.set()
         if not emergency:
             await asyncio.to_thread(self.machine.motion.stop)
         done, _ = await asyncio.wait({task}, timeout=STOP_LIMIT_S)
@@ -386,8 +391,9 @@ class JobController:
 
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
-        await asyncio.to_thread(self.machine.motion.emergency_stop)
+        # At once: while the robot confirms it, nothing may begin.
         self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
+        await asyncio.to_thread(self.machine.motion.emergency_stop)
 
     def _set_fault(self, error: CubistError) -> None:
         self._fault = FaultRecord.of(error)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import struct
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 
 from robot.faults import Fault, LinkFault, RobotFault
@@ -31,6 +32,8 @@ from robot.link.protocol import (
 )
 from robot.link.transport import Transport
 from robot.link.window import SendWindow
+
+log = logging.getLogger("cubistd")
 
 HELLO_EVERY_S = 0.1
 LOST_AFTER_S = 2.5
@@ -269,21 +272,28 @@ class LinkSession:
         self._raise_failure()
 
     async def _read(self) -> None:
-        try:
+        with self._telling_failures():
             while True:
                 for frame in self._reader.feed(await self._transport.read()):
                     self._handle(frame)
-        except RobotFault as fault:
-            self.fail(fault)
 
     async def _pump_for_ever(self) -> None:
-        try:
+        with self._telling_failures():
             while True:
                 self._pump()
                 self._beat()
                 await self._pause()
+
+    @contextlib.contextmanager
+    def _telling_failures(self) -> Iterator[None]:
+        """Whatever ends a task of the session ends the session: nobody waits for it for ever."""
+        try:
+            yield
         except RobotFault as fault:
             self.fail(fault)
+        except Exception as error:
+            log.exception("the session with the board ended unexpectedly")
+            self.fail(LinkFault(Fault.LINK_LOST, f"internal error: {error}"))
 
     def _beat(self) -> None:
         now = self._clock()

@@ -97,10 +97,12 @@ class MotionController:
         self._ledger = PositionLedger(clock)
         self._ready = self._anew = False
         self._stopping = threading.Event()
+        self._emergency = threading.Event()
         self._statistics = LinkStatistics()
 
     def open(self) -> None:
-        """Connect and configure."""
+        """Connect and configure; an emergency stop before it is over."""
+        self._emergency.clear()
         with self._explained():
             self._connected()
 
@@ -235,7 +237,11 @@ class MotionController:
                 thread.wait(thread.link.stop())
 
     def emergency_stop(self) -> None:
-        """All motion ends at once and is held there; the robot is not homed afterwards."""
+        """All motion ends at once and is held there; the robot is not homed afterwards.
+
+        Nothing moves again until :meth:`open`, whether or not the board could be reached.
+        """
+        self._emergency.set()
         self._stopping.set()
         self._ready = False
         if (thread := self._thread) is not None:
@@ -294,6 +300,8 @@ class MotionController:
 
     def _connected(self) -> LinkThread[LinkGroup]:
         """The link, greeted and configured; made anew after whatever made it doubtful."""
+        if self._emergency.is_set():
+            raise RobotFault(Fault.EMERGENCY_STOP)
         if self._thread is None:
             self._thread = thread = self._make_link()
             boards = thread.wait(thread.link.open())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -12,6 +13,8 @@ from itertools import accumulate
 
 from robot.panel.button import Button, ButtonTimes, Debouncer, Hands, Pads, Press
 from robot.panel.gpio import Gpio, PanelFault, Pull
+
+log = logging.getLogger("cubistd")
 
 
 @dataclass(frozen=True)
@@ -234,6 +237,11 @@ class Panel:
                 self.poll()
             except PanelFault as fault:
                 self._listener.fault(fault)
+                return
+            except Exception as error:
+                # Whoever relies on the emergency stop has to hear that nobody watches it any more.
+                log.exception("the panel is not watched any more")
+                self._listener.fault(PanelFault(f"internal error: {error}"))
                 return
             self._woken.wait(self.poll_s)
 

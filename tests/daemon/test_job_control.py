@@ -127,6 +127,37 @@ async def test_emergency_stop_is_a_fault_until_the_next_start(
     assert (await run(controller)).outcome == "solved"
 
 
+async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
+    controller: JobController, fake: Any, eventually: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The board's cable was out, so that the job waits for it in order to go on."""
+    waits = threading.Event()
+
+    def gone() -> None:
+        fake.motion.done.append("open")
+        waits.set()
+        raise MotionFault("link-lost")
+
+    def unconfirmed() -> None:
+        assert controller.state is RobotState.FAULT, "nothing may begin meanwhile"
+        raise MotionFault("no-answer")
+
+    fake.motion.faults = [None, MotionFault("link-lost")]
+    monkeypatch.setattr(fake.motion, "open", gone)
+    monkeypatch.setattr(fake.motion, "emergency_stop", unconfirmed)
+    run_id = await controller.start(SOLVE)
+    await eventually(waits)
+    with pytest.raises(MotionFault, match="answer"):
+        await controller.stop(emergency=True)
+    monkeypatch.setattr(fake.motion, "open", lambda: None)
+    fake.motion.done.clear()
+    await controller.finished()
+    assert fake.motion.done == []
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
+    assert (await controller.run_record(run_id)).outcome == "stopped"
+
+
 async def test_a_jam_is_homed_looked_at_and_solved_again(
     controller: JobController, fake: Any
 ) -> None:

@@ -11,6 +11,7 @@ from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link
 from robot.link.framing import WireFrame
 from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
+from robot.link.session import LinkSession
 from robot.link.window import SendWindow
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
@@ -197,6 +198,20 @@ async def test_an_emergency_stop_gets_through_a_bad_line(link: Link, rig: Rig) -
     with pytest.raises(RobotFault) as caught:
         await run
     assert caught.value.fault == Fault.EMERGENCY_STOP
+
+
+@pytest.mark.parametrize("task", ["_beat", "_handle"])
+async def test_a_surprise_ends_the_session_and_nobody_waits_for_ever(
+    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    def surprise(*_: object) -> None:
+        raise ZeroDivisionError("surprise")
+
+    run = await running(link, LONG_PLAN)
+    monkeypatch.setattr(LinkSession, task, surprise)
+    with pytest.raises(LinkFault, match="surprise") as caught:
+        await run
+    assert caught.value.fault == Fault.LINK_LOST
 
 
 async def test_a_pulled_cable_is_noticed_and_found_again(link: Link, rig: Rig) -> None:

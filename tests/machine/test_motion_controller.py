@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,37 @@ def test_another_firmware_is_refused_until_it_is_flashed(monkeypatch: pytest.Mon
     assert old.closed == 1
     monkeypatch.setattr(motion_controller, "LinkThread", BoardOf(FIRMWARE_VERSION))
     robot.open()
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, confirmed: bool
+) -> None:
+    class Stopping(BoardOf):
+        runs = 0
+
+        async def run(self, schedule: Schedule, progress: object) -> Execution:
+            self.runs += 1
+            return Execution(schedule.duration_us, len(schedule.turns), ())
+
+        async def emergency_stop(self) -> None:
+            if not confirmed:
+                raise LinkFault(Fault.NO_ANSWER)
+
+    board = Stopping(FIRMWARE_VERSION)
+    monkeypatch.setattr(motion_controller, "LinkThread", board)
+    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
+    robot.open()
+    with nullcontext() if confirmed else pytest.raises(MotionFault, match="answer"):
+        robot.emergency_stop()
+    for move in (robot.home, lambda: robot.perform(two_turns(), lambda _: None)):
+        with pytest.raises(MotionFault) as caught:
+            move()
+        assert caught.value.code == "emergency-stop"
+    assert board.runs == 0
+    robot.open()
+    robot.perform(two_turns(), lambda _: None)
+    assert board.runs == 1
 
 
 def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:

@@ -323,6 +323,21 @@ def test_a_pin_that_fails_later_is_told_once() -> None:
     assert [type(fault) for fault in bench.told] == [PanelFault]
 
 
+def test_a_surprise_is_told_as_a_panel_that_nobody_watches(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def surprise(*_: object) -> None:
+        raise ZeroDivisionError("surprise")
+
+    monkeypatch.setattr(bench.panel, "_poll_estop", surprise)
+    bench.panel.start()
+    while not bench.told:
+        pass
+    bench.panel.close()
+    (fault,) = bench.told
+    assert isinstance(fault, PanelFault) and "surprise" in str(fault)
+
+
 def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> ModuleType:
         raise ImportError(f"No module named {name!r}")
