@@ -155,6 +155,7 @@ def reductions(
     reducer = load(size, request)
     options = _Options(
         time_limit=phased.share * seconds,
+        threads=request.threads,
         candidates=max(1, int(phased.candidates(seconds))),
         count=max(1, int(choice * phased.reductions_a_second * seconds)),
         cancel=request.cancel,
@@ -173,6 +174,7 @@ class _Options(TypedDict):
     """What the kernel is told of a reduction, whatever the size."""
 
     time_limit: float
+    threads: int
     candidates: int
     count: int
     cancel: CancelFlag | None

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver import _native, two_phase
-from solver.cost import BlockTurnCosts, moves_of
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
-from solver.cube.notation import Move, length, parse_moves
+from solver.cube.notation import Move
 from solver.cube.sticker_cube import StickerCube
 from solver.errors import BadNotation, IllegalCube, SearchFailed
 from solver.reduction import phased
+from solver.reduction.last_phase import Fastest, Goal, Phases, Reduction, Shortest, solved
 from solver.reduction.phased import Turns
 from solver.solution import Progress, Request, SearchClock, Solution, answer
 
@@ -31,112 +30,12 @@ PHASES = ("parity", "centres", "edges", "3x3x3")
 FEW_TURNS = "few turns"
 """The only phase of a cube that is hardly scrambled."""
 
-FIRST_LOOK_S = 0.01
-"""For the 3x3x3 of each reduction before the best ones get more."""
-
 FIRST_ANSWERS_S = 1.0
 """For the first answer of sizes without phases of their own."""
 
-LONGEST_LOOK_S = 3.0
-"""More finds hardly anything shorter."""
-
-ONLY_LOOK_S = 0.2
-"""At a reduction that stands alone: its other phases are long enough for this not to matter."""
-
 STOPPED = "The search was stopped before it found a solution."
 
-CHOICE = 4
-"""So many times more reductions are kept where not the shortest but the fastest are wanted."""
-
 Stickers = NDArray[np.uint8]
-Phases = tuple[tuple[Move, ...], ...]
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """Moves by phase, after which the cube is the 3x3x3 ``cube``."""
-
-    phases: Phases
-    cube: Cube
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """Of all phases."""
-        return tuple(chain.from_iterable(self.phases))
-
-
-class Shortest:
-    """What is wanted: few moves in the request's metric."""
-
-    choice = 1
-
-    def __init__(self, request: Request, size: int) -> None:
-        self._metric, self._size = request.metric, size
-
-    def cost(self, moves: Iterable[Move]) -> int:
-        """Their number."""
-        return length(moves, self._metric, self._size)
-
-    def last_phase(self, reduction: Reduction, request: Request, seconds: float) -> Finish | None:
-        """A short solution of the 3x3x3; None when the time was too short for any."""
-        result = two_phase.kernel("htm").solve(
-            reduction.cube.states,
-            time_limit=seconds,
-            threads=request.threads,
-            directions=6,
-            solutions=1,
-            target=-1,
-            model=None,
-            models=None,
-            cancel=request.cancel,
-            on_better=None,
-        )
-        if not result.solutions:
-            return None
-        moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
-        return Finish(moves, self.cost((*reduction.moves, *moves)))
-
-
-class Fastest:
-    """What is wanted: a solution that a robot performs soon."""
-
-    choice = CHOICE
-
-    def __init__(self, costs: BlockTurnCosts) -> None:
-        self._costs = costs
-        self._after = lru_cache(maxsize=1024)(costs.after)
-
-    def cost(self, moves: Iterable[Move]) -> int:
-        """Microseconds on the robot."""
-        return self._costs.time_us(moves)
-
-    def last_phase(self, reduction: Reduction, request: Request, seconds: float) -> Finish | None:
-        """A fast solution of the 3x3x3; None when the time was too short for any.
-
-        Its cost is a little high where the first turn is on the axis of the last one before.
-        """
-        before_us, model = self._after(reduction.moves)
-        wanted = Request(
-            cost=model, time_limit=seconds, threads=request.threads, cancel=request.cancel
-        )
-        try:
-            solution = two_phase.search(reduction.cube, wanted)[0]
-        except SearchFailed:
-            return None
-        moves = parse_moves(" ".join(solution.moves))
-        if solution.cost_us is None:
-            return Finish(moves, self.cost((*reduction.moves, *moves)))
-        return Finish(moves, before_us + solution.cost_us)
-
-
-class Finish(NamedTuple):
-    """Moves that solve the 3x3x3 of a reduction; what they and it cost the goal together."""
-
-    moves: tuple[Move, ...]
-    cost: int
-
-
-Goal = Shortest | Fastest
 
 
 def search(cube: StickerCube, request: Request) -> list[Solution]:
@@ -245,7 +144,7 @@ def _found(
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
         reductions = _reductions(cube, part, goal, find, left_s)
-        for phases, cost in _solved(part, goal, reductions, watch):
+        for phases, cost in solved(part, goal, reductions, watch):
             none_yet = False
             yield names, phases, cost
 
@@ -268,18 +167,26 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
 
 def _reductions(
     cube: StickerCube, request: Request, goal: Goal, find: Find, left_s: float
-) -> list[Reduction]:
+) -> Iterator[Reduction]:
     """Reductions to choose from, the best first."""
     stickers = _stickers(cube)
     try:
         found = find(cube.size, stickers, left_s, request, goal.choice)
     except ValueError as error:
         raise IllegalCube("no turns reach these stickers", {"kind": "impossible-piece"}) from error
-    reductions = [_reduction(cube.size, stickers, phases) for phases in found]
-    if phased.are_sorted(cube.size, request):
-        # Many differ by turns that commute: the same 3x3x3, no sooner.
-        return list({one.cube: one for one in reversed(reductions)}.values())[::-1]
-    return sorted(reductions, key=lambda one: goal.cost(one.moves))
+    reductions = (_reduction(cube.size, stickers, phases) for phases in found)
+    if not phased.are_sorted(cube.size, request):
+        return iter(sorted(reductions, key=lambda one: goal.cost(one.moves)))
+    return _different(reductions)
+
+
+def _different(reductions: Iterable[Reduction]) -> Iterator[Reduction]:
+    """Many differ by turns that commute: the same 3x3x3, no sooner."""
+    seen = set()
+    for one in reductions:
+        if one.cube not in seen:
+            seen.add(one.cube)
+            yield one
 
 
 def _finished(
@@ -305,36 +212,6 @@ def _reduction(size: int, stickers: Stickers, phases: Sequence[Turns]) -> Reduct
         geometry(size).turn(after, turns)
     moves = tuple(moves_from(turns, size) for turns in phases)
     return Reduction(moves, reduced_cube(after, size))
-
-
-def _solved(
-    request: Request, goal: Goal, reductions: list[Reduction], watch: SearchClock
-) -> Iterator[tuple[Phases, int]]:
-    """Whole solutions and about what they cost: a first look at the 3x3x3 of every reduction, then
-    longer ones at the best.
-
-    There is at least one unless the search is cancelled, even when the time is over.
-    """
-    seconds, rounds, is_first = FIRST_LOOK_S, list(reductions), True
-    while rounds and not _is_cancelled(request):
-        ranked = []
-        for reduction in rounds:
-            left_s = request.time_limit - watch.cpu_s() / request.threads
-            if not is_first and (left_s < FIRST_LOOK_S or _is_cancelled(request)):
-                return
-            look_s = min(seconds, max(left_s, FIRST_LOOK_S))
-            last = goal.last_phase(reduction, request, look_s)
-            if last is not None:
-                is_first = False
-                yield (*reduction.phases, last.moves), last.cost
-                ranked.append((last.cost, reduction))
-        rounds = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or rounds
-        rounds = rounds[: max(1, len(rounds) // 4)]
-        seconds *= 4
-        if len(reductions) == 1 and seconds > ONLY_LOOK_S:
-            return
-        if seconds > LONGEST_LOOK_S:
-            return
 
 
 def _is_cancelled(request: Request) -> bool:

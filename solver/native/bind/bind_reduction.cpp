@@ -92,29 +92,31 @@ std::vector<std::vector<PlainTurns>> plain_phases(const auto& reductions) {
 }
 
 std::vector<std::vector<PlainTurns>> reduce_4(const FourTables& tables, const TableBytes& stickers,
-                                              double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel,
-                                              const BlockTimes* times) {
+                                              double time_limit, int threads,
+                                              std::size_t candidates, std::size_t count,
+                                              const CancelFlag* cancel, const BlockTimes* times) {
     const Colours colours = colours_of(stickers);
     const nb::gil_scoped_release released;
     return plain_phases(reduce_four(tables, colours,
                                     {.ends2 = candidates,
                                      .reductions = count,
                                      .time_limit = time_limit,
+                                     .threads = threads,
                                      .cancel = cancel,
                                      .times = times}));
 }
 
 std::vector<std::vector<PlainTurns>> reduce_5(const FiveTables& tables, const TableBytes& stickers,
-                                              double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel,
-                                              const BlockTimes* times) {
+                                              double time_limit, int threads,
+                                              std::size_t candidates, std::size_t count,
+                                              const CancelFlag* cancel, const BlockTimes* times) {
     const std::array<FiveStart, 1> start{{{colours_of(stickers), 0}}};
     const nb::gil_scoped_release released;
     return plain_phases(reduce_five(tables, start,
                                     {.candidates = candidates,
                                      .reductions = count,
                                      .time_limit = time_limit,
+                                     .threads = threads,
                                      .cancel = cancel,
                                      .times = times}));
 }
@@ -126,14 +128,16 @@ struct SixTables {
 };
 
 std::vector<std::vector<PlainTurns>> reduce_6(const SixTables& tables, const TableBytes& stickers,
-                                              double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel) {
+                                              double time_limit, int threads,
+                                              std::size_t candidates, std::size_t count,
+                                              const CancelFlag* cancel) {
     const Colours colours = colours_of(stickers);
     const nb::gil_scoped_release released;
     return plain_phases(reduce_six(tables.four, tables.five, colours,
                                    {.candidates = candidates,
                                     .reductions = count,
                                     .time_limit = time_limit,
+                                    .threads = threads,
                                     .cancel = cancel}));
 }
 
@@ -142,14 +146,16 @@ struct SevenTables {
 };
 
 std::vector<std::vector<PlainTurns>> reduce_7(const SevenTables& tables, const TableBytes& stickers,
-                                              double time_limit, std::size_t candidates,
-                                              std::size_t count, const CancelFlag* cancel) {
+                                              double time_limit, int threads,
+                                              std::size_t candidates, std::size_t count,
+                                              const CancelFlag* cancel) {
     const Colours colours = colours_of(stickers);
     const nb::gil_scoped_release released;
     return plain_phases(reduce_seven(tables.five, colours,
                                      {.candidates = candidates,
                                       .reductions = count,
                                       .time_limit = time_limit,
+                                      .threads = threads,
                                       .cancel = cancel}));
 }
 
@@ -158,7 +164,8 @@ auto bind_reductions(nb::module_& module, const char* name, const char* text, au
                      const auto&... more) {
     return nb::class_<Tables>(module, name, text)
         .def("reductions", reduce, nb::arg("stickers"), nb::kw_only(), nb::arg("time_limit"),
-             nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(), more...,
+             nb::arg("threads"), nb::arg("candidates"), nb::arg("count"), nb::arg("cancel").none(),
+             more...,
              "Turns by phase, for up to `count` reductions, the shorter ones first; at least one "
              "unless cancelled. With `times` what a robot performs soon comes first.");
 }

@@ -49,6 +49,13 @@ public:
                wall_ns() - wall_start_ > kPatience * limit_ns_ + kGraceNs;
     }
 
+    // Processor time that is left, for other threads to have as much.
+    double left_s() const noexcept {
+        return static_cast<double>(
+                   std::max<std::int64_t>(0, limit_ns_ - (thread_cpu_ns() - cpu_start_))) *
+               1e-9;
+    }
+
 private:
     std::vector<const CancelFlag*> cancels_;
     std::int64_t limit_ns_, cpu_start_, wall_start_;

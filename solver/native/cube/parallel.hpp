@@ -1,4 +1,5 @@
-// A loop shared out to threads in blocks, whose first thread reports how far it is.
+// Work on several threads, the calling one among them: the same on each, or a loop shared out in
+// blocks.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,15 @@
 #include <vector>
 
 namespace cubist {
+
+// Calls `work(number)` on so many threads, 0 on the calling one, and waits for all. The others must
+// not throw.
+void on_each_thread(int threads, const auto& work) {
+    std::vector<std::jthread> others;
+    for (int number = 1; number < threads; ++number)
+        others.emplace_back([&work, number] { work(number); });
+    work(0);
+}
 
 // Calls `work(first, last)` for all blocks of 0..count. The calling thread works too and calls
 // `report()` after each of its blocks; false from it ends the loop early and is returned.

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <optional>
 
+#include "cube/parallel.hpp"
 #include "reduction/bar_beam.hpp"
 #include "reduction/bar_model.hpp"
 
@@ -174,35 +178,99 @@ BlockTurns on_whole_cube(const BlockTurns& core) {
     return turns;
 }
 
+namespace {
+
+// The bars of many cores, by several threads.
+class BarPairing {
+public:
+    BarPairing(const Geometry& geometry, const Colours& stickers,
+               const std::vector<BlockTurns>& cores, const BarOptions& options)
+        : model_(geometry),
+          given_(model_.of(stickers)),
+          finish_(model_, given_),
+          options_(options),
+          deadline_(options.time_limit, {options.cancel}) {
+        for (const BlockTurns& core : cores) wholes_.push_back(on_whole_cube(core));
+    }
+
+    std::vector<BlockTurns> run() {
+        std::vector<std::size_t> left(wholes_.size());
+        std::iota(left.begin(), left.end(), std::size_t{0});
+        for (std::size_t width = kFirstWidth; !left.empty() && width <= kWidest; width *= kWider)
+            left = promising(pair_all(left, width));
+        return std::move(found_);
+    }
+
+private:
+    // What became of a core: results, and what the best of them promises.
+    struct Paired {
+        std::size_t core;
+        double promise;
+        std::vector<BlockTurns> results;
+    };
+
+    // Pairs the bars of these cores with beams of a width, as far as there is time.
+    std::vector<Paired> pair_all(const std::vector<std::size_t>& cores, std::size_t width) {
+        std::vector<std::optional<Paired>> by_core(cores.size());
+        std::atomic<std::size_t> next{0};
+        std::atomic<bool> has_any{!found_.empty()};
+        const double left_s = deadline_.left_s();
+        on_each_thread(std::min<int>(options_.threads, static_cast<int>(cores.size())), [&](int) {
+            const Deadline deadline(left_s, {options_.cancel});
+            for (std::size_t at; (at = next.fetch_add(1)) < cores.size();) {
+                by_core[at] = pair(cores[at], width, deadline, has_any);
+                if (!by_core[at]) return;
+            }
+        });
+        std::vector<Paired> all;
+        for (auto& one : by_core) {
+            if (!one) continue;
+            std::move(one->results.begin(), one->results.end(), std::back_inserter(found_));
+            all.push_back(std::move(*one));
+        }
+        return all;
+    }
+
+    // None when there is no time for it, once there is any result.
+    std::optional<Paired> pair(std::size_t core, std::size_t width, const Deadline& deadline,
+                               std::atomic<bool>& has_any) const {
+        const Deadline none(Deadline::kForever, {options_.cancel});
+        const std::size_t count = width == kFirstWidth ? 1 : kFinished;
+        const auto paired =
+            BarBeam(model_, given_, wholes_[core]).run(width, count, has_any ? deadline : none);
+        if (paired.empty()) return std::nullopt;
+        Paired result{core, paired.front().promise, {}};
+        for (const PairedBars& one : paired) {
+            if (has_any && deadline.has_passed()) break;
+            result.results.push_back(finish_.run(one.turns));
+            has_any = true;
+        }
+        return result;
+    }
+
+    // The cores that get wider beams.
+    static std::vector<std::size_t> promising(std::vector<Paired> all) {
+        std::stable_sort(all.begin(), all.end(), [](const Paired& a, const Paired& b) {
+            return std::pair(a.promise, a.core) < std::pair(b.promise, b.core);
+        });
+        std::vector<std::size_t> cores((all.size() + kFewer - 1) / kFewer);
+        for (std::size_t i = 0; i < cores.size(); ++i) cores[i] = all[i].core;
+        return cores;
+    }
+
+    const BarModel model_;
+    const Bars given_;
+    const BarFinish finish_;
+    const BarOptions options_;
+    const Deadline deadline_;
+    std::vector<BlockTurns> wholes_, found_;
+};
+
+}  // namespace
+
 std::vector<BlockTurns> pair_bars(const Geometry& geometry, const Colours& stickers,
                                   const std::vector<BlockTurns>& cores, const BarOptions& options) {
-    const BarModel model(geometry);
-    const Bars given = model.of(stickers);
-    const BarFinish finish(model, given);
-    const Deadline deadline(options.time_limit, {options.cancel});
-    const Deadline none(Deadline::kForever, {options.cancel});
-    std::vector<BlockTurns> wholes, found;
-    for (const BlockTurns& core : cores) wholes.push_back(on_whole_cube(core));
-    std::vector<std::size_t> left(cores.size());
-    std::iota(left.begin(), left.end(), std::size_t{0});
-    for (std::size_t width = kFirstWidth; !left.empty() && width <= kWidest; width *= kWider) {
-        std::vector<std::pair<double, std::size_t>> promises;
-        const std::size_t count = width == kFirstWidth ? 1 : kFinished;
-        for (const std::size_t core : left) {
-            const auto paired = BarBeam(model, given, wholes[core])
-                                    .run(width, count, found.empty() ? none : deadline);
-            if (paired.empty()) break;
-            for (const PairedBars& one : paired) {
-                if (!found.empty() && deadline.has_passed()) break;
-                found.push_back(finish.run(one.turns));
-            }
-            promises.emplace_back(paired.front().promise, core);
-        }
-        std::sort(promises.begin(), promises.end());
-        left.clear();
-        for (std::size_t i = 0; i < (promises.size() + kFewer - 1) / kFewer; ++i)
-            left.push_back(promises[i].second);
-    }
+    std::vector<BlockTurns> found = BarPairing(geometry, stickers, cores, options).run();
     std::stable_sort(found.begin(), found.end(), [&](const BlockTurns& a, const BlockTurns& b) {
         return block_turn_count(a, geometry.size()) < block_turn_count(b, geometry.size());
     });

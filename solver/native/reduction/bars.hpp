@@ -22,7 +22,8 @@ namespace cubist {
 
 struct BarOptions {
     std::size_t count = 4;    // results
-    double time_limit = 1.0;  // seconds; after it one result is enough
+    double time_limit = 1.0;  // seconds of each thread; after it one result is enough
+    int threads = 1;
     const CancelFlag* cancel = nullptr;
 };
 

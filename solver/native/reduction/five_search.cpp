@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reduction/deepening.hpp"
+
 namespace cubist {
 
 bool FiveTables::make(std::span<std::uint8_t> table, int threads, const Progress& progress) {
@@ -27,7 +29,6 @@ namespace {
 
 constexpr int kPhases = 5;
 constexpr int kFar = 100;
-using Path = std::vector<std::uint8_t>;
 
 // Where a phase begins: a candidate, as the phase sees it.
 template <class State>
@@ -102,72 +103,73 @@ private:
 
     bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
 
-    // Whether the phase has to end, with so many candidates.
-    bool is_over(std::size_t found, std::size_t wanted) const {
-        return found >= wanted || is_cancelled() ||
-               (found >= kLeast[number_ - 1] && deadline_.has_passed());
-    }
+    using Walker = EndWalker<HeldFive>;
 
-    // Where the time for a phase is over and nothing is found, ends that look far away are left
-    // out. Such a search is still complete, as the number of turns grows.
-    void look_at_clock(std::size_t found, std::size_t wanted) {
-        is_stopped_ = is_over(found, wanted);
-        if (found < kLeast[number_ - 1] && hurry_ < kMostHurry && deadline_.has_passed()) {
-            ++hurry_;
-            deadline_ = Deadline(kMoreTime * options_.time_limit, {});
-        }
+    EndOptions ends_wanted(std::size_t count) const {
+        return {.wanted = count,
+                .least = kLeast[number_ - 1],
+                .deadline = deadlines_[number_ - 1],
+                // One look more for phases whose ends are rare.
+                .hurry = number_ == 1 ? 0 : -1,
+                .most_hurry = kMostHurry,
+                .more_time = kMoreTime * options_.time_limit,
+                .threads = options_.threads,
+                .cancel = options_.cancel};
     }
 
     // Finds the ends of a phase by their number of turns, counted from the cube that was given.
-    // `step(at, turn, left, next)` returns a bound, `on_end(from)` adds one with the path.
+    // `step(at, turn, left, next)` returns a bound, `on_end(walker, from)` adds what ends with the
+    // walker's path.
     template <class State>
-    void deepen(const FivePhase& phase, std::vector<PhaseStart<State>> starts, std::size_t wanted,
-                const auto& count, const auto& step, const auto& on_end) {
-        if (starts.empty()) return;
+    std::vector<HeldFive> deepen(const FivePhase& phase, std::vector<PhaseStart<State>> starts,
+                                 std::size_t wanted, const auto& step, const auto& on_end) {
+        if (starts.empty()) return {};
         std::stable_sort(starts.begin(), starts.end(),
                          [](const auto& a, const auto& b) { return a.least < b.least; });
         ++number_;
-        deadline_ = deadlines_[number_ - 1];
-        is_stopped_ = false;
-        hurry_ = number_ == 1 ? 0 : -1;  // one look more for phases whose ends are rare
-        const auto walk = [&](const auto& self, const HeldFive& from, const State& at, int left,
-                              int last) -> void {
+        const auto walk = [&](const auto& self, Walker& walker, const HeldFive& from,
+                              const State& at, int left, int last) -> void {
             for (const int turn : phase.after(last)) {
                 State next;
                 const int bound = step(at, turn, left - 1, next);
-                if (bound + (bound < kSure ? 0 : std::max(hurry_, 0)) >= left) continue;
-                if (++nodes_ % kLookEvery == 0) look_at_clock(count(), wanted);
-                path_.push_back(phase.turns[turn]);
+                if (bound + (bound < kSure ? 0 : walker.hurry()) >= left) continue;
+                bool is_stopped = walker.must_stop();
+                walker.path.push_back(phase.turns[turn]);
                 if (left == 1) {
-                    on_end(from);
-                    is_stopped_ = is_stopped_ || is_over(count(), wanted);
-                } else if (bound > 0) {  // from an end the next phase goes on
-                    self(self, from, next, left - 1, turn);
+                    on_end(walker, from);
+                    is_stopped = walker.is_stopped();
+                } else if (bound > 0 && !is_stopped) {  // from an end the next phase goes on
+                    self(self, walker, from, next, left - 1, turn);
+                    is_stopped = walker.is_stopped();
                 }
-                path_.pop_back();
-                if (is_stopped_) return;
+                walker.path.pop_back();
+                if (is_stopped) return;
             }
         };
         // Where all starts are ends already, there is nothing more to find.
         const bool is_done = std::all_of(starts.begin(), starts.end(),
                                          [](const auto& start) { return start.bound == 0; });
         const int each = turn_cost(number_);
-        const int most = starts.back().least + (is_done ? 0 : kMostMore * each);
-        for (int total = starts.front().least;
-             total <= most + each - 1 && !is_over(count(), wanted); total += each)
-            for (const auto& start : starts) {
-                if (start.least > total || is_over(count(), wanted)) break;
-                const int left = (total - start.before) / each;
-                if (left == 0)
-                    on_end(*start.from);
-                else if (start.bound > 0)
-                    walk(walk, *start.from, start.state, left, -1);
-            }
+        const int most = starts.back().least + (is_done ? 0 : kMostMore * each) + each - 1;
+        std::vector<int> bounds;
+        bounds.reserve(starts.size());
+        for (const auto& start : starts) bounds.push_back(start.least);
+        Deepening tasks(std::move(bounds), each, most);
+        return find_ends<HeldFive>(ends_wanted(wanted), tasks,
+                                   [&](Walker& walker, const Deepening::Task& task) {
+                                       const auto& start = starts[task.start];
+                                       const int left = (task.limit - start.before) / each;
+                                       if (left == 0)
+                                           on_end(walker, *start.from);
+                                       else if (start.bound > 0)
+                                           walk(walk, walker, *start.from, start.state, left, -1);
+                                   });
     }
 
-    HeldFive after_path(const HeldFive& from) const {
+    // What becomes of a start by a path.
+    HeldFive after(const HeldFive& from, std::span<const std::uint8_t> path) const {
         HeldFive held = from;
-        turn_held(tables_.cube(), held, path_);
+        turn_held(tables_.cube(), held, path);
         held.ends[number_ - 1] = static_cast<std::uint8_t>(held.turns.size());
         held.cost = options_.times == nullptr
                         ? held.length()
@@ -186,42 +188,38 @@ private:
     void phase1() {
         const FiveStaging& staging = tables_.staging();
         const auto from = take_best(candidates_.size());
-        candidates_.clear();
         std::vector<PhaseStart<FiveStaging::State1>> starts;
         for (const HeldFive& one : from) {
             const auto state = staging.state1(one.state);
             starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
         }
-        deepen(
+        candidates_ = deepen(
             staging.phase1(), std::move(starts), choice(kMore * ends1_),
-            [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int left, auto& next) {
                 return staging.move(at, turn, left, next);
             },
-            [&](const HeldFive& start) {
-                candidates_.push_back(after_path(start));
-                HeldFive& end = candidates_.back();
+            [&](Walker& walker, const HeldFive& start) {
+                HeldFive end = after(start, walker.path);
                 end.bound = end.cost + turn_cost(2) * staging.bound(staging.state2(end.state));
+                walker.add(std::move(end));
             });
     }
 
     void phase2() {
         const FiveStaging& staging = tables_.staging();
         const auto from = take_best(ends1_);
-        candidates_.clear();
         std::vector<PhaseStart<FiveStaging::State2>> starts;
         for (const HeldFive& one : from) {
             const auto state = staging.state2(one.state);
             starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
         }
-        deepen(
+        candidates_ = deepen(
             staging.phase2(), std::move(starts), choice(options_.candidates),
-            [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int, auto& next) {
                 next = staging.moved(at, turn);
                 return staging.bound(next);
             },
-            [&](const HeldFive& start) { candidates_.push_back(after_path(start)); });
+            [&](Walker& walker, const HeldFive& start) { walker.add(after(start, walker.path)); });
         candidates_ = take_best(options_.candidates);
     }
 
@@ -234,30 +232,28 @@ private:
                 rotate_held(tables_.cube(), one, axis);
                 from.push_back(one);
             }
-        candidates_.clear();
         std::vector<PhaseStart<FiveStaging::State3>> starts;
         for (int farthest = NearEdges::kDeepest; starts.empty() && !is_cancelled(); ++farthest)
             for (const HeldFive& one : from)
                 staging.each_state3(one.state, farthest, [&](const FiveStaging::State3& state) {
                     starts.push_back(starting(one, state, staging.bound(state), number_ + 1));
                 });
-        deepen(
+        candidates_ = deepen(
             staging.phase3(), std::move(starts), choice(kBetween * options_.candidates),
-            [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int, auto& next) {
                 next = staging.moved(at, turn);
                 return staging.bound(next);
             },
-            [&](const HeldFive& start) {
-                HeldFive end = after_path(start);
+            [&](Walker& walker, const HeldFive& start) {
+                HeldFive end = after(start, walker.path);
                 for (int held = 0; held < 2; ++held) {
-                    add_if_four_are_outside(end);
+                    add_if_four_are_outside(walker, end);
                     rotate_held(tables_.cube(), end, R);
                 }
             });
     }
 
-    void add_if_four_are_outside(HeldFive end) {
+    void add_if_four_are_outside(Walker& walker, HeldFive end) const {
         const FourEdgesPhase& four = tables_.four();
         int bound = kFar;
         four.each_state(end.state, [&](const FourEdgesPhase::State& state) {
@@ -265,31 +261,29 @@ private:
         });
         if (bound == kFar) return;
         end.bound = end.cost + turn_cost(4) * bound;
-        candidates_.push_back(std::move(end));
+        walker.add(std::move(end));
     }
 
     void phase4() {
         const FourEdgesPhase& four = tables_.four();
         const auto from = take_best(kBetween * options_.candidates);
-        candidates_.clear();
         std::vector<PhaseStart<FourEdgesPhase::State>> starts;
         for (const HeldFive& one : from)
             four.each_state(one.state, [&](const FourEdgesPhase::State& state) {
                 starts.push_back(starting(one, state, four.bound(state), number_ + 1));
             });
-        deepen(
+        candidates_ = deepen(
             four.phase(), std::move(starts), options_.candidates,
-            [&] { return candidates_.size(); },
             [&](const auto& at, int turn, int left, auto& next) {
                 return four.move(at, turn, left, next) ? four.bound(next) : kFar;
             },
-            [&](const HeldFive& start) {
-                HeldFive end = after_path(start);
+            [&](Walker& walker, const HeldFive& start) {
+                HeldFive end = after(start, walker.path);
                 rotate_held(tables_.cube(), end, R);
                 if (options_.times != nullptr)
                     end.bound +=
                         turn_cost(5) * tables_.eight().bound(tables_.eight().state_of(end.state));
-                candidates_.push_back(std::move(end));
+                walker.add(std::move(end));
             });
     }
 
@@ -301,13 +295,25 @@ private:
             const auto state = eight.state_of(one.state);
             starts.push_back(starting(one, state, eight.bound(state), number_ + 1));
         }
-        deepen(
+        const auto ends = deepen(
             eight.phase(), std::move(starts), options_.reductions,
-            [&] { return reductions_.size(); },
             [&](const auto& at, int turn, int left, auto& next) {
                 return eight.move(at, turn, left, next) ? eight.bound(next) : kFar;
             },
-            [&](const HeldFive& start) { add_reduction(after_path(start)); });
+            [&](Walker& walker, const HeldFive& start) {
+                if (!ends_outside(walker.path)) walker.add(after(start, walker.path));
+            });
+        for (const HeldFive& end : ends) add_reduction(end);
+    }
+
+    // Whether turns of faces come last, which the 3x3x3 may as well begin with.
+    static bool ends_outside(std::span<const std::uint8_t> path) {
+        for (std::size_t at = path.size(); at-- > 0;) {
+            const BlockTurn turn = FiveCube::turn(path[at]);
+            if (turn.axis() != FiveCube::turn(path.back()).axis()) return false;
+            if (turn.last == 1) return true;
+        }
+        return false;
     }
 
     void add_reduction(const HeldFive& end) {
@@ -327,7 +333,6 @@ private:
     static constexpr int kRare = 4;             // the first phase of those whose ends are rare
     static constexpr std::size_t kMore = 4;     // ends of phase 1 to choose from
     static constexpr std::size_t kBetween = 2;  // times more candidates between phases 3 and 4
-    static constexpr int kLookEvery = 1024;
     static constexpr int kMostMore =
         50;  // turns than a phase needs at least; none needs half of that
     static constexpr int kMostHurry = 3;
@@ -345,15 +350,10 @@ private:
     std::size_t ends1_ = options_.candidates / 5 * 2 + 1;
     const std::array<Deadline, kPhases> deadlines_{until(0.2), until(0.3), until(0.36), until(0.6),
                                                    until(1.0)};
-    Deadline deadline_ = deadlines_[0];
     int number_ = 0;  // of the phase
     std::array<int, kPhases> turn_costs_{1, 1, 1, 1, 1};
     std::vector<HeldFive> candidates_;
     std::vector<FiveReduction> reductions_;
-    Path path_;
-    std::uint64_t nodes_ = 0;
-    bool is_stopped_ = false;
-    int hurry_ = 0;  // turns that far positions count more
 };
 
 }  // namespace

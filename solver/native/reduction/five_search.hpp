@@ -43,7 +43,8 @@ private:
 struct FiveOptions {
     std::size_t candidates = 500;  // that go on from a phase to the next
     std::size_t reductions = 50;   // then enough are found
-    double time_limit = 3.0;       // seconds; after it one is enough
+    double time_limit = 3.0;       // seconds of each thread; after it one is enough
+    int threads = 1;
     const CancelFlag* cancel = nullptr;
     const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };

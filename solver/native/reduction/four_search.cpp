@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "reduction/deepening.hpp"
+
 namespace cubist {
 namespace {
 
@@ -125,50 +127,63 @@ private:
         return options_.times == nullptr ? turns : time;
     }
 
+    EndOptions ends_wanted(std::size_t count) const {
+        return {.wanted = count, .threads = options_.threads, .cancel = options_.cancel};
+    }
+
+    static int last_of(const std::vector<std::uint8_t>& path) {
+        return path.empty() ? -1 : path.back();
+    }
+
     // --- Phase 1 ---
+
+    using Candidates = EndWalker<Candidate>;
 
     void phase1() {
         std::vector<MaskMove> moves;
         for (const OrbitMove& move : tables_.turns(1).centres) moves.emplace_back(move);
-        std::vector<std::uint8_t> path;
         const std::size_t enough = choice(kEnough1, kEnough1Timed);
         const std::size_t most = choice(kMost1, kMost1Timed);
         for (int length = 0; candidates_.size() < enough && length <= kLongest1; ++length) {
             const std::size_t room = most - candidates_.size();
-            for (std::size_t s = 0; s < starts_.size(); ++s) {
-                start_ = static_cast<int>(s);
-                most1_ = options_.times == nullptr
-                             ? most
-                             : most - room * (starts_.size() - s - 1) / starts_.size();
-                const Mask mask = axis_mask(starts_[s].state.centres, starts_[s].axis);
-                walk1(moves, mask, length, path);
-            }
+            const std::size_t of_each =
+                options_.times == nullptr ? room : std::max<std::size_t>(1, room / starts_.size());
+            Deepening tasks(std::vector<int>(starts_.size(), length), 1, length);
+            auto found = find_ends<Candidate>(
+                ends_wanted(room), tasks, [&](Candidates& walker, const Deepening::Task& task) {
+                    const Start& start = starts_[task.start];
+                    walk1(walker, moves, axis_mask(start.state.centres, start.axis), task, length,
+                          of_each);
+                });
+            if (found.size() > room) found.resize(room);
+            std::move(found.begin(), found.end(), std::back_inserter(candidates_));
         }
         keep_best(options_.times == nullptr ? options_.ends1 : kEnds1Timed);
     }
 
-    void walk1(const std::vector<MaskMove>& moves, Mask mask, int left,
-               std::vector<std::uint8_t>& path) {
-        if (tables_.distance1(mask) > left || candidates_.size() >= most1_) return;
-        if (left == 0) return end1(path);
+    void walk1(Candidates& walker, const std::vector<MaskMove>& moves, Mask mask,
+               const Deepening::Task& task, int left, std::size_t most) const {
+        if (tables_.distance1(mask) > left) return;
+        if (walker.must_stop() || walker.in_task() >= most) return;
+        if (left == 0) return walker.add(end1(static_cast<int>(task.start), walker.path));
         const PhaseTurns& known = tables_.turns(1);
         for (std::size_t t = 0; t < known.size(); ++t) {
-            if (!known.may_follow(path.empty() ? -1 : path.back(), static_cast<int>(t))) continue;
-            path.push_back(static_cast<std::uint8_t>(t));
-            walk1(moves, moves[t](mask), left - 1, path);
-            path.pop_back();
+            if (!known.may_follow(last_of(walker.path), static_cast<int>(t))) continue;
+            walker.path.push_back(static_cast<std::uint8_t>(t));
+            walk1(walker, moves, moves[t](mask), task, left - 1, most);
+            walker.path.pop_back();
         }
     }
 
-    void end1(const std::vector<std::uint8_t>& path) {
+    Candidate end1(int start, const std::vector<std::uint8_t>& path) const {
         Candidate candidate;
-        candidate.start = start_;
-        candidate.state = starts_[start_].state;
+        candidate.start = start;
+        candidate.state = starts_[start].state;
         candidate.turns1 = path;
         apply(candidate.state, 1, path);
         candidate.cost = cost_of(candidate);
         candidate.bound = candidate.cost + turn_cost(2) * tables_.distance2(state2(candidate));
-        candidates_.push_back(std::move(candidate));
+        return candidate;
     }
 
     FourTables::State2 state2(const Candidate& candidate) const {
@@ -189,14 +204,15 @@ private:
 
     void phase2() {
         const std::vector<Candidate> starts = std::move(candidates_);
-        candidates_.clear();
-        std::vector<std::uint8_t> path;
-        for (int total = starts.front().bound; !has_enough2() && !is_cancelled();
-             total += turn_cost(2))
-            for (const Candidate& from : starts) {
-                if (from.bound > total || has_enough2()) break;
-                walk2(from, state2(from), (total - from.cost) / turn_cost(2), path);
-            }
+        EndOptions wanted = ends_wanted(choice(1, kChoice2) * options_.ends2);
+        wanted.deadline = deadline2_;
+        Deepening tasks(bounds_of(starts), turn_cost(2));
+        candidates_ = find_ends<Candidate>(
+            wanted, tasks, [&](Candidates& walker, const Deepening::Task& task) {
+                const Candidate& from = starts[task.start];
+                walk2(walker, from, state2(from), (task.limit - from.cost) / turn_cost(2));
+            });
+        if (candidates_.size() > wanted.wanted) candidates_.resize(wanted.wanted);
         for (Candidate& one : candidates_) {
             one.cost = cost_of(one);
             one.bound = one.cost + turn_cost(3) * bound3(one);
@@ -204,21 +220,22 @@ private:
         keep_best(options_.ends2);
     }
 
-    bool has_enough2() const {
-        if (candidates_.size() >= choice(1, kChoice2) * options_.ends2) return true;
-        return !candidates_.empty() && deadline2_.has_passed();
+    static std::vector<int> bounds_of(const std::vector<Candidate>& starts) {
+        std::vector<int> bounds;
+        bounds.reserve(starts.size());
+        for (const Candidate& one : starts) bounds.push_back(one.bound);
+        return bounds;
     }
 
-    void walk2(const Candidate& from, FourTables::State2 at, int left,
-               std::vector<std::uint8_t>& path) {
-        if (tables_.distance2(at) > left) return;
-        if (left == 0) return end2(from, path);
+    void walk2(Candidates& walker, const Candidate& from, FourTables::State2 at, int left) const {
+        if (tables_.distance2(at) > left || walker.must_stop()) return;
+        if (left == 0) return end2(walker, from);
         const PhaseTurns& known = tables_.turns(2);
         for (std::size_t t = 0; t < known.size(); ++t) {
-            if (!known.may_follow(path.empty() ? -1 : path.back(), static_cast<int>(t))) continue;
-            path.push_back(static_cast<std::uint8_t>(t));
-            walk2(from, tables_.moved2(at, static_cast<int>(t)), left - 1, path);
-            path.pop_back();
+            if (!known.may_follow(last_of(walker.path), static_cast<int>(t))) continue;
+            walker.path.push_back(static_cast<std::uint8_t>(t));
+            walk2(walker, from, tables_.moved2(at, static_cast<int>(t)), left - 1);
+            walker.path.pop_back();
         }
     }
 
@@ -237,15 +254,15 @@ private:
         return flips % 2 == 0;
     }
 
-    void end2(const Candidate& from, const std::vector<std::uint8_t>& path) {
-        if (candidates_.size() >= choice(1, kChoice2) * options_.ends2) return;
+    void end2(Candidates& walker, const Candidate& from) const {
         Orbit wings = from.state.wings;
-        for (const std::uint8_t turn : path) wings = moved(wings, tables_.turns(2).wings[turn]);
+        for (const std::uint8_t turn : walker.path)
+            wings = moved(wings, tables_.turns(2).wings[turn]);
         if (!can_be_paired(wings)) return;
         Candidate candidate = from;
-        apply(candidate.state, 2, path);
-        candidate.turns2 = path;
-        candidates_.push_back(std::move(candidate));
+        apply(candidate.state, 2, walker.path);
+        candidate.turns2 = walker.path;
+        walker.add(std::move(candidate));
     }
 
     // --- Phase 3 ---
@@ -307,61 +324,60 @@ private:
         return std::max(tables_.distance3(start.centres), pairing_.distance(start.sigma));
     }
 
+    using Reductions = EndWalker<FourReduction>;
+
     void phase3() {
         if (candidates_.empty()) return;
-        std::vector<std::uint8_t> path;
-        for (int total = candidates_.front().bound; !is_over(); total += turn_cost(3))
-            for (const Candidate& from : candidates_) {
-                if (from.bound > total || is_over()) break;
+        EndOptions wanted = ends_wanted(options_.reductions);
+        wanted.deadline = deadline_;
+        wanted.most_hurry = kMostHurry;
+        wanted.more_time = kMoreTime * options_.time_limit;
+        Deepening tasks(bounds_of(candidates_), turn_cost(3));
+        reductions_ = find_ends<FourReduction>(
+            wanted, tasks, [&](Reductions& walker, const Deepening::Task& task) {
+                const Candidate& from = candidates_[task.start];
                 const Start3 start = start3(from);
-                walk3(from, start, pairing_.distance(start.sigma),
-                      (total - from.cost) / turn_cost(3), path);
-            }
+                walk3(walker, from, start, pairing_.distance(start.sigma),
+                      (task.limit - from.cost) / turn_cost(3));
+            });
+        if (reductions_.size() > options_.reductions) reductions_.resize(options_.reductions);
     }
 
-    bool is_cancelled() const { return options_.cancel != nullptr && options_.cancel->is_set(); }
-
-    bool is_over() const {
-        if (reductions_.size() >= options_.reductions || is_cancelled()) return true;
-        return !reductions_.empty() && deadline_.has_passed();
-    }
-
-    // Where the time is over and nothing is found, positions that look far away are left out. Such
-    // a search is still complete, as the number of turns grows.
-    void look_at_clock() {
-        has_stopped_ = is_over();
-        if (reductions_.empty() && hurry_ < kMostHurry && deadline_.has_passed()) {
-            ++hurry_;
-            deadline_ = Deadline(kMoreTime * options_.time_limit, {});
-        }
-    }
-
-    void walk3(const Candidate& from, const Start3& at, int far, int left,
-               std::vector<std::uint8_t>& path) {
+    void walk3(Reductions& walker, const Candidate& from, const Start3& at, int far,
+               int left) const {
+        const bool is_end = far == 0 && tables_.distance3(at.centres) == 0;
         if (left == 0) {
-            if (tables_.distance3(at.centres) == 0 && pairing_.number(at.sigma) == 0)
-                end3(from, path);
+            if (is_end && !ends_outside(walker.path)) walker.add(end3(from, walker.path));
             return;
         }
-        if (++nodes_ % kLookEvery == 0) look_at_clock();
-        if (has_stopped_) return;
+        if (is_end || walker.must_stop()) return;
         const PhaseTurns& known = tables_.turns(3);
         for (std::size_t t = 0; t < known.size(); ++t) {
             const int turn = static_cast<int>(t);
-            if (!known.may_follow(path.empty() ? -1 : path.back(), turn)) continue;
+            if (!known.may_follow(last_of(walker.path), turn)) continue;
             Start3 next;
             next.centres = tables_.moved3(at.centres, turn);
             if (tables_.distance3(next.centres) >= left) continue;
             next.sigma = tables_.frame().moved(at.sigma, turn);
             const int next_far = pairing_.distance_near(next.sigma, far);
-            if (next_far + (next_far < kSure ? 0 : hurry_) >= left) continue;
-            path.push_back(static_cast<std::uint8_t>(t));
-            walk3(from, next, next_far, left - 1, path);
-            path.pop_back();
+            if (next_far + (next_far < kSure ? 0 : walker.hurry()) >= left) continue;
+            walker.path.push_back(static_cast<std::uint8_t>(t));
+            walk3(walker, from, next, next_far, left - 1);
+            walker.path.pop_back();
         }
     }
 
-    void end3(const Candidate& from, const std::vector<std::uint8_t>& path) {
+    // Whether turns of faces come last, which the 3x3x3 may as well begin with.
+    bool ends_outside(const std::vector<std::uint8_t>& path) const {
+        const BlockTurns& turns = tables_.turns(3).turns;
+        for (auto turn = path.rbegin(); turn != path.rend(); ++turn) {
+            if (turns[*turn].axis() != turns[path.back()].axis()) return false;
+            if (turns[*turn].last == 1) return true;
+        }
+        return false;
+    }
+
+    FourReduction end3(const Candidate& from, const std::vector<std::uint8_t>& path) const {
         FourReduction found;
         const auto add = [&](int phase, std::span<const std::uint8_t> turns) {
             BlockTurns all;
@@ -381,7 +397,7 @@ private:
             for (const std::uint8_t turn : path) held.push_back(tables_.turns(3).turns[turn]);
             found.time = options_.times->least(holding_of(from), held);
         }
-        if (reductions_.size() < options_.reductions) reductions_.push_back(std::move(found));
+        return found;
     }
 
     void sort_by_time() {
@@ -405,7 +421,6 @@ private:
     static constexpr std::size_t kEnough1Timed = 40'000, kMost1Timed = 100'000, kEnds1Timed = 5000;
     static constexpr std::size_t kChoice2 = 8;
     static constexpr int kLongest1 = 12;
-    static constexpr int kLookEvery = 1024;
     static constexpr int kMostHurry = 2;
     static constexpr int kSure = 5;            // turns at which the tables are nearly exact
     static constexpr double kMoreTime = 0.25;  // until the next look, as a share
@@ -418,14 +433,9 @@ private:
     Deadline deadline_{options_.time_limit, {}};
     const std::array<std::uint8_t, kOrbit> mates_ = all_mates();
     std::vector<Start> starts_;
-    int start_ = 0;
-    std::size_t most1_ = 0;
     std::array<int, 3> turn_costs_{1, 1, 1};
     std::vector<Candidate> candidates_;
     std::vector<FourReduction> reductions_;
-    std::uint64_t nodes_ = 0;
-    bool has_stopped_ = false;
-    int hurry_ = 0;  // turns that far positions count more
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ struct FourOptions {
     std::size_t ends1 = 500;      // candidates that phase 2 starts from
     std::size_t ends2 = 200;      // and phase 3
     std::size_t reductions = 50;  // then enough are found
-    double time_limit = 1.0;      // seconds; after it one reduction is enough
+    double time_limit = 1.0;      // seconds of each thread; after it one reduction is enough
+    int threads = 1;
     const CancelFlag* cancel = nullptr;
     const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };

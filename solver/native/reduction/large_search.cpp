@@ -31,6 +31,7 @@ std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveT
     const auto firsts = pair_bars(geometry, stickers, cores,
                                   {.count = shares.starts,
                                    .time_limit = shares.bars * options.time_limit,
+                                   .threads = options.threads,
                                    .cancel = options.cancel});
     std::vector<FiveStart> starts;
     for (const BlockTurns& turns : firsts) {
@@ -44,6 +45,7 @@ std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveT
                     {.candidates = options.candidates,
                      .reductions = options.reductions,
                      .time_limit = (1 - shares.core - shares.bars) * options.time_limit,
+                     .threads = options.threads,
                      .cancel = options.cancel});
     std::vector<LargeReduction> result;
     for (const FiveReduction& one : found) {
@@ -64,6 +66,7 @@ std::vector<LargeReduction> reduce_six(const FourTables& four, const FiveTables&
     const auto cores = reduce_four(four, core_of(geometry, stickers),
                                    {.reductions = shares.cores,
                                     .time_limit = shares.core * options.time_limit,
+                                    .threads = options.threads,
                                     .cancel = options.cancel});
     if (cores.empty()) return {};
     return reduce_outside(geometry, five, stickers, whole(cores), shares, options);
@@ -78,6 +81,7 @@ std::vector<LargeReduction> reduce_seven(const FiveTables& five, const Colours& 
                                    {.candidates = options.candidates,
                                     .reductions = shares.cores,
                                     .time_limit = shares.core * options.time_limit,
+                                    .threads = options.threads,
                                     .cancel = options.cancel});
     if (cores.empty()) return {};
     return reduce_outside(geometry, five, stickers, whole(cores), shares, options);

@@ -15,7 +15,8 @@ namespace cubist {
 struct LargeOptions {
     std::size_t candidates = 500;  // that go on from a phase to the next
     std::size_t reductions = 50;   // then enough are found
-    double time_limit = 6.0;       // seconds; after it one is enough
+    double time_limit = 6.0;       // seconds of each thread; after it one is enough
+    int threads = 1;
     const CancelFlag* cancel = nullptr;
 };
 

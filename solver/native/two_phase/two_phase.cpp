@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <thread>
 
+#include "cube/parallel.hpp"
 #include "two_phase/phase1_walk.hpp"
 
 namespace cubist {
@@ -296,12 +296,7 @@ TwoPhaseReport search_two_phase(const TwoPhaseTables& tables, const CubieCube& c
 
 TwoPhaseReport on_threads(int threads, const std::function<void(TwoPhaseReport&)>& work) {
     std::vector<TwoPhaseReport> reports(std::max(1, threads));
-    {
-        std::vector<std::jthread> others;
-        for (std::size_t k = 1; k < reports.size(); ++k)
-            others.emplace_back([&, k] { work(reports[k]); });
-        work(reports[0]);
-    }
+    on_each_thread(threads, [&](int number) { work(reports[number]); });
     TwoPhaseReport sum;
     for (const TwoPhaseReport& report : reports) {
         sum.nodes += report.nodes;

@@ -1,0 +1,229 @@
+"""The 3x3x3 that reductions leave: what is wanted of it, and which are looked at for how long."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import NamedTuple, Self
+
+from solver import two_phase
+from solver.cost import BlockTurnCosts, moves_of
+from solver.cube.cube import Cube
+from solver.cube.notation import Move, length, parse_moves
+from solver.solution import Request, SearchClock
+
+FIRST_LOOK_S = 0.01
+"""For the 3x3x3 of each reduction before the best ones get more."""
+
+LONGEST_LOOK_S = 3.0
+"""More finds hardly anything shorter."""
+
+ONLY_LOOK_S = 0.2
+"""At a reduction that stands alone: its other phases are long enough for this not to matter."""
+
+BETWEEN_LOOKS_S = 0.003
+"""What making ready for a look takes."""
+
+SHARE_OF_ROUND = 0.4
+"""Of the time that is left: as much for the looks of one round, the rest for longer ones."""
+
+WIDER = 4
+"""Of so many reductions one is looked at again, for as many times longer."""
+
+Phases = tuple[tuple[Move, ...], ...]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Moves by phase, after which the cube is the 3x3x3 ``cube``."""
+
+    phases: Phases
+    cube: Cube
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Of all phases."""
+        return tuple(chain.from_iterable(self.phases))
+
+
+class Finish(NamedTuple):
+    """Moves that solve the 3x3x3 of a reduction; what they and it cost the goal together."""
+
+    moves: tuple[Move, ...]
+    cost: int
+
+
+class Shortest:
+    """What is wanted: few moves in the request's metric."""
+
+    choice = 1
+
+    def __init__(self, request: Request, size: int) -> None:
+        self._metric, self._size = request.metric, size
+
+    def cost(self, moves: Iterable[Move]) -> int:
+        """Their number."""
+        return length(moves, self._metric, self._size)
+
+    def last_phase(
+        self, reduction: Reduction, request: Request, seconds: float, threads: int
+    ) -> Finish | None:
+        """A short solution of the 3x3x3; None when the time was too short for any."""
+        result = two_phase.kernel("htm").solve(
+            reduction.cube.states,
+            time_limit=seconds,
+            threads=threads,
+            directions=6,
+            solutions=1,
+            target=-1,
+            model=None,
+            models=None,
+            cancel=request.cancel,
+            on_better=None,
+        )
+        if not result.solutions:
+            return None
+        moves = parse_moves(" ".join(moves_of(result.solutions[0].composites)))
+        return Finish(moves, self.cost((*reduction.moves, *moves)))
+
+
+class Fastest:
+    """What is wanted: a solution that a robot performs soon."""
+
+    choice = 4
+    """So many times more reductions are kept than where the shortest are wanted."""
+
+    def __init__(self, costs: BlockTurnCosts) -> None:
+        self._costs = costs
+
+    def cost(self, moves: Iterable[Move]) -> int:
+        """Microseconds on the robot."""
+        return self._costs.time_us(moves)
+
+    def last_phase(
+        self, reduction: Reduction, request: Request, seconds: float, threads: int
+    ) -> Finish | None:
+        """A fast solution of the 3x3x3; None when the time was too short for any.
+
+        Its cost is a little high where the first turn is on the axis of the last one before.
+        """
+        before_us, model = self._costs.after(reduction.moves)
+        start = two_phase.ready_from(model)
+        result = two_phase.kernel(start.metric).solve(
+            reduction.cube.states,
+            time_limit=seconds,
+            threads=threads,
+            directions=6,
+            solutions=1,
+            target=-1,
+            model=start.model,
+            models=start.models,
+            cancel=request.cancel,
+            on_better=None,
+        )
+        if not result.solutions:
+            return None
+        found = result.solutions[0]
+        moves = parse_moves(" ".join(moves_of(found.composites)))
+        return Finish(moves, before_us + found.cost)
+
+
+Goal = Shortest | Fastest
+
+
+def solved(
+    request: Request, goal: Goal, reductions: Iterator[Reduction], watch: SearchClock
+) -> Iterator[tuple[Phases, int]]:
+    """Whole solutions and about what they cost: a first look at the 3x3x3 of many reductions, then
+    longer ones at the best, and so on with further reductions while there is time.
+
+    There is at least one unless the search is cancelled, even when the time is over.
+    """
+    with _Looks(request, goal, watch) as looks:
+        while chosen := list(islice(reductions, looks.most(FIRST_LOOK_S))):
+            yield from looks.rounds(chosen)
+            if not looks.may_go_on():
+                return
+
+
+class _Looks:
+    """Looks at the 3x3x3 of reductions, on several threads."""
+
+    def __init__(self, request: Request, goal: Goal, watch: SearchClock) -> None:
+        self._request, self._goal, self._watch = request, goal, watch
+        self._none_yet = True
+        self._pool = ThreadPoolExecutor(request.threads) if request.threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def most(self, seconds: float) -> int:
+        """So many reductions may be looked at so long in the next round."""
+        looks = SHARE_OF_ROUND * self._left_s() / (seconds + BETWEEN_LOOKS_S)
+        return max(1, int(looks * self._request.threads))
+
+    def may_go_on(self) -> bool:
+        """Whether there is time, or nothing was found yet."""
+        return not self._is_cancelled() and (self._none_yet or self._left_s() >= FIRST_LOOK_S)
+
+    def rounds(self, reductions: list[Reduction]) -> Iterator[tuple[Phases, int]]:
+        """Solutions by ever longer looks at the best of these."""
+        seconds, left = FIRST_LOOK_S, reductions
+        while left and self.may_go_on():
+            ranked = []
+            for reduction, last in self._looked_at(left, seconds):
+                if last is None:
+                    continue
+                self._none_yet = False
+                yield (*reduction.phases, last.moves), last.cost
+                ranked.append((last.cost, reduction))
+            left = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or left
+            seconds *= WIDER
+            left = left[: max(1, min(len(left) // WIDER, self.most(seconds)))]
+            if seconds > (ONLY_LOOK_S if len(reductions) == 1 else LONGEST_LOOK_S):
+                return
+
+    def _looked_at(
+        self, reductions: list[Reduction], seconds: float
+    ) -> Iterator[tuple[Reduction, Finish | None]]:
+        """Each with what a look at it finds, while there is time; several looks at once."""
+        threads = max(1, self._request.threads // len(reductions))
+
+        def look(reduction: Reduction) -> Finish | None:
+            longest_s = min(seconds, max(self._left_s(), FIRST_LOOK_S))
+            return self._goal.last_phase(reduction, self._request, longest_s, threads)
+
+        for reduction, last in self._in_order(look, reductions):
+            yield reduction, last
+            if not self.may_go_on():
+                return
+
+    def _in_order(
+        self, look: Callable[[Reduction], Finish | None], reductions: list[Reduction]
+    ) -> Iterator[tuple[Reduction, Finish | None]]:
+        if self._pool is None:
+            yield from ((one, look(one)) for one in reductions)
+            return
+        rest = iter(reductions)
+        begun: deque[tuple[Reduction, Future[Finish | None]]] = deque()
+        for reduction in islice(rest, self._request.threads):
+            begun.append((reduction, self._pool.submit(look, reduction)))
+        while begun:
+            reduction, future = begun.popleft()
+            last = future.result()
+            if (following := next(rest, None)) is not None:
+                begun.append((following, self._pool.submit(look, following)))
+            yield reduction, last
+
+    def _left_s(self) -> float:
+        return self._request.time_limit - self._watch.cpu_s() / self._request.threads
+
+    def _is_cancelled(self) -> bool:
+        return self._request.cancel is not None and self._request.cancel.is_set()

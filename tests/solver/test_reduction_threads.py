@@ -1,0 +1,133 @@
+"""Large cubes searched by several threads: what each finds, and that they share the work."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from solver.cube.cube import Cube
+from solver.cube.facelets import FACES
+from solver.errors import SearchFailed
+from solver.reduction import phased
+from solver.reduction.last_phase import FIRST_LOOK_S, Finish, Reduction, Shortest, solved
+from solver.reduction.search import geometry, reduced_cube
+from solver.search import solve_many
+from solver.solution import CancelFlag, Request, SearchClock
+from tests.solver.test_reduction import random_cube, request
+from tests.solver.test_reduction import solved as solved_and_replayed
+
+THREADS = 3
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7])
+def test_every_size_is_solved(size, rng, solves):
+    for _ in range(2):
+        solved_and_replayed(random_cube(size, rng), solves, threads=THREADS)
+
+
+def _reductions(size: int, stickers, *, threads: int, **changes):
+    asked = {"time_limit": 5.0, "candidates": 60, "count": 25, "cancel": None, "times": None}
+    reducer = phased.load(size, Request())
+    return reducer.reductions(stickers, threads=threads, **(asked | changes))
+
+
+def _stickers(size: int, rng):
+    letters = random_cube(size, rng).letters
+    return np.array([FACES.index(letter) for letter in letters], dtype=np.uint8)
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_no_reduction_is_found_twice(size, rng):
+    stickers = _stickers(size, rng)
+    found = _reductions(size, stickers, threads=THREADS)
+    assert len(found) == 25
+    assert len({str(phases) for phases in found}) == len(found)
+    for phases in found:
+        after = stickers.copy()
+        for turns in phases:
+            geometry(size).turn(after, turns)
+        reduced_cube(after, size)  # raises IllegalCube where edges or parity are wrong
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_reductions_do_not_end_with_what_the_3x3x3_may_begin_with(size, rng):
+    for phases in _reductions(size, _stickers(size, rng), threads=1, time_limit=0.6, count=300):
+        turns = [turn for turns in phases for turn in turns]
+        axis = turns[-1][0] % 3
+        while turns and turns[-1][0] % 3 == axis:
+            face, first, last, _ = turns.pop()
+            assert (first, last) != (1, 1), FACES[face]
+
+
+def test_every_thread_has_the_whole_time(rng):
+    stickers = _stickers(4, rng)
+    spent = {}
+    for threads in (1, THREADS):
+        start = time.process_time()
+        _reductions(4, stickers, threads=threads, time_limit=0.2, count=1_000_000)
+        spent[threads] = time.process_time() - start
+    assert spent[THREADS] > 1.5 * spent[1]
+
+
+@pytest.mark.parametrize("size", [4, 5, 6])
+def test_all_threads_end_when_cancelled(size, rng):
+    cube = random_cube(size, rng)
+    solve_many(cube, request())  # makes the tables
+    flag = CancelFlag()
+    timer = threading.Timer(0.05, flag.set)
+    timer.start()
+    start = time.process_time()
+    with contextlib.suppress(SearchFailed):  # or what was found until then
+        solve_many(cube, request(time_limit=60.0, threads=THREADS, cancel=flag))
+    assert time.process_time() - start < 30.0
+    timer.join()
+
+
+class _Looked(Shortest):
+    """A goal whose looks are noted, and each find what the reduction's cube is worth."""
+
+    def __init__(self, worth: dict[Cube, int], together: int) -> None:
+        super().__init__(Request(), 4)
+        self._worth = worth
+        self._barrier = threading.Barrier(together)
+        self.looks: list[tuple[int, int]] = []
+
+    def last_phase(
+        self, reduction: Reduction, request: Request, seconds: float, threads: int
+    ) -> Finish:
+        worth = self._worth[reduction.cube]
+        if seconds <= FIRST_LOOK_S:
+            self._barrier.wait(timeout=20.0)  # until as many look at once
+        self.looks.append((round(seconds / FIRST_LOOK_S), worth))
+        return Finish((), worth)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_best_reductions_are_looked_at_longer(threads, rng):
+    worth = {Cube.random(rng): number for number in range(8)}
+    goal = _Looked(worth, threads)
+    asked = Request(time_limit=1000.0, threads=threads)
+    reductions = iter([Reduction(((),), cube) for cube in worth])
+    costs = [cost for _, cost in solved(asked, goal, reductions, SearchClock())]
+    assert sorted(goal.looks)[:8] == [(1, number) for number in range(8)]
+    assert sorted(goal.looks)[8:10] == [(4, 0), (4, 1)]
+    assert sorted(goal.looks)[10:] == [(16, 0), (64, 0), (256, 0)]
+    assert costs == [*range(8), 0, 1, 0, 0, 0]
+
+
+def test_further_reductions_wait_while_good_ones_are_looked_at_longer(rng):
+    """Where time is short, not all of it goes to first looks."""
+    worth = {Cube.random(rng): number for number in range(50)}
+    goal = _Looked(worth, 1)
+    asked = Request(time_limit=0.5)
+    reductions = iter([Reduction(((),), cube) for cube in worth])
+    next(iter(found := solved(asked, goal, reductions, SearchClock())))
+    for _ in range(30):
+        next(found)
+    first = goal.looks.index((4, 0))
+    assert 5 < first < 20
+    assert (1, first) in goal.looks[first:]
