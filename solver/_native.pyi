@@ -84,6 +84,7 @@ class TwoPhase:
         models: TimeModels | None,
         cancel: CancelFlag | None,
         on_better: Callable[[Found], None] | None,
+        below: int = ...,
     ) -> TwoPhaseResult: ...
 
 # 2x2x2

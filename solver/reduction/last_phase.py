@@ -33,6 +33,12 @@ SHARE_OF_ROUND = 0.4
 WIDER = 4
 """Of so many reductions one is looked at again, for as many times longer."""
 
+WORSE = 1.02
+"""Times the least cost so far: what costs more is not looked for."""
+
+NO_LIMIT = 0xFFFFFFFF
+"""Of costs, for the kernel."""
+
 Phases = tuple[tuple[Move, ...], ...]
 
 
@@ -69,9 +75,15 @@ class Shortest:
         return length(moves, self._metric, self._size)
 
     def last_phase(
-        self, reduction: Reduction, request: Request, seconds: float, threads: int
+        self,
+        reduction: Reduction,
+        request: Request,
+        seconds: float,
+        threads: int,
+        below: int | None = None,
     ) -> Finish | None:
         """A short solution of the 3x3x3; None when the time was too short for any."""
+        del below
         result = two_phase.kernel("htm").solve(
             reduction.cube.states,
             time_limit=seconds,
@@ -104,13 +116,21 @@ class Fastest:
         return self._costs.time_us(moves)
 
     def last_phase(
-        self, reduction: Reduction, request: Request, seconds: float, threads: int
+        self,
+        reduction: Reduction,
+        request: Request,
+        seconds: float,
+        threads: int,
+        below: int | None = None,
     ) -> Finish | None:
         """A fast solution of the 3x3x3; None when the time was too short for any.
 
-        Its cost is a little high where the first turn is on the axis of the last one before.
+        Its cost is a little high where the first turn is on the axis of the last one before. It is
+        less than ``below``, which makes it found sooner.
         """
         before_us, model = self._costs.after(reduction.moves)
+        if below is not None and below <= before_us:
+            return None
         start = two_phase.ready_from(model)
         result = two_phase.kernel(start.metric).solve(
             reduction.cube.states,
@@ -123,6 +143,7 @@ class Fastest:
             models=start.models,
             cancel=request.cancel,
             on_better=None,
+            below=NO_LIMIT if below is None else below - before_us,
         )
         if not result.solutions:
             return None
@@ -154,7 +175,7 @@ class _Looks:
 
     def __init__(self, request: Request, goal: Goal, watch: SearchClock) -> None:
         self._request, self._goal, self._watch = request, goal, watch
-        self._none_yet = True
+        self._least: int | None = None
         self._pool = ThreadPoolExecutor(request.threads) if request.threads > 1 else None
 
     def __enter__(self) -> Self:
@@ -171,7 +192,7 @@ class _Looks:
 
     def may_go_on(self) -> bool:
         """Whether there is time, or nothing was found yet."""
-        return not self._is_cancelled() and (self._none_yet or self._left_s() >= FIRST_LOOK_S)
+        return not self._is_cancelled() and (self._least is None or self._left_s() >= FIRST_LOOK_S)
 
     def rounds(self, reductions: list[Reduction]) -> Iterator[tuple[Phases, int]]:
         """Solutions by ever longer looks at the best of these."""
@@ -181,12 +202,13 @@ class _Looks:
             for reduction, last in self._looked_at(left, seconds):
                 if last is None:
                     continue
-                self._none_yet = False
+                self._least = last.cost if self._least is None else min(self._least, last.cost)
                 yield (*reduction.phases, last.moves), last.cost
                 ranked.append((last.cost, reduction))
-            left = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])] or left
             seconds *= WIDER
-            left = left[: max(1, min(len(left) // WIDER, self.most(seconds)))]
+            count = max(1, min(len(left) // WIDER, self.most(seconds)))
+            best = [reduction for _, reduction in sorted(ranked, key=lambda one: one[0])]
+            left = (best or left)[:count]
             if seconds > (ONLY_LOOK_S if len(reductions) == 1 else LONGEST_LOOK_S):
                 return
 
@@ -198,7 +220,8 @@ class _Looks:
 
         def look(reduction: Reduction) -> Finish | None:
             longest_s = min(seconds, max(self._left_s(), FIRST_LOOK_S))
-            return self._goal.last_phase(reduction, self._request, longest_s, threads)
+            below = None if self._least is None else int(WORSE * self._least)
+            return self._goal.last_phase(reduction, self._request, longest_s, threads, below)
 
         for reduction, last in self._in_order(look, reductions):
             yield reduction, last

@@ -17,10 +17,12 @@ from robot.settings.other_cubes import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from solver import _native
 from solver.cost import AXES
+from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import Move, parse_moves
 from solver.cube.sticker_cube import StickerCube
 from solver.reduction import phased
+from solver.reduction.last_phase import Fastest, Reduction
 from solver.reduction.search import geometry, moves_from, reduced_cube
 from solver.solution import Request
 
@@ -263,6 +265,24 @@ def test_fast_reductions_come_first_and_reduce(crane):
         assert reduced_cube(turned_by(stickers, phases, crane.size), crane.size)
         times_us.append(turns.time_us(moves))
     assert times_us == pytest.approx(sorted(times_us), abs=40 * 10_000), "but for what is rounded"
+
+
+def test_two_threads_plan_as_one_does(crane):
+    cube = random_cube(crane.size, np.random.default_rng(19))
+    plan = plan_solve(cube, crane, time_limit=0.2, threads=2)
+    assert cube.apply(" ".join(plan.moves)).is_solved
+
+
+def test_a_look_finds_what_takes_less_than_it_may(crane):
+    turns = block_turns(crane).start(crane.start)
+    goal = Fastest(turns)
+    reduction = Reduction((parse_moves("Rw U"),), Cube.random(np.random.default_rng(20)))
+    any_found = goal.last_phase(reduction, Request(), 0.02, 1)
+    assert any_found is not None
+    less = goal.last_phase(reduction, Request(), 1.0, 1, any_found.cost)
+    assert less is not None and less.cost < any_found.cost
+    assert goal.last_phase(reduction, Request(), 0.05, 1, any_found.cost // 2) is None
+    assert goal.last_phase(reduction, Request(), 0.05, 1, turns.time_us(reduction.moves)) is None
 
 
 def turned_by(stickers, phases, size):

@@ -97,7 +97,12 @@ class _Looked(Shortest):
         self.looks: list[tuple[int, int]] = []
 
     def last_phase(
-        self, reduction: Reduction, request: Request, seconds: float, threads: int
+        self,
+        reduction: Reduction,
+        request: Request,
+        seconds: float,
+        threads: int,
+        below: int | None = None,
     ) -> Finish:
         worth = self._worth[reduction.cube]
         if seconds <= FIRST_LOOK_S:

@@ -51,7 +51,7 @@ OnBetter unlocked(const std::optional<OnBetter>& on_better) {
 Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time_limit, int threads,
              int directions, int solutions, int target, const CostModel* model,
              const TimeModels* models, const CancelFlag* cancel,
-             const std::optional<OnBetter>& on_better) {
+             const std::optional<OnBetter>& on_better, std::uint32_t below) {
     const CubieCube cube = cube_of(states);
     const nb::gil_scoped_release released;
     Collector collector({.solutions = solutions,
@@ -62,8 +62,9 @@ Result solve(const TwoPhaseTables& tables, const CubeStates& states, double time
                                   .time_limit = time_limit,
                                   .threads = threads,
                                   .cancels = {cancel}};
-    const TwoPhaseReport report = models ? search_time(tables, *models, cube, options, collector)
-                                         : search_two_phase(tables, cube, options, collector);
+    const TwoPhaseReport report =
+        models ? search_time(tables, *models, cube, options, collector, below)
+               : search_two_phase(tables, cube, options, collector);
     collector.rethrow();
     return {collector.found(), report};
 }
@@ -149,7 +150,7 @@ void bind_two_phase(nb::module_& module) {
         .def("solve", &solve, nb::arg("states"), nb::kw_only(), nb::arg("time_limit"),
              nb::arg("threads"), nb::arg("directions"), nb::arg("solutions"), nb::arg("target"),
              nb::arg("model").none(), nb::arg("models").none(), nb::arg("cancel").none(),
-             nb::arg("on_better").none());
+             nb::arg("on_better").none(), nb::arg("below") = UINT32_MAX);
 }
 
 }  // namespace cubist

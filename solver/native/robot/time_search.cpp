@@ -387,8 +387,9 @@ TimeModels::TimeModels(const RobotTimes& robot, const CostModel& model) {
 
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
-                           Collector& collector) {
+                           Collector& collector, std::uint32_t below) {
     Shared shared{.tables = tables, .collector = collector, .mutex = {}};
+    if (below != UINT32_MAX) shared.limit = models.of({}).limit_of(below);
     TwoPhaseReport report = on_threads(
         options.threads, [&](TwoPhaseReport& own) { work(shared, models, cube, options, own); });
     report.lower_bound = shared.lower_bound;

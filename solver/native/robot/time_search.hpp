@@ -45,8 +45,9 @@ private:
     std::vector<std::unique_ptr<TimeModel>> models_;
 };
 
+// Solutions that take `below` microseconds or more are not looked for.
 TwoPhaseReport search_time(const TwoPhaseTables& tables, const TimeModels& models,
                            const CubieCube& cube, const TwoPhaseOptions& options,
-                           Collector& collector);
+                           Collector& collector, std::uint32_t below = UINT32_MAX);
 
 }  // namespace cubist
