@@ -29,6 +29,13 @@ def test_servos_of_which_nothing_is_known_turn_back_before_any_jaw_moves():
     assert [step.actuator for step in known] == ["right-jaw", "down-jaw", "right", "down"]
 
 
+def test_jaws_caught_half_way_close_before_anything_turns():
+    profile = load_profile("two-arm")
+    setups, order = actuator_setups(profile), homing_order(profile)
+    steps = homing_steps(profile, setups, order, {}, ["down-jaw", "right"])
+    assert [step.actuator for step in steps] == ["down-jaw", "right", "down", "right-jaw"]
+
+
 def test_an_open_gripper_turns_back_before_it_closes():
     steps = steps_of("four-arm", {"right-jaw": OPEN, "right": QUARTER, "front-jaw": CLOSED})
     assert steps[0] == HomeActuator("right")

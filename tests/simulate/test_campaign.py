@@ -52,6 +52,8 @@ EVERY_S = {"four-arm": 0.65, "two-arm": 3.2, "no-sensors": 0.2, "two-arm-2x2x2":
 """Of gripper robots: twelve times this are nearly all turns of a solve."""
 EVERYDAY = 4
 WITHOUT_END_STOPS = ("four-arm", "no-sensors")
+HALF_OPEN = frozenset({"turn-while-jaws-move", "cube-hits-jaws"})
+"""What jaws do that stand half open where nobody knows it."""
 FIRMWARES = [
     "host",
     pytest.param(
@@ -258,7 +260,12 @@ def test_grippers_that_were_stopped_dead_go_home_or_are_left_to_a_person(
     with rehearsal(profile, Mishap(deed, after_s=after_s)) as r:
         verdict = r.solve()
         if profile not in WITHOUT_END_STOPS:
-            assert_solved(r.solve() if verdict.state is RobotState.FAULT else verdict, STOPPED_DEAD)
+            if verdict.state is RobotState.FAULT:
+                # The person who was to see that all is square did not, and nobody knows of the jaws
+                # that were caught half way: the daemon was killed.
+                assert_solved(r.solve(), STOPPED_DEAD | HALF_OPEN)
+            else:
+                assert_solved(verdict, STOPPED_DEAD)
         elif verdict.state is not RobotState.IDLE:
             assert_left_to_a_person(r, verdict, fault)
 
@@ -275,7 +282,7 @@ def test_after_a_power_cut_of_everything_grippers_go_home_or_are_left_to_a_perso
         if profile in WITHOUT_END_STOPS:
             assert_left_to_a_person(r, verdict, "reset")
         else:
-            assert_solved(verdict)
+            assert_solved(verdict, HALF_OPEN)
 
 
 @pytest.mark.parametrize(

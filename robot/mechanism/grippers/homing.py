@@ -21,7 +21,8 @@ def home_grippers(
     So do those that seek their start by a sensor: with closed jaws they would turn a layer. But a
     layer that a fault has caught between two quarter turns is squared before anybody lets go of it.
     Servos of which nobody knows anything turn back before any jaw moves: open jaws may stand beside
-    a gripper that carries the cube askew, and closed ones square a layer.
+    a gripper that carries the cube askew, and closed ones square a layer. But jaws caught half way
+    close first: they did so, or could have, as everything else stands.
     """
     names = dict.fromkeys(gripper.jaw for gripper in mechanism.grippers.values())
     jaws = [_Jaw(profile, name, mechanism) for name in names]
@@ -30,6 +31,7 @@ def home_grippers(
     steps: dict[HomingStep, None] = {}
     for jaw in opened:
         steps |= dict.fromkeys(jaw.turn_back())
+    steps |= dict.fromkeys(step for jaw in jaws for step in jaw.close_caught(request))
     steps |= dict.fromkeys(step for jaw in jaws for step in jaw.turn_unknown(request))
     late = {name for jaw in turned for name in jaw.rotations}
     steps |= dict.fromkeys(HomeActuator(name) for name in request.order if name not in late)
@@ -60,6 +62,11 @@ class _Jaw:
         return any(name in request.away for name in self.rotations) or any(
             name not in request.caught for name in seeking
         )
+
+    def close_caught(self, request: HomingRequest) -> Iterator[HomingStep]:
+        """Of jaws that are on their way somewhere."""
+        if self._name in request.caught and self._name not in request.places:
+            yield HomeActuator(self._name)
 
     def turn_unknown(self, request: HomingRequest) -> Iterator[HomingStep]:
         """Servos that can be anywhere; they go straight to their start."""
