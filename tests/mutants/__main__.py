@@ -218,6 +218,9 @@ def _in_forks(options: argparse.Namespace, report: Report) -> None:
     """Try mutants in this checkout, against the tests named."""
     files = _sources(listed(CHECKOUT), options.path)
     mutants = sample(CHECKOUT, files, options.count, options.seed)
+    if options.only:
+        parts = set(_sources(files, options.only))
+        mutants = [mutant for mutant in mutants if mutant.path in parts]
     equivalents = known_equivalents()
     known = [(mutant.path, mutant.difference()) in equivalents for mutant in mutants]
 
@@ -228,7 +231,8 @@ def _in_forks(options: argparse.Namespace, report: Report) -> None:
         if is_known:
             judge(mutant, {"outcome": "equivalent"})
     rest = [mutant for mutant, is_known in zip(mutants, known, strict=True) if not is_known]
-    forked.run(options.within, rest, options.budget, judge, FOLDER / "within")
+    folder = FOLDER / "within"
+    forked.run(options.within, rest, options.budget, judge, folder, untraced=options.untraced)
 
 
 def _sources(names: Sequence[str], under: str) -> list[str]:
@@ -267,6 +271,14 @@ def _options() -> argparse.Namespace:
         default=[],
         metavar="TESTS",
         help="try in forks of one process with these tests of tests/, without a copy",
+    )
+    parser.add_argument(
+        "--only", metavar="ROOMS", help="with --within: of the sample, those of some rooms alone"
+    )
+    parser.add_argument(
+        "--untraced",
+        action="store_true",
+        help="with --within: without tracing, for the processor seconds of the budget",
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time")
     parser.add_argument("--report", default=str(FOLDER / "report.jsonl"), help="a line per mutant")

@@ -27,6 +27,7 @@ import pytest
 
 from tests.mutants.changes import Mutant
 from tests.mutants.copy import MARK, POLL_S, DoesNotBuild, end_marked
+from tests.mutants.named import CpuBudget, Named
 from tests.mutants.native import Firmware, Kernel
 from tests.mutants.traced import STARTED, Kept, Trace, traces
 
@@ -55,34 +56,46 @@ class Forks:
     """A pytest plugin: once the tests are collected, mutants are tried instead of running them."""
 
     def __init__(
-        self, mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
+        self,
+        mutants: Sequence[Mutant],
+        budget_s: float,
+        judge: Judge,
+        folder: Path,
+        *,
+        untraced: bool = False,
     ) -> None:
         self._mutants = mutants
         self._budget_s = budget_s
         self._judge = judge
         self._folder = folder
         self._trusted: dict[str, bool] = {}
+        self._untraced = untraced
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Trace the tests, then try one mutant after the other."""
         self._session = session
-        trace = traced(session, self._folder)
+        root = session.config.rootpath
+        names = [item.nodeid for item in session.items]
+        trace = Named(root, names) if self._untraced else traced(session, self._folder)
         for mutant in self._mutants:
             started = time.monotonic()
             found = self._tried(mutant, trace)
             self._judge(mutant, found | {"took_s": round(time.monotonic() - started, 1)})
         return True
 
-    def _tried(self, mutant: Mutant, trace: Trace) -> dict[str, object]:
+    def _tried(self, mutant: Mutant, trace: Trace | Named) -> dict[str, object]:
         """What becomes of a mutant; a test that does not pass by itself is left out, and again."""
         while True:
             tests = trace.chosen(mutant, self._budget_s)
-            limit_s = START_S + SLOWER * sum(trace.durations[test] for test in tests)
+            took_s = sum(trace.durations[test] for test in tests)
+            limit_s = START_S + SLOWER * (self._budget_s if self._untraced else took_s)
             if not tests:
                 return {"outcome": "survived", "tests": 0, "by": "no test runs it"}
             try:
                 found = self._asked(mutant, tests, limit_s)
+                if found["outcome"] == "timeout":  # a hang, or a computer busier than before
+                    found = self._asked(mutant, tests, self._limit_now_s(tests))
             except DoesNotBuild:
                 return {"outcome": "not built"}
             killer = str(found.get("by", "")).removeprefix("FAILED ").partition(" - ")[0]
@@ -107,6 +120,12 @@ class Forks:
                 return tried_anew(replaced, tests, limit_s)
             return tried_in_a_fork(mutant, replaced, tests, self._session, limit_s)
 
+    def _limit_now_s(self, tests: Sequence[str]) -> float:
+        """What the tests may take, judged by the seconds that they take just now, unchanged."""
+        started = time.monotonic()
+        _forked(lambda: _failing(tests, self._session), self._session, LIMIT_ALONE_S)
+        return START_S + SLOWER * (time.monotonic() - started)
+
     @cached_property
     def _firmware(self) -> Firmware:
         return Firmware(self._session.config.rootpath, self._folder)
@@ -126,7 +145,13 @@ class Forks:
 
 
 def run(
-    tests: Sequence[str], mutants: Sequence[Mutant], budget_s: float, judge: Judge, folder: Path
+    tests: Sequence[str],
+    mutants: Sequence[Mutant],
+    budget_s: float,
+    judge: Judge,
+    folder: Path,
+    *,
+    untraced: bool = False,
 ) -> int:
     """Try mutants against tests (arguments of pytest); pytest's exit code. Traces and builds are
     kept in ``folder``."""
@@ -136,7 +161,9 @@ def run(
         os.environ |= {name: f"{scratch}/{folder}" for name, folder in folders.items()}
         os.environ |= {"PYTEST_DEBUG_TEMPROOT": scratch, "COLUMNS": "400"}
         os.environ["PYTHONPATH"] = str(STARTED)
-        forks = Forks(mutants, budget_s, judge, folder)
+        if untraced:
+            os.environ[CpuBudget.VARIABLE] = str(budget_s)
+        forks = Forks(mutants, budget_s, judge, folder, untraced=untraced)
         return int(pytest.main([*OPTIONS, *tests], plugins=[forks]))
 
 
@@ -219,7 +246,7 @@ def tried_anew(
     mark = uuid.uuid4().hex
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *OPTIONS, "-x", *tests],
+            [sys.executable, "-m", "pytest", *OPTIONS, "-p", "tests.mutants.named", "-x", *tests],
             env=dict(os.environ) | dict(replaced) | {MARK: mark},
             capture_output=True,
             text=True,
@@ -243,6 +270,8 @@ def _failing(tests: Sequence[str], session: pytest.Session) -> int:
         session.config.hook.pytest_runtestloop(session=session)
     except session.Failed:
         return 1
+    except session.Interrupted:
+        pass
     return session.testsfailed
 
 
@@ -270,6 +299,7 @@ def _forked(
                 next(p for p in session.config.pluginmanager.get_plugins() if isinstance(p, Forks))
             )
             session.config.pluginmanager.register(FirstFailure(told))
+            session.config.pluginmanager.register(CpuBudget(session))
             code = work()
         finally:
             os._exit(min(code, 99))

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -86,12 +87,13 @@ class Firmware:
 
 
 class Kernel:
-    """The search kernel, from sources that may be changed one at a time."""
+    """The search kernel, from sources that may be changed one at a time, in a folder of its own."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root / "solver/native"
-        self._sources = folder / "kernel"
-        self._scratch = folder / "kernel-build"
+        self._own = tempfile.TemporaryDirectory(prefix="kernel-", dir=folder)
+        self._sources = Path(self._own.name) / "native"
+        self._scratch = Path(self._own.name) / "build"
         self._build = next((root / "build").glob("cp3*"))
         self._scratch.mkdir(parents=True, exist_ok=True)
         _mirror(self._root, self._sources)

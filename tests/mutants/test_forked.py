@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from robot.records import latency
 from robot.records.latency import percentile
 from tests.mutants.changes import Mutant, sample
-from tests.mutants.forked import exchange, is_defined_at_import
+from tests.mutants.forked import Forks, exchange, is_defined_at_import
 from tests.mutants.traced import STARTED, Kept, Trace, moved_lines, words_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +52,25 @@ def test_quick_tests_of_the_statement_are_chosen_else_those_of_the_file() -> Non
     assert trace.chosen(changed, 0.5) == ["quicker"], "at least one"
     del trace.lines[PATH][changed.line]
     assert trace.chosen(changed, 4.0) == ["other"]
+
+
+@pytest.mark.parametrize("again", ["killed", "survived", "timeout"])
+def test_what_took_too_long_is_asked_again_with_a_limit_measured_anew(
+    again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (changed,) = sample(ROOT, [PATH], 1, seed=1)
+    trace = Trace({PATH: {changed.line: {"test"}}}, {"test": 2.0})
+    forks = Forks([changed], 10.0, lambda mutant, found: None, tmp_path)
+    asked = []
+
+    def answer(mutant: Mutant, tests: list[str], limit_s: float) -> dict[str, str]:
+        asked.append((tests, limit_s))
+        return {"outcome": "timeout" if len(asked) == 1 else again}
+
+    monkeypatch.setattr(forks, "_asked", answer)
+    monkeypatch.setattr(forks, "_limit_now_s", lambda tests: 500.0)
+    assert forks._tried(changed, trace)["outcome"] == again
+    assert asked == [(["test"], 40.0), (["test"], 500.0)]
 
 
 def test_of_c_the_tests_of_its_subject_come_first() -> None:

@@ -31,6 +31,8 @@ PHASE = re.compile(r" \((setup|call|teardown)\)$")
 QUICK_S = (0.1, 1.0, 5.0)
 """Tests are asked in classes by how long they take, and file by file in each: going from file to
 file and back would set each file's fixtures up again and again."""
+SLOW_S = 10.0
+"""Tests that take longer while they are traced are left out."""
 RCFILE = """\
 [run]
 source =
@@ -208,6 +210,8 @@ def measure(session: pytest.Session, items: Sequence[pytest.Item], folder: Path)
     meter = Meter(measured)
     session.config.pluginmanager.register(meter)
     session.items[:] = items
+    for item in items:
+        item.add_marker(pytest.mark.timeout(SLOW_S, method="signal", func_only=True))
     measured.start()
     try:
         session.config.hook.pytest_runtestloop(session=session)
