@@ -345,12 +345,12 @@ class RunStore:
                 closed.append(run_id)
         return closed
 
-    def prune(self, keep: int = 1) -> list[str]:
-        """Remove the oldest records until the rest fit; the ``keep`` newest stay in any case."""
+    def prune(self) -> list[str]:
+        """Remove the oldest records until the rest fit; the newest stays in any case."""
         sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
         excess = self._excess(sum(sizes.values()))
         removed = []
-        for run_id in list(sizes)[: max(0, len(sizes) - keep)]:
+        for run_id in list(sizes)[:-1]:
             if excess <= 0:
                 break
             shutil.rmtree(self.directory_of(run_id), ignore_errors=True)

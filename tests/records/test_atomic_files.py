@@ -89,6 +89,23 @@ def test_a_failing_system_call_leaves_the_old_contents(
     assert [entry.name for entry in tmp_path.iterdir()] == ["settings"]
 
 
+def test_the_new_name_is_on_the_disk_before_a_save_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is flushed after the file has its name: a power cut cannot undo it."""
+    path, flushed = tmp_path / "calibration.json", []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        named = path.exists() and path.read_bytes() == NEW
+        flushed.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), named))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_atomically(path, NEW)
+    assert flushed == [(False, False), (True, True)]
+
+
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:7]))

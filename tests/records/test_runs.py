@@ -20,6 +20,7 @@ from robot.records.runs import (
     FaultRecord,
     LinkRecord,
     RunStore,
+    RunWriter,
     is_run_number,
     unrecorded,
 )
@@ -125,6 +126,18 @@ def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path
     store.limit_bytes = 0
     assert store.prune() == ["000003"]
     assert store.ids() == ["000004"]
+
+
+def test_a_record_whose_folder_is_gone_as_it_is_begun_is_refused(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save(writer: RunWriter) -> None:
+        writer.directory.rmdir()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(RunWriter, "save", save)
+    with pytest.raises(StorageError, match="no run record can be kept"):
+        store.begin("solve", "two-arm", NOW)
 
 
 def test_a_start_makes_room_too(store: RunStore) -> None:

@@ -134,6 +134,27 @@ async def test_pins_are_answered_while_a_picture_is_painted(
     camera.close()
 
 
+async def test_every_edge_of_a_pin_is_counted(server: TwinServer, robot: SimulatedRobot) -> None:
+    with firmware(server) as pins:
+        pins.sendall(record(0, 0xFFFF, False, Kind.RESET))
+        for number in range(3):
+            pins.sendall(record(1000 + number, LID_PIN, number % 2 == 0, Kind.LEVEL))
+        await until(lambda: robot.time_us == 1002)
+    assert robot.edges == 3
+
+
+async def test_a_port_closed_twice_is_closed(robot: SimulatedRobot, tmp_path: Path) -> None:
+    server = TwinServer(robot, Studio(robot), SimulatedPanel(), tmp_path)
+    async with server.running():
+        port = server.pins["first"]
+        port.close()
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection,
+            pytest.raises(ConnectionRefusedError),
+        ):
+            connection.connect(str(port.path))
+
+
 async def test_the_button_is_pressed_with_bounce(server: TwinServer) -> None:
     gpio = await asyncio.to_thread(TwinGpio, str(server.daemon_path))
     await asyncio.to_thread(gpio.setup_input, BUTTON, "up")

@@ -19,7 +19,9 @@ from vision.decide.assignment import (
     relaxed_costs,
 )
 from vision.decide.orbits import orbits, shares
-from vision.decide.schemes import all_namings, rotations, schemes
+from vision.decide.schemes import all_namings, rotations, schemes, usual_naming
+from vision.measure.colour_space import USUAL, LightFeatures
+from vision.measure.sticker_colours import StickerColours
 
 
 @pytest.mark.parametrize("size", range(2, 8))
@@ -168,3 +170,22 @@ def test_ranked_ways_match_exhaustive_search(pieces, copies, k):
 def test_only_as_many_pieces_as_slots_are_ranked():
     with pytest.raises(ValueError, match="as many pieces as slots"):
         ranked_assignments(np.zeros((5, 3)), 1, 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_usual_naming_is_the_nearest_of_all_ways_to_hold_the_cube(seed):
+    grey = StickerColours.from_srgb(2, np.full((24, 3), 150))
+    features = LightFeatures.of(grey)
+    usual = features.of_light(USUAL)
+    rng = np.random.default_rng(seed)
+    tint = rng.normal(0, 1.0, 3) * np.abs(usual).mean()
+    mean = usual[rng.permutation(6)] + tint + rng.normal(0, 0.1, (6, 3))
+
+    def distance(naming):
+        differences = [mean[naming[letter]] - usual[letter] for letter in range(6)]
+        common = sum(differences) / 6
+        unlike = sum(float(((one - common) ** 2).sum()) for one in differences)
+        return unlike + 0.5 * float((common**2).sum())
+
+    wanted = min(rotations(), key=distance)
+    assert usual_naming(mean, features).tolist() == wanted.tolist()
