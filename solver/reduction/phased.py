@@ -17,6 +17,9 @@ from solver.solution import CancelFlag, Request
 
 LEAST_S, MOST_S = 0.05, 60.0
 
+SORTED_SIZES = (4, 5)
+"""The kernel knows which of their reductions a robot performs soonest."""
+
 R = TypeVar("R")
 
 Turns = list[tuple[int, int, int, int]]
@@ -151,13 +154,17 @@ def reductions(
     reduced to be performed soon, the fastest of them first.
     """
     seconds = min(max(left_s, LEAST_S), MOST_S)
+    # More candidates for more threads bring shorter solutions, but not faster ones; those of larger
+    # cubes take much memory.
+    is_small = size in SORTED_SIZES and request.block_costs is None
+    worked_s = min(request.threads * seconds, MOST_S) if is_small else seconds
     phased = SIZES[size]
     reducer = load(size, request)
     options = _Options(
         time_limit=phased.share * seconds,
         threads=request.threads,
-        candidates=max(1, int(phased.candidates(seconds))),
-        count=max(1, int(choice * phased.reductions_a_second * seconds)),
+        candidates=max(1, int(phased.candidates(worked_s))),
+        count=max(1, int(choice * phased.reductions_a_second * worked_s)),
         cancel=request.cancel,
     )
     if isinstance(reducer, _native.FourReducer | _native.FiveReducer):
@@ -167,7 +174,7 @@ def reductions(
 
 def are_sorted(size: int, request: Request) -> bool:
     """Whether the kernel knows which reductions a robot performs soonest."""
-    return size in (4, 5) and _times(size, request.block_costs) is not None
+    return size in SORTED_SIZES and _times(size, request.block_costs) is not None
 
 
 class _Options(TypedDict):

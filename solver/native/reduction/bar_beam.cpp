@@ -38,7 +38,7 @@ BarBeam::BarBeam(const BarModel& model, const Bars& given, const BlockTurns& cor
 std::vector<PairedBars> BarBeam::run(std::size_t width, std::size_t count,
                                      const Deadline& deadline) const {
     std::vector<Position> positions{start_};
-    std::vector<Choice> choices(1);
+    std::deque<Choice> choices(1);
     for (std::size_t at = 0; at < core_.size(); ++at) {
         if (deadline.has_passed()) return {};
         std::vector<Child> next = children(positions, at);
@@ -139,7 +139,7 @@ void BarBeam::follow(Position& position, const Extra& extra) const {
 std::vector<BarBeam::Position> BarBeam::chosen(const std::vector<Position>& positions,
                                                std::vector<Child>& children, std::size_t at,
                                                std::size_t width,
-                                               std::vector<Choice>& choices) const {
+                                               std::deque<Choice>& choices) const {
     const auto is_better = [](const Child& a, const Child& b) { return a.score < b.score; };
     if (const std::size_t enough = width + width / 2; children.size() > enough) {
         const auto last = children.begin() + static_cast<std::ptrdiff_t>(enough);
@@ -163,7 +163,7 @@ std::vector<BarBeam::Position> BarBeam::chosen(const std::vector<Position>& posi
     return result;
 }
 
-BlockTurns BarBeam::turns_of(std::uint32_t choice, const std::vector<Choice>& choices) const {
+BlockTurns BarBeam::turns_of(std::uint32_t choice, const std::deque<Choice>& choices) const {
     std::vector<std::uint8_t> extras(core_.size(), kNoExtra);
     for (; choice != 0; choice = choices[choice].before)
         extras[choices[choice].at] = choices[choice].extra;

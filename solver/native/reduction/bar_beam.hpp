@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "cube/control.hpp"
@@ -69,8 +70,8 @@ private:
     void follow(Position& position, const Extra& extra) const;
     std::vector<Position> chosen(const std::vector<Position>& positions,
                                  std::vector<Child>& children, std::size_t at, std::size_t width,
-                                 std::vector<Choice>& choices) const;
-    BlockTurns turns_of(std::uint32_t choice, const std::vector<Choice>& choices) const;
+                                 std::deque<Choice>& choices) const;
+    BlockTurns turns_of(std::uint32_t choice, const std::deque<Choice>& choices) const;
 
     const BarModel& model_;
     const BlockTurns& core_;

@@ -215,7 +215,9 @@ private:
         std::atomic<std::size_t> next{0};
         std::atomic<bool> has_any{!found_.empty()};
         const double left_s = deadline_.left_s();
-        on_each_thread(std::min<int>(options_.threads, static_cast<int>(cores.size())), [&](int) {
+        // Together no more positions than one of the widest beams has, for the memory they take.
+        const std::size_t beams = std::min(cores.size(), kWidest / width);
+        on_each_thread(std::min<int>(options_.threads, static_cast<int>(beams)), [&](int) {
             const Deadline deadline(left_s, {options_.cancel});
             for (std::size_t at; (at = next.fetch_add(1)) < cores.size();) {
                 by_core[at] = pair(cores[at], width, deadline, has_any);
