@@ -12,7 +12,7 @@ from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.execution import Gate
 from robot.link.link import single
-from robot.link.position_ledger import LastKnown, broken_off
+from robot.link.position_ledger import LastKnown, ScheduleProgress, broken_off
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -47,6 +47,25 @@ def test_a_turn_that_begins_before_the_first_ends_may_be_under_way_too() -> None
     long, short = servo_slew("holder", 1500, 2400, 400_000), servo_slew("lid", 1200, 1500, 300_000)
     overlapping = Schedule((long, short), (TimedTurn(0, 0), TimedTurn(300_000, 1)), 600_000)
     assert broken_off({}, overlapping, 0).moving == ("holder", "lid")
+
+
+def test_what_moved_when_the_link_was_lost_is_what_moves_however_late_one_asks() -> None:
+    now = [10.0]
+    progress = ScheduleProgress(two_turns(), lambda: now[0])
+    now[0] = 10.1
+    assert progress.moving_now(5.0) == ("holder",)
+    now[0] = 10.3
+    progress.lose()
+    now[0] = 10.7
+    assert progress.moving_now(5.0) == ("holder",)
+
+
+def test_what_is_not_heard_of_goes_on_no_longer_than_the_firmware_lets_it() -> None:
+    now = [10.0]
+    progress = ScheduleProgress(two_turns(), lambda: now[0])
+    now[0] = 10.7
+    assert progress.moving_now(5.0) == ("lid",)
+    assert progress.moving_now(0.3) == ("holder",)
 
 
 async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig: Rig) -> None:

@@ -21,6 +21,20 @@ def test_opposite_grippers_carry_the_same_way_round(name):
         assert (ways.pop() - step.rotation[1]) % 4 == 0
 
 
+def test_jaws_that_let_go_for_a_turn_close_when_it_is_over():
+    """A cube without a middle layer, held by the two grippers that turn it alone."""
+    mechanism = build_mechanism(load_profile("soltvvo"))
+    turns = [step for step in mechanism.transitions if step.turns]
+    assert turns
+    for step in turns:
+        turned_us = max(m.offset_us + m.duration_us for m in step.motions if m.held)
+        opened_us = [m.offset_us + m.duration_us for m in step.motions if m.end == "open"]
+        closing = [motion for motion in step.motions if motion.end == "closed"]
+        assert len(closing) == len(opened_us) == 2
+        assert all(motion.offset_us >= turned_us for motion in closing)
+        assert all(m.offset_us >= max(opened_us) for m in step.motions if m.held)
+
+
 def test_open_grippers_hide_nothing():
     mechanism = build_mechanism(load_profile("four-arm"))
     wider = mechanism.looking

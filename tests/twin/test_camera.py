@@ -31,13 +31,17 @@ def studio(
     return Studio(SimulatedRobot(profile, body), 0, photographs)
 
 
-def sticker_means(image: Image, profile: RobotProfile) -> np.ndarray:
-    """float64[9, 3]: mean colours where the profile says the stickers of site U are."""
+def flattened(image: Image, profile: RobotProfile) -> np.ndarray:
+    """uint8[90, 90, 3]: what is seen where the profile says that site U is."""
     quad = np.array(profile.cameras[0].views[0].quad, dtype=np.float32)
     corners = quad * np.array(profile.cameras[0].resolution, dtype=np.float32)
     square = np.array([[0, 0], [90, 0], [90, 90], [0, 90]], dtype=np.float32)
-    flat = cv2.warpPerspective(image, cv2.getPerspectiveTransform(corners, square), (90, 90))
-    cells = flat.reshape(3, 30, 3, 30, 3)[:, 10:20, :, 10:20]
+    return cv2.warpPerspective(image, cv2.getPerspectiveTransform(corners, square), (90, 90))
+
+
+def sticker_means(image: Image, profile: RobotProfile) -> np.ndarray:
+    """float64[9, 3]: mean colours where the profile says the stickers of site U are."""
+    cells = flattened(image, profile).reshape(3, 30, 3, 30, 3)[:, 10:20, :, 10:20]
     return cells.mean(axis=(1, 3)).reshape(9, 3)
 
 
@@ -82,6 +86,13 @@ def test_every_face_is_seen_as_it_is(cubotino: RobotProfile, face: str) -> None:
     assert image.shape == (480, 640, 3)
     assert image.dtype == np.uint8
     assert nearest_letters(sticker_means(image, cubotino)) == letters
+
+
+def test_there_is_dark_plastic_between_the_stickers(cubotino: RobotProfile) -> None:
+    flat = flattened(studio(cubotino, scrambled(3, 5)).shoot().image, cubotino)
+    for middle in (30, 60):
+        gap = slice(middle - 1, middle + 1)
+        assert flat[5:85, gap].max() < 60 and flat[gap, 5:85].max() < 60
 
 
 def test_the_lid_hides_the_cube(cubotino: RobotProfile) -> None:

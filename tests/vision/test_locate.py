@@ -11,9 +11,12 @@ from rendered_light import Exposure, expose, random_exposure
 from rendered_rooms import random_room
 
 from vision.frame import Frame
+from vision.locate import face as finding
+from vision.locate import windows
 from vision.locate.face import FaceGrid, NoFace, confirm_grid, locate_face, locate_grids
-from vision.locate.lattice import is_proper, spans_plane
+from vision.locate.lattice import Lattice, is_proper, spans_plane
 from vision.locate.six_faces import locate_cube, look_at_frames
+from vision.locate.windows import Window
 
 NEAR = 0.3
 """Corners must be right to this part of a sticker."""
@@ -32,6 +35,37 @@ def count_right(cubes: list[RenderedCube]) -> tuple[int, int]:
             grids = locate_grids(cube.frames[face].image)
             right += bool(grids) and is_right(grids[0], cube, face)
     return right, 6 * len(cubes)
+
+
+def marked(*marks: float) -> list[Window]:
+    """Windows of one small lattice, that good."""
+    nodes = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    lattice = Lattice(nodes, np.arange(4), np.eye(3), 0.0)
+    return [Window(lattice, 2 + number, (0, 0), mark, 1.0) for number, mark in enumerate(marks)]
+
+
+@pytest.mark.parametrize(("first", "looked_at"), [(0.9, 1), (0.6, 2)])
+def test_a_sure_face_ends_the_search(
+    first: float, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter([marked(first), marked(0.4)])
+    monkeypatch.setattr(finding, "find_lattices", lambda *_, **__: ["most patches", "fewer"])
+    monkeypatch.setattr(finding, "find_windows", lambda *_, **__: next(found))
+    grids = finding._grids_of(np.zeros((8, 8, 3), np.uint8), None, (2, 3), reflections=False)
+    assert [grid.fit for grid in grids] == [first, 0.4][:looked_at]
+
+
+def test_windows_far_worse_than_the_best_are_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The worst is the largest, so that it is no part of a better one."""
+    rough = dict(enumerate(marked(0.9, 0.4, 0.2), 2))
+    monkeypatch.setattr(windows._Board, "of", lambda *_, **__: None)
+    monkeypatch.setattr(windows, "_best_of_size", lambda _, size: rough[size])
+    monkeypatch.setattr(windows, "_refitted", lambda image, blobs, window, reflections: window)
+    none = np.zeros((8, 8, 3), np.uint8)
+    close = windows.find_windows(none, None, rough[2].lattice, (2, 3, 4))
+    assert [window.mark for window in close] == [0.9, 0.4]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
