@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from robot.calibration.step import Session
 from robot.client import ControlClient, NotNow
-from robot.display.buttons import Buttons, pressed
+from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
 from robot.display.menu import ENTRIES, NOTICE_S, OPEN_S, Menu, MenuAction, MenuPage, carry_out
 from robot.languages import catalogue
 from robot.machine.first_contact import confirmable
+from robot.panel.button import Button
 from robot.panel.gpio import PanelFault
 from robot.settings import BadProfile, load_profile, parse_profile, profile_file, profile_path
 from robot.settings.profile import DisplayButtonSettings, DisplaySettings, RobotProfile
@@ -168,6 +169,21 @@ def test_presses_are_debounced_and_stuck_buttons_do_nothing() -> None:
     assert held_for(buttons, pins, time, 25, 100_000) == ["previous"]
     assert held_for(buttons, pins, time, 23, 10_000) == [], "no more than a bounce"
     assert held_for(buttons, pins, time, 23, 60_000_000) == [], "something lies on it"
+
+
+def test_an_edge_wakes_and_is_told_to_its_own_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[Button, int]] = []
+    monkeypatch.setattr(Button, "edge", lambda button, at_us: told.append((button, at_us)))
+    pins = Pins()
+    buttons = Buttons(pins, PINS, lambda: 7_000)
+    buttons.open()
+    assert list(buttons.poll()) == []
+    assert (buttons.poll_s, buttons.woken.is_set()) == (IDLE_POLL_S, False)
+    pins.levels[24] = False
+    pins.edges[24](24)
+    assert told == [(buttons._buttons["select"], 7_000)] and buttons.woken.is_set()
+    assert list(buttons.poll()) == []
+    assert buttons.poll_s == POLL_S
 
 
 def test_pressed_is_the_level_that_the_profile_says() -> None:
