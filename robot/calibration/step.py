@@ -26,6 +26,7 @@ from robot.client import ControlClient
 from robot.documents import JsonMapping, JsonObject
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
+from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
 
 LONGEST_TRIAL_S = 600.0
@@ -58,8 +59,11 @@ class Session:
 
     @cached_property
     def profile(self) -> RobotProfile:
-        """The robot without its calibration."""
-        return self._given or load_profile(self.calibration.robot)
+        """The robot without its calibration, set up for the cube that the daemon is told of."""
+        if self._given is not None and not self._given.other_cubes:
+            return self._given
+        calibration = self.calibration
+        return for_cube(self._given or load_profile(calibration.robot), calibration.size)
 
     @property
     def calibration(self) -> Calibration:

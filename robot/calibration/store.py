@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.calibration.sizes import CubeSizes
 from robot.documents import JsonMapping, JsonObject
 from robot.machine.first_contact import confirmable
 from robot.records.storage import (
@@ -40,12 +41,16 @@ class BadCalibration(CubistError, ValueError):
 
 
 class Calibration(BaseModel):
-    """The values of one robot. ``values``: dotted key of the profile -> number or numbers."""
+    """The values of one robot. ``values``: dotted key of the profile -> number or numbers.
+
+    ``size``: layers of the cube that they are for; None where nobody has asked a robot yet.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: int = Field(default=FORMAT, ge=1, le=FORMAT)
     robot: str
+    size: int | None = None
     values: JsonObject = Field(default_factory=dict)
 
     def changed(self, values: JsonMapping) -> Calibration:
@@ -62,36 +67,88 @@ class Calibration(BaseModel):
         return self.model_copy(update={"format": FORMAT, "values": values})
 
 
-class CalibrationStore:
-    """The calibration in a state directory."""
+class _Kept(BaseModel):
+    """The file: ``of_size`` has what belongs to cubes of another size than the profile's own."""
 
-    def __init__(self, state_dir: Path) -> None:
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
+    robot: str
+    values: JsonObject = Field(default_factory=dict)
+    of_size: dict[str, JsonObject] = Field(default_factory=dict)
+
+    def upgraded(self, profile: RobotProfile) -> _Kept:
+        """The same in the present format; ``profile`` as it is written."""
+        if self.format == FORMAT:
+            return self
+        values = confirmable(profile) | self.values if self.values else {}
+        return self.model_copy(update={"format": FORMAT, "values": values})
+
+    def at(self, sizes: CubeSizes) -> Calibration:
+        """What counts for the cube that the robot is set up for."""
+        values = self.values
+        if sizes.other is not None:
+            values = sizes.split(values)[0] | self.of_size.get(sizes.other, {})
+        return Calibration(robot=self.robot, size=sizes.layers, values=values)
+
+    def with_those(self, sizes: CubeSizes, values: JsonObject) -> _Kept:
+        """The same with these for the cube that the robot is set up for; other cubes' stay."""
+        if sizes.other is None:
+            return self.model_copy(update={"values": values})
+        common, own = sizes.split(values)
+        of_size = {**self.of_size, sizes.other: own}
+        kept = {size: theirs for size, theirs in of_size.items() if theirs}
+        common |= sizes.split(self.values)[1]
+        return self.model_copy(update={"values": common, "of_size": kept})
+
+
+class CalibrationStore:
+    """The calibration in a state directory.
+
+    ``sizes``: the cube that the robot is set up for, where that is not the one of its profile.
+    """
+
+    def __init__(self, state_dir: Path, sizes: CubeSizes | None = None) -> None:
         self.path = state_dir / FILE_NAME
+        self._sizes = sizes
 
     def load(self, profile: RobotProfile) -> Calibration:
         """What is kept for this robot; empty for another. Raises :class:`BadCalibration`."""
-        return self._read(self.path, profile)
+        sizes = self._sizes or CubeSizes(profile)
+        return self._read(self.path, profile.name).upgraded(sizes.written).at(sizes)
 
     def previous(self, profile: RobotProfile) -> Calibration:
         """The version before the last save."""
-        return self._read(previous_of(self.path), profile)
+        sizes = self._sizes or CubeSizes(profile)
+        return self._read(previous_of(self.path), profile.name).upgraded(sizes.written).at(sizes)
 
     def save(self, calibration: Calibration, *, keep_previous: bool = True) -> None:
-        """Replace it, durably; raises :class:`robot.records.storage.StorageError`.
+        """Replace it, durably; raises :class:`robot.records.storage.StorageError`, and
+        :class:`BadCalibration` where the present one cannot be read.
 
-        The first one replaces an empty one, so that it can be undone as well. Without
-        ``keep_previous`` the version to go back to stays the one that it was.
+        What belongs to cubes of other sizes stays. The first one replaces an empty one, so that it
+        can be undone as well. Without ``keep_previous`` the version to go back to stays the one
+        that it was.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
+        before = self._read(self.path, calibration.robot)
         if not self.path.exists():
-            self._write(Calibration(robot=calibration.robot))
-        self._write(calibration, keep_previous=keep_previous)
+            self._write(before)
+        if self._sizes is None:
+            after = before.model_copy(update=calibration.model_dump(exclude={"size"}))
+        else:
+            before = before.upgraded(self._sizes.written)
+            after = before.with_those(self._sizes, calibration.values)
+        self._write(after, keep_previous=keep_previous)
 
-    def _write(self, calibration: Calibration, *, keep_previous: bool = True) -> None:
-        text = json.dumps(calibration.model_dump(), indent=1, sort_keys=True) + "\n"
+    def _write(self, kept: _Kept, *, keep_previous: bool = True) -> None:
+        document = kept.model_dump()
+        if not kept.of_size:
+            del document["of_size"]
+        text = json.dumps(document, indent=1, sort_keys=True) + "\n"
         write_atomically(self.path, text.encode(), keep_previous=keep_previous)
 
     def clear_leftovers(self) -> None:
@@ -104,22 +161,20 @@ class CalibrationStore:
         return previous_of(self.path).exists()
 
     def restore(self) -> None:
-        """Exchange the present version with the one before."""
+        """Exchange the present version with the one before, for all sizes of cube."""
         restore_previous(self.path)
 
-    def _read(self, path: Path, profile: RobotProfile) -> Calibration:
+    def _read(self, path: Path, robot: str) -> _Kept:
         try:
-            found = Calibration.model_validate_json(path.read_bytes())
+            found = _Kept.model_validate_json(path.read_bytes())
         except FileNotFoundError:
-            return Calibration(robot=profile.name)
+            return _Kept(robot=robot)
         except (OSError, ValidationError) as error:
             raise BadCalibration(
                 f"{path}: cannot be read: {error}. `cubist calibration restore` brings back the "
                 "version before."
             ) from error
-        if found.robot != profile.name:
-            return Calibration(robot=profile.name)
-        return found.upgraded(profile)
+        return found if found.robot == robot else _Kept(robot=robot)
 
 
 def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:

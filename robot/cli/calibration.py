@@ -34,7 +34,7 @@ def show(as_json: bool) -> int:
     for key, value in sorted(found["values"].items()):
         click.echo(f"{key}: {value}")
     if not found["values"]:
-        note(f"nothing is calibrated: {found['robot']} uses the values of its profile")
+        note(f"nothing is calibrated: {_robot(found)} uses the values of its profile")
     return ExitCode.DONE
 
 
@@ -45,9 +45,11 @@ def diff(profile: str | None, as_json: bool) -> int:
     """Show what differs from the robot's profile."""
     from robot.calibration.store import Calibration, differences
     from robot.settings import load_profile
+    from robot.settings.other_cubes import for_cube
 
     found = Calibration.model_validate(daemon_client().call("GET", "/calibration"))
-    changed = list(differences(load_profile(profile or found.robot), found))
+    compared = for_cube(load_profile(profile or found.robot), found.size)
+    changed = list(differences(compared, found))
     if not changed:
         note(f"no differences: {found.robot} uses the values of its profile")
     for key, before, after in changed:
@@ -95,15 +97,29 @@ def import_(file: Path, as_json: bool) -> int:
         raise BadFile(f"{file}: not an exported calibration: it has no values")
     client = daemon_client()
     with client.maintenance():
-        present = client.call("GET", "/calibration")["values"]
-        removed = dict.fromkeys(present)
+        present = client.call("GET", "/calibration")
+        _require_same_cube(exported.get("size"), present["size"], file)
+        removed = dict.fromkeys(present["values"])
         body = {"format": exported.get("format", FORMAT), "values": removed | values}
         _tell(client.call("PUT", "/calibration", body), as_json)
     return ExitCode.DONE
+
+
+def _require_same_cube(exported: object, present: object, file: Path) -> None:
+    if None not in {exported, present} and exported != present:
+        raise BadFile(
+            f"{file}: calibrated for cubes of {exported} layers, and the robot is set up for "
+            f"{present}: start it with --size {exported} (CUBIST_SIZE) first"
+        )
 
 
 def _tell(found: JsonMapping, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:
-        note(f"{found['robot']}: {len(found['values'])} calibrated values")
+        note(f"{_robot(found)}: {len(found['values'])} calibrated values")
+
+
+def _robot(found: JsonMapping) -> str:
+    """Its name, and the cube that it is set up for."""
+    return f"{found['robot']} ({'x'.join([str(found['size'])] * 3)})"

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from robot.calibration.drift import DriftStore
+from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
@@ -35,7 +36,6 @@ from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
-from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")
@@ -67,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> None:
     """Run until SIGTERM, SIGINT or a very long press of the button; then stop safely."""
     release = version("cubist")
-    values = CalibrationStore(options.state_dir)
+    sizes = CubeSizes(profile, options.size)
+    profile = sizes.profile
+    values = CalibrationStore(options.state_dir, sizes)
     values.clear_leftovers()
     calibration = values.load(profile)
     contact = FirstContact(calibration.values, simulated=options.twin is not None)
@@ -108,9 +110,8 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
 
 
 def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:
-    """The robot as calibrated, set up for the cube that it is to take."""
-    profile = for_cube(calibrated, options.size)
-    return make_machine(profile, contact=contact, port=options.port, twin=options.twin)
+    """The robot as calibrated."""
+    return make_machine(calibrated, contact=contact, port=options.port, twin=options.twin)
 
 
 async def _open_panel(
