@@ -14,6 +14,7 @@ from pathlib import Path
 
 from robot.calibration.store import BadCalibration
 from robot.documents import JsonObject
+from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.board_table import PULSE_US
 from solver.errors import shortened
@@ -25,10 +26,12 @@ POSITIONS: Mapping[str, Mapping[str, str]] = {
     "holder": {"ccw": "b_servo_CCW", "home": "b_home", "cw": "b_servo_CW"},
 }
 """Actuator -> position -> key of CUBOTino's file."""
+READ = "t_servo_read"
+LEAST_PART = 0.5
+"""The least ``look_part`` that a profile may have."""
 PULSES = {"lid": "t", "holder": "b"}
 """What the keys of a servo's shortest and longest pulse begin with."""
 WITHOUT_COUNTERPART: Mapping[str, str] = {
-    "t_servo_read": "the camera looks with the lid open",
     "t_servo_rel_delta": "the lid is closed to the position itself",
     "b_rel_CCW": "calibrate the holder's overshoot instead",
     "b_rel_CW": "calibrate the holder's overshoot instead",
@@ -67,7 +70,21 @@ def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
         for key in found
         if key not in file.used
     }
+    if READ in unused:
+        unused[READ] = _reading_place(file, profile)
     return ImportedSettings(values, unused)
+
+
+def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
+    """What a file's place for reading is in a profile, which calibration does not change."""
+    read, opened, flipped = (file.number(key) for key in (READ, "t_servo_open", "t_servo_flip"))
+    mechanism = profile.mechanism
+    own = mechanism.arms[0].look_part if isinstance(mechanism, FlipperSettings) else None
+    part = (read - flipped) / (opened - flipped) if opened != flipped else 1.0
+    if not LEAST_PART <= part < 1:
+        return "the camera looks with the lid open"
+    said = f"look_part of the lid in the profile: {part:.3f} would be this place"
+    return said if own is None else f"{said}, the profile has {own:g}"
 
 
 class _ServoFile:

@@ -16,6 +16,11 @@ def clear_place(opened: str) -> str:
     return f"nearly {opened}"
 
 
+def look_place(opened: str) -> str:
+    """The name of the place before that, where the cube must not be turned yet."""
+    return f"on the way to {opened}"
+
+
 def with_clear_place(
     profile: RobotProfile, actuator: str, away_from: str, opened: str, part: float
 ) -> RobotProfile:
@@ -25,10 +30,38 @@ def with_clear_place(
     exists for the new place too and takes as long as its share of it; nothing is touched there, so
     that there is nothing to wait for. Cameras see from there what they see when it is open.
     """
+    return _with_place(profile, actuator, (away_from, opened), part, clear_place(opened))
+
+
+def with_look_place(
+    profile: RobotProfile, actuator: str, away_from: str, opened: str, part: float
+) -> RobotProfile:
+    """Like :func:`with_clear_place`, for a place from which to look before the cube may be turned.
+
+    It is reached from ``away_from`` alone: from elsewhere the cube is seen already.
+    """
+    place = look_place(opened)
+    profile = _with_place(profile, actuator, (away_from, opened), part, place)
+    servo = profile.actuators[actuator]
+    assert isinstance(servo, Servo)
+    rows = tuple(
+        row.model_copy(update={"between": (place, opened), "one_way": True})
+        if set(row.between) == {place, opened}
+        else row
+        for row in servo.travel
+        if place not in row.between or {away_from, opened} & set(row.between)
+    )
+    updated = servo.model_copy(update={"travel": rows})
+    return profile.model_copy(update={"actuators": profile.actuators | {actuator: updated}})
+
+
+def _with_place(
+    profile: RobotProfile, actuator: str, way: tuple[str, str], part: float, name: str
+) -> RobotProfile:
+    away_from, opened = way
     servo = profile.actuators[actuator]
     if not isinstance(servo, Servo):
         raise TypeError(f"{actuator} is no servo")
-    name = clear_place(opened)
     at = servo.positions_us
     pulse = round(at[away_from] + part * (at[opened] - at[away_from]))
     places = at | {name: pulse}
@@ -43,7 +76,7 @@ def with_clear_place(
         camera.model_copy(
             update={
                 "views": tuple(
-                    view.model_copy(update={"when": _when(view.when, actuator, opened)})
+                    view.model_copy(update={"when": _when(view.when, actuator, opened, name)})
                     for view in camera.views
                 )
             }
@@ -73,10 +106,10 @@ def _rows_of(known: TravelRow, opened: str, name: str, places: dict[str, int]) -
 
 
 def _when(
-    when: dict[str, tuple[str, ...]], actuator: str, opened: str
+    when: dict[str, tuple[str, ...]], actuator: str, opened: str, name: str
 ) -> dict[str, tuple[str, ...]]:
     """The condition of a view, fulfilled at the new place too."""
     allowed = when.get(actuator, ())
     if opened not in allowed:
         return when
-    return {**when, actuator: (*allowed, clear_place(opened))}
+    return {**when, actuator: (*allowed, name)}

@@ -303,8 +303,8 @@ ClearPart = Annotated[
 
 
 def check_clear_part(
-    path: Path, part: float, actuator: ActuatorSettings | None
+    path: Path, part: float, actuator: ActuatorSettings | None, key: str = "clear_part"
 ) -> Iterator[Finding]:
     """Only a servo can stop on its way."""
     if part < 1 and actuator is not None and not isinstance(actuator, Servo):
-        yield (*path, "clear_part"), "only a servo can stop on its way; leave it out"
+        yield (*path, key), "only a servo can stop on its way; leave it out"

@@ -220,7 +220,8 @@ class SimulatedActuator(Settings):
 
     A servo follows its pulse at no more than ``max_speed_us_per_s``; a stepper loses steps above
     ``stall_speed_steps_per_s`` or ``stall_acceleration_steps_per_s2``, and takes its load along
-    after ``play_steps`` (without it: the ``backlash_steps`` that are made up for).
+    after ``play_steps`` (without it: the ``backlash_steps`` that are made up for). An arm that
+    rolls the cube does not touch it in the first ``slack_part`` of its way.
     """
 
     max_speed_us_per_s: float | None = Field(default=None, gt=0)
@@ -228,6 +229,7 @@ class SimulatedActuator(Settings):
     stall_acceleration_steps_per_s2: float | None = Field(default=None, gt=0)
     power_on_steps: int = 0
     play_steps: int | None = Field(default=None, ge=0)
+    slack_part: float = Field(default=0.2, ge=0, le=0.5)
 
 
 class SimulationSettings(Settings):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from robot.settings import RobotProfile
+from robot.settings.profile import SimulatedActuator
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody, Pose, turned
 from robot.twin.misadjustment import HOLD_MARGIN_DEGREES, ArmTruth, Misadjustment
 from robot.twin.registry import (
@@ -25,8 +26,6 @@ from robot.twin.violations import Reporter
 
 ZONE_PART = 0.35
 """An arm does what a position does within this part of the way to the next position."""
-SLACK_PART = 0.2
-"""The first part of a lift in which the arm does not touch the cube yet."""
 Roll = tuple[tuple[int, int, int], int]
 """Axis and clockwise quarters of a roll of the whole cube."""
 
@@ -46,10 +45,14 @@ class ArmPlace:
 
 
 class SimulatedArm:
-    """A lid or lifter with its named places."""
+    """A lid or lifter with its named places.
 
-    def __init__(self, name: str, places: Sequence[ArmPlace]) -> None:
+    ``slack_part``: the first part of a lift in which it does not touch the cube yet.
+    """
+
+    def __init__(self, name: str, places: Sequence[ArmPlace], slack_part: float = 0.2) -> None:
         self.name = name
+        self._slack = slack_part
         self._places = tuple(places)
 
     def place(self, position: float) -> ArmPlace | None:
@@ -66,12 +69,31 @@ class SimulatedArm:
         place = self.place(position)
         return "moving" if place is None else place.role
 
+    def appears(self, position: float) -> ArmPlace | None:
+        """The place that a camera takes the arm to be at: one that has let go of the cube on its
+        way back from a roll hides it no more, though the cube must not be turned below it yet."""
+        place = self.place(position)
+        if place is not None or self.lifts(position) is not None:
+            return place
+        return next((free for free in self._places if self._clears(free, position)), None)
+
+    def _clears(self, free: ArmPlace, position: float) -> bool:
+        """Whether ``position`` lies between ``free`` and a roll that comes next to it."""
+        return free.role == "open" and any(
+            min(free.at, roll.at) < position < max(free.at, roll.at)
+            and not any(
+                min(free.at, roll.at) < other.at < max(free.at, roll.at) for other in self._places
+            )
+            for roll in self._places
+            if roll.roll is not None
+        )
+
     def lifts(self, position: float) -> tuple[Roll, float] | None:
         """The roll the arm is about to make or has made, and the part of the way 0..1."""
         for place in self._places:
             part = 1 - abs(place.at - position) / self._gap(place)
-            if place.roll is not None and part > SLACK_PART:
-                return place.roll, (part - SLACK_PART) / (1 - SLACK_PART)
+            if place.roll is not None and part > self._slack:
+                return place.roll, (part - self._slack) / (1 - self._slack)
         return None
 
     def _gap(self, place: ArmPlace) -> float:
@@ -109,6 +131,8 @@ def built_in(
     return found, tuple(stops)
 
 
+FALLS_PART = 0.2
+"""From higher than this part of a lift (after the slack) a cube that has not tipped over falls."""
 TIPPING_PART = 0.75
 """A cube lifted this far (after the slack) falls over; otherwise it falls back."""
 
@@ -168,7 +192,7 @@ class Flipper:
     def place(self, actuator: str, position: float) -> str | None:
         """Name of the place an arm is at, None on its way or for the table."""
         for arm in self._arms:
-            if arm.name == actuator and (place := arm.place(position)) is not None:
+            if arm.name == actuator and (place := arm.appears(position)) is not None:
                 return place.name
         return None
 
@@ -269,7 +293,7 @@ class Flipper:
     def _settle(self) -> None:
         """The arm is down again; a cube that was lifted but not tipped over has fallen back."""
         lift, self._lift = self._lift, None
-        if lift and not lift.rolled and not lift.excused and lift.highest > SLACK_PART:
+        if lift and not lift.rolled and not lift.excused and lift.highest > FALLS_PART:
             self._report("flip-incomplete", "the cube was lifted but did not roll over", "")
 
     def _turn(self, quarters: float) -> None:
@@ -345,7 +369,11 @@ def flipper_parts(profile: RobotProfile, misadjusted: Misadjustment | None) -> M
             arms[name], stops[name] = built_in(places, truth, per_degree)
             play = truth.play_degrees / 90
         stops[table.actuator] = _table_stops(profile, table, misadjusted, per_degree)
-    simulated = [SimulatedArm(name, places) for name, places in arms.items()]
+    physics = profile.simulation.actuators
+    simulated = [
+        SimulatedArm(name, places, physics.get(name, SimulatedActuator()).slack_part)
+        for name, places in arms.items()
+    ]
     return MechanismParts(
         rotations=rotations,
         start_places=starts,

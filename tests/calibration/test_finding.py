@@ -417,3 +417,24 @@ def test_an_arm_is_out_of_the_picture_wherever_the_robot_looks_past_it(
     assert values["actuators.arm.positions_us.hold"] == 1465
     (arm,) = profile.mechanism.arms
     assert opened + (1 - arm.clear_part) * (1965 - opened) <= clear + 1
+
+
+@pytest.mark.parametrize(("gain", "zero"), [(1.0, 0.0), (1.1, 30.0), (0.9, -40.0)])
+@pytest.mark.parametrize(("into", "closer"), [(1400, False), (1330, True)])
+def test_a_lid_s_open_is_told_by_where_the_cube_lies_flat_and_is_held(
+    gain: float, zero: float, into: int, closer: bool
+) -> None:
+    """In the profile it is 0.652 of the way from flip; whatever its servo turns for a pulse."""
+
+    def built(pulse: float) -> float:
+        return 1500 + zero + (pulse - 1500) / gain
+
+    with Rehearsal(load_profile("cubotino"), scrambled(3, 1)) as rehearsal:
+        finder = FlipperFinder(CalibratingSession(rehearsal))
+        finder._under_cube, finder._into_picture = built(1050 + 0.652 * 285), built(into)
+        values = finder._open_from_part(0.702, built(1480), 20.0)
+    opened = values["actuators.lid.positions_us.open"]
+    if closer:
+        assert built(1250) < opened < built(into) - 20
+    else:
+        assert opened == pytest.approx(built(1335), abs=1)

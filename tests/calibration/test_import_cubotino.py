@@ -70,6 +70,24 @@ def test_the_settings_it_comes_with_are_those_of_the_profile(tmp_path: Path) -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("robot", "changes", "said"),
+    [
+        ("cubotino", {}, "0.702 would be this place, the profile has 0.702"),
+        ("cubotino", {"t_servo_read": "-0.45"}, "0.789 would be this place, the profile has 0.702"),
+        ("cubotino-micro", {}, "0.702 would be this place"),
+        ("cubotino", {"t_servo_read": "-0.33"}, "looks with the lid open"),
+        ("cubotino", {"t_servo_read": "-0.8"}, "looks with the lid open"),
+        ("cubotino", {"t_servo_flip": "-0.33"}, "looks with the lid open"),
+    ],
+)
+def test_the_place_for_reading_is_compared_with_the_profile_s(
+    tmp_path: Path, robot: str, changes: dict[str, str], said: str
+) -> None:
+    found = import_cubotino(settings_file(tmp_path, **changes), load_profile(robot))
+    assert found.unused["t_servo_read"].endswith(said)
+
+
 def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
     """A micro's: numbers, not text, and another range for each servo."""
     path = settings_file(

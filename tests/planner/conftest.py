@@ -112,8 +112,11 @@ class FlipperRig:
         }
         at = servos["lid"].positions_us
         # Where the lid is while looking, the cube lies as flat as where it is open.
-        part = self.profile.mechanism.arms[0].clear_part
-        self.names["lid"].setdefault(at["flip"] + round(part * (at["open"] - at["flip"])), "open")
+        arm = self.profile.mechanism.arms[0]
+        for part, name in ((arm.clear_part, "open"), (arm.look_part, "look")):
+            if part is not None:
+                pulse = at["flip"] + round(part * (at["open"] - at["flip"]))
+                self.names["lid"].setdefault(pulse, name)
         if not self.pulses:
             self.pulses = {"holder": servos["holder"].positions_us["home"]}
             self.pulses["lid"] = servos["lid"].positions_us["open"]
@@ -139,7 +142,7 @@ class FlipperRig:
             return
         angles = {"ccw": -1, "home": 0, "cw": 1}
         quarters = angles[after] - angles[before]
-        assert lid != "flip", "the table turns under a tilted cube"
+        assert lid not in ("flip", "look"), "the table turns under a tilted cube"
         if lid == "close":
             self.cube.turn("D", quarters)
         else:

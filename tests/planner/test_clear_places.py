@@ -11,7 +11,7 @@ from robot.settings import BadProfile, load_profile, parse_profile, profile_path
 from solver.cube.cube import Cube
 
 KEYS = {
-    "cubotino-uno": ["clear_part: 0.86"],
+    "cubotino-uno": ["clear_part: 0.86", "look_part: 0.702"],
     "mindcuber": ["clear_part: 0.86", "- {between: [rest, pull], ms: 800}"],
     "two-arm": [", clear_part: 0.75", "square_degrees: 5"],
     "four-arm": [", clear_part: 0.75", "square_degrees: 4"],
@@ -27,7 +27,7 @@ def without(name, keys):
     return build_mechanism(parse_profile(text))
 
 
-@pytest.mark.parametrize(("name", "least_part"), [("cubotino-uno", 0.09), ("mindcuber", 0.2)])
+@pytest.mark.parametrize(("name", "least_part"), [("cubotino-uno", 0.15), ("mindcuber", 0.2)])
 def test_flippers_show_the_faces_sooner(name, least_part):
     shown = plan_scan(build_mechanism(load_profile(name)))
     before = plan_scan(without(name, KEYS[name]))
@@ -36,17 +36,46 @@ def test_flippers_show_the_faces_sooner(name, least_part):
 
 
 def test_a_lid_goes_back_only_as_far_as_it_must():
-    """All ways but the first, which begins where the lid rests, are 0.86 of the whole: 500 ms."""
+    """Of the whole way, 500 ms, 0.702 where the robot only looks, and 0.86 before the table turns.
+
+    So the table turns but once, and the lid makes a way more.
+    """
     tour = plan_scan(build_mechanism(load_profile("cubotino-uno")))
     motions = [m for step in tour.steps for _, m in step.plan.motions if m.actuator == "lid"]
+    looking = [("flip", "on the way to open"), ("on the way to open", "flip")]
     assert [(m.start, m.end) for m in motions] == [
         ("open", "flip"),
-        *[("flip", "nearly open"), ("nearly open", "flip")] * 4,
-        ("flip", "nearly open"),
+        *looking * 2,
+        *[("flip", "nearly open"), ("nearly open", "flip")],
+        *looking * 2,
+        looking[0],
     ]
-    pulse = 1050 + round(0.86 * (1335 - 1050))
-    share = (pulse - 1050) / (1335 - 1050)
-    assert {m.duration_us for m in motions[1:]} == {round(500_000 * share)}
+    shares = {"on the way to open": (1250 - 1050) / 285, "nearly open": (1295 - 1050) / 285}
+    for motion in motions[1:]:
+        (share,) = (shares[end] for end in (motion.start, motion.end) if end in shares)
+        assert motion.duration_us == round(500_000 * share)
+
+
+def test_nothing_turns_the_cube_where_the_robot_only_looks():
+    looking = build_mechanism(load_profile("cubotino-uno")).looking
+    places = [looking.configurations[step.start].positions["lid"] for step in looking.transitions]
+    only = [
+        step
+        for step, place in zip(looking.transitions, places, strict=True)
+        if place == "on the way to open"
+    ]
+    ends = {looking.configurations[step.end].positions["lid"] for step in only}
+    assert ends == {"flip", "open"}
+    assert {motion.actuator for step in only for motion in step.motions} == {"lid"}
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [("0.86", "less than clear_part, 0.86"), ("0.4", "look_part: .* 0.5")]
+)
+def test_a_place_for_looking_comes_before_that_for_turning(part, text):
+    profile = profile_path("cubotino-uno").read_text()
+    with pytest.raises(BadProfile, match=text):
+        parse_profile(profile.replace("look_part: 0.702", f"look_part: {part}"))
 
 
 @pytest.mark.parametrize("name", KEYS)

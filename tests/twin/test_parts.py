@@ -59,6 +59,41 @@ def test_an_arm_that_does_not_touch_the_cube_lifts_nothing() -> None:
     assert [ARM.lifts(position) for position in (0.0, 100.0, 139.0)] == [None, None, None]
 
 
+LATE = SimulatedArm(
+    "lid",
+    [
+        ArmPlace("hold", -60.0, "hold"),
+        ArmPlace("open", 0.0, "open"),
+        ArmPlace("flip", 100.0, "block", ROLL),
+    ],
+    slack_part=0.4,
+)
+
+
+@pytest.mark.parametrize(
+    ("position", "appears", "role"),
+    [
+        (21.0, "open", "open"),
+        (22.0, "open", "moving"),
+        (39.0, "open", "moving"),
+        (41.0, None, "moving"),
+        (-22.0, None, "moving"),
+        (-60.0, "hold", "hold"),
+    ],
+)
+def test_a_lid_that_has_let_go_of_the_cube_is_out_of_the_picture(
+    position: float, appears: str | None, role: str
+) -> None:
+    """On the way back from a roll, not on that to where it holds."""
+    place = LATE.appears(position)
+    assert (place and place.name, LATE.role(position)) == (appears, role)
+    assert (LATE.lifts(position) is not None) == (position > 40)
+
+
+def test_an_arm_that_rolls_beyond_its_hold_hides_the_cube_until_it_is_open() -> None:
+    assert [ARM.appears(position) for position in (36.0, 64.0, 136.0)] == [None, None, None]
+
+
 def twisting(
     corner_cutting: float = 0.1, play: float | None = None
 ) -> tuple[TwistingCube, Incidents]:

@@ -25,6 +25,7 @@ arm is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from robot.calibration.finding.face_watch import FaceSeen, FaceWatch, differ, view_from_above
 from robot.calibration.finding.finder import (
@@ -63,6 +64,9 @@ BEYOND_OPEN_DEGREES = 45.0
 CLEAR_DEGREES = 5.0
 """How far an arm stays away from where it gets into the picture."""
 
+FLAT_MARGIN_PART = 0.05
+"""By so large a part of its way a profile's ``look_part`` lies after where the cube lies flat."""
+
 SQUARE_ENOUGH_DEGREES = 0.2
 MOST_SQUARINGS = 6
 MOST_OFF_DEGREES = 4.0
@@ -90,7 +94,7 @@ class FlipperFinder(Finder):
         self._profile = profile
         self._quarters = dict(mechanism.turntable.angles)
         self._motor = mechanism.turntable.actuator
-        self._clear_part = arm.clear_part
+        self._looks_from, self._look_part = arm.looks_from, arm.look_part
         self._degree_us = servo_degree_us(profile)
         self.lid = walker_of(session, profile, arm.actuator)
         roles = {
@@ -118,7 +122,7 @@ class FlipperFinder(Finder):
         self.table = SpinningPart(self.watch, table, self._quarters)
         self._side = -1
         self._open_at = self._hold_at = self._lid_slack = 0.0
-        self._into_picture = 0.0
+        self._into_picture = self._under_cube = 0.0
         self._lid_gain = 1.0
 
     @staticmethod
@@ -168,6 +172,7 @@ class FlipperFinder(Finder):
                 evidence={"slack_us": round(self._lid_slack, 1)},
             )
         under = lid.find_edge(self._is_covered, -towards)
+        self._under_cube = under.middle
         self._open_at = (into.middle + under.middle) / 2
         self._lid_slack = (into.slack_us + under.slack_us) / 2
         lid.go(self._open_at)
@@ -200,6 +205,9 @@ class FlipperFinder(Finder):
         # It came down to there, so that a servo without slack would hold a little earlier.
         unslackened = onset - towards * self._lid_slack / 2
         shape = self._shape
+        values: JsonObject = {}
+        if self._look_part is not None:
+            values = self._open_from_part(self._look_part, unslackened, margin)
         self._lid_gain = (shape["hold"] - margin - shape["open"]) / (unslackened - self._open_at)
         if not SCALES[0] < self._lid_gain < SCALES[1]:
             raise CouldNot(
@@ -207,19 +215,31 @@ class FlipperFinder(Finder):
                 "between its positions in the profile: is it the right profile?"
             )
         self._hold_at = onset + margin / self._lid_gain
-        return self._lid_finding(
+        found = self._lid_finding(
             "hold",
             self._hold_at,
             f"the cube no longer follows the table from {onset:.0f} us on",
             {"holds_from_us": onset, "gain": round(self._lid_gain, 3)},
         )
+        return replace(found, values={**values, **found.values})
+
+    def _open_from_part(self, part: float, holds_from: float, margin: float) -> JsonObject:
+        """``open`` of a lid that lets go of the cube long before: not the middle, but as far from
+        where the cube lies flat, compared with where it is held, as the profile has it."""
+        towards, shape = self._towards_hold, self._shape
+        flat = (1 - part + FLAT_MARGIN_PART) * abs(shape["open"] - shape["roll"])
+        share = flat / (flat + abs(shape["hold"] - margin - shape["open"]))
+        at = self._under_cube + share * (holds_from - self._under_cube)
+        clear = self._into_picture - towards * CLEAR_DEGREES * self._degree_us
+        self._open_at = min(at * towards, clear * towards) * towards
+        return {self.lid.key(self._names["open"]): round(self._open_at)}
 
     def _found_beyond(self, onset: float) -> Finding:
         """Holding and open positions of an arm that shows one end of ``open`` only."""
         towards, shape = self._towards_hold, self._shape
         rolls = self._hold_at + shape["roll"] - shape["hold"]
         # While the robot looks it opens the arm only so far: there it is out of the picture, too.
-        part = self._clear_part
+        part = self._looks_from
         clear = (self._open_at - (1 - part) * rolls) / part
         self._open_at = self._hold_at - (shape["hold"] - shape["open"])
         is_clear = (clear - self._open_at) * towards >= 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from robot.mechanism.clearance import clear_place, with_clear_place
+from robot.mechanism.clearance import clear_place, look_place, with_clear_place, with_look_place
 from robot.mechanism.durations import Rotary, travel_us
 from robot.mechanism.flipper.settings import ArmRole, ArmSettings, FlipperSettings, Roll
 from robot.mechanism.graph import (
@@ -71,25 +71,28 @@ def _with_clear_places(
     """The robot whose arms need not go all the way back from a roll; None if all must."""
     arms = list(flipper.arms)
     for number, arm in enumerate(flipper.arms):
-        if arm.clear_part < 1 and arm.lifts is not None:
-            part = arm.clear_part
-            profile = with_clear_place(profile, arm.actuator, arm.lifts, arm.start, part)
-            roles = {**arm.positions, clear_place(arm.start): arm.positions[arm.start]}
-            arms[number] = arm.model_copy(update={"positions": roles})
+        roles, start = dict(arm.positions), arm.start
+        if arm.lifts is not None and arm.clear_part < 1:
+            profile = with_clear_place(profile, arm.actuator, arm.lifts, start, arm.clear_part)
+            roles[clear_place(start)] = arm.positions[start]
+        if arm.lifts is not None and arm.look_part is not None:
+            profile = with_look_place(profile, arm.actuator, arm.lifts, start, arm.look_part)
+            roles[look_place(start)] = arm.positions[start]
+        arms[number] = arm.model_copy(update={"positions": roles})
     wider = flipper.model_copy(update={"arms": tuple(arms)})
     return None if wider == flipper else (profile, wider)
 
 
-def _effect(role: ArmRole) -> str:
+def _effect(arm: ArmSettings, place: str) -> str:
     """What an arm does to the cube while it stays where it is: open, hold or block."""
+    if place == look_place(arm.start):
+        return "block"
+    role: ArmRole = arm.positions[place]
     return role.then if isinstance(role, Roll) else role
 
 
 def _effects(flipper: FlipperSettings, positions: tuple[str, ...]) -> list[str]:
-    return [
-        _effect(arm.positions[position])
-        for arm, position in zip(flipper.arms, positions, strict=True)
-    ]
+    return [_effect(arm, position) for arm, position in zip(flipper.arms, positions, strict=True)]
 
 
 def _arm_moves(
@@ -101,8 +104,7 @@ def _arm_moves(
         others = positions[:number] + positions[number + 1 :]
         other_arms = flipper.arms[:number] + flipper.arms[number + 1 :]
         free = all(
-            _effect(other.positions[place]) == "open"
-            for other, place in zip(other_arms, others, strict=True)
+            _effect(other, place) == "open" for other, place in zip(other_arms, others, strict=True)
         )
         for end, role in arm.positions.items():
             duration = _arm_us(profile, arm, positions[number], end)

@@ -50,13 +50,20 @@ class ArmSettings(Settings):
     """A lid or lifter above the table: what each of its actuator's positions does to the cube.
 
     ``clear_part``: so large a part of the way back from a roll to ``start`` leaves the cube alone
-    already. While the robot looks at the cube, the arm need not go further.
+    already. While the robot looks at the cube, the arm need not go further. ``look_part``: after so
+    large a part the cube lies flat and the camera sees it, but the table must not turn it yet.
     """
 
     actuator: Name
     positions: dict[Name, ArmRole] = Field(min_length=2)
     start: Name
     clear_part: ClearPart = 1.0
+    look_part: ClearPart | None = None
+
+    @property
+    def looks_from(self) -> float:
+        """The least part of the way back from a roll at which the robot looks past the arm."""
+        return min(self.clear_part, self.look_part or 1.0)
 
     @property
     def lifts(self) -> str | None:
@@ -77,6 +84,11 @@ class ArmSettings(Settings):
         elif isinstance(self.positions[self.start], Roll):
             yield (*path, "start"), "must not be a position that rolls the cube"
         yield from check_clear_part(path, self.clear_part, actuator)
+        if self.look_part is not None:
+            yield from check_clear_part(path, self.look_part, actuator, "look_part")
+            if self.look_part >= self.clear_part:
+                text = f"must be less than clear_part, {self.clear_part:g}; leave it out"
+                yield (*path, "look_part"), text
 
 
 class FlipperSettings(MechanismSettings):
