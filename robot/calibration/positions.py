@@ -77,7 +77,7 @@ def moved(bench: Bench, asked: MoveRequest) -> Moved:
 
     Raises ``InvalidRequest``, ``Refused`` and ``MotionFault``.
     """
-    from robot.machine.motion_controller import require_within
+    from robot.machine.slow_motion import require_within
 
     name, target, motion = asked.actuator, asked.to, bench.machine.motion
     actuator = bench.profile.actuators.get(name)

@@ -7,6 +7,7 @@ replaced atomically, the version before it beside it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,8 @@ from robot.settings.checks import check_profile
 from solver.errors import CubistError
 
 FILE_NAME = "calibration.json"
+UNDER_WAY = "calibrating"
+"""A file that is there while motors may stand askew for calibration."""
 FORMAT = 2
 """Files of format 1 hold what differs from the profile: the robot was driven by the rest of it, so
 that counts as confirmed, too. From format 2 on only what is there is confirmed."""
@@ -154,6 +157,25 @@ class CalibrationStore:
     def clear_leftovers(self) -> None:
         """Remove what a save that was cut off has left; at the start of the daemon."""
         remove_leftovers(self.path.parent)
+
+    def note_under_way(self) -> None:
+        """Motors may stand askew from now on; after a power cut somebody should know."""
+        if self._under_way.exists():
+            return
+        with contextlib.suppress(OSError):  # a full disk is no reason to stop here
+            self._under_way.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._under_way, b"")
+
+    def note_over(self) -> bool:
+        """They do not, or whoever has to know does; whether it was noted that they may."""
+        with contextlib.suppress(OSError):
+            self._under_way.unlink()
+            return True
+        return False
+
+    @property
+    def _under_way(self) -> Path:
+        return self.path.with_name(UNDER_WAY)
 
     @property
     def has_previous(self) -> bool:

@@ -27,6 +27,7 @@ from robot.daemon.models import (
 from robot.daemon.pictures import Pictures, ShownPicture
 from robot.daemon.service import complaint, ending
 from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
+from robot.link import Distrust
 from robot.link.statistics import complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
@@ -99,7 +100,7 @@ class JobController:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
         for run_id in await asyncio.to_thread(self.store.recover):
             log.warning("run %s was interrupted; its record is closed", run_id)
-            self.machine.motion.distrust_positions()
+            self.machine.motion.distrust_positions(Distrust.of_job())
         latest = await asyncio.to_thread(self.store.latest, 1)
         self._last = latest[0] if latest else None
         await self._connect()

@@ -29,6 +29,7 @@ from robot.daemon.service import (
     owned,
     parse,
 )
+from robot.link import Distrust
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.first_contact import FirstContact
 from robot.memory import give_back, keep_small
@@ -76,6 +77,9 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
     make = partial(_machine, options=options, contact=contact)
     calibrated = apply(profile, calibration)
     robot = await asyncio.to_thread(make, calibrated)
+    if values.note_over():
+        log.warning("calibration was broken off: motors may stand askew")
+        robot.motion.distrust_positions(Distrust.of_calibration())
     controller = JobController(
         robot,
         RunStore(options.state_dir / "runs"),

@@ -11,10 +11,12 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import Refused
+from robot.link import Distrust
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.first_contact import FirstContact, guessed_steps
 from robot.notes import Note
 from robot.settings import RobotProfile
+from robot.settings.stepper import Stepper
 from solver.errors import CubistError
 
 MakeMachine = Callable[[RobotProfile], Machine]
@@ -51,16 +53,31 @@ class Maintenance:
         self._contact.calibrating = True
 
     async def leave(self) -> None:
-        """End, after the step under way; what was saved counts from now on."""
+        """End, after the step under way; what was saved counts from now on.
+
+        Motors that only count their steps turn back to their starts first: the count goes with the
+        values that were tried out. Of those that cannot, a person is told before anything homes.
+        """
         async with self._busy:
             self._contact.calibrating = False
             try:
+                lost = await self._bring_back() if self._changed else ()
                 await self._withdraw()
                 await self._renew()
+                if lost:
+                    self._controller.machine.motion.distrust_positions(
+                        Distrust.of_calibration(lost)
+                    )
+                await asyncio.to_thread(self._store.note_over)
             except CubistError as error:
                 await self._controller.leave_maintenance(error)
             else:
                 await self._controller.leave_maintenance()
+
+    async def _bring_back(self) -> tuple[str, ...]:
+        """See :meth:`robot.machine.motion_controller.MotionController.bring_back`."""
+        motion = self._controller.machine.motion
+        return await asyncio.to_thread(motion.bring_back, guessed_steps(self._provisional))
 
     async def _renew(self) -> None:
         """Put the robot together anew, if anything was saved since the last time."""
@@ -79,6 +96,8 @@ class Maintenance:
             kept = apply(self._profile, stored)
             profile = apply(self._profile, stored.changed(self._provisional))
             bench = Bench(self._controller.machine, profile, self._contact, kept)
+            if any(one.homing is None for one in profile.actuators_of(Stepper).values()):
+                await asyncio.to_thread(self._store.note_under_way)
             with (
                 self._contact.vouching(trial.vouches(profile, request)),
                 bench.machine.scanner.remembering(),

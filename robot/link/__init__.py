@@ -11,7 +11,7 @@ from robot.link.execution import Execution
 from robot.link.group import LinkGroup
 from robot.link.limits import Capabilities
 from robot.link.link import Link
-from robot.link.position_ledger import BoardLedger, LastKnown, PositionLedger
+from robot.link.position_ledger import BoardLedger, Distrust, LastKnown, PositionLedger
 from robot.link.session import SessionStatistics
 from robot.link.thread import LinkThread
 from robot.link.transport import SerialTransport, Transport
@@ -20,6 +20,7 @@ __all__ = [
     "ActuatorSetup",
     "BoardLedger",
     "Capabilities",
+    "Distrust",
     "EndstopHoming",
     "Execution",
     "LastKnown",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,6 +33,28 @@ class LastKnown:
 
     positions: Mapping[str, int]
     moving: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Distrust:
+    """Why it is not known where motors without end stop stand; ``names``: only these."""
+
+    by: MotionFault
+    names: Collection[str] | None = None
+
+    @classmethod
+    def of_job(cls) -> Distrust:
+        """A job broke off with its program; the board may have been reset since."""
+        return cls(MotionFault.of(RobotFault(Fault.RESET)))
+
+    @classmethod
+    def of_calibration(cls, names: Collection[str] | None = None) -> Distrust:
+        """Calibration broke off with its program, or with these motors off their starts."""
+        return cls(MotionFault("not-homed", "calibration broke off"), names)
+
+    def among(self, setups: Sequence[ActuatorSetup]) -> list[str]:
+        """Which of these it concerns."""
+        return [one.name for one in setups if self.names is None or one.name in self.names]
 
 
 class BoardLedger:
@@ -124,7 +146,7 @@ class PositionLedger:
         self._left = LastKnown({})
         self._caught: tuple[str, ...] = ()
         self._fault: MotionFault | None = None
-        self._distrusted = False
+        self._distrusted: Distrust | None = None
 
     def of_board(self, name: str) -> BoardLedger:
         """What the link to a board writes down; the same for its next link."""
@@ -190,7 +212,7 @@ class PositionLedger:
 
     def trust_all(self) -> None:
         """Everything has been homed."""
-        self._caught = ()
+        self._caught, self._distrusted = (), None
 
     def keep_last_known(self) -> None:
         """Remember what is known now beyond the link that knows it."""
@@ -201,13 +223,27 @@ class PositionLedger:
         self._fault = fault
         return fault
 
-    def distrust(self) -> None:
-        """A job broke off with its program: what the board does not know, nobody knows."""
-        self._distrusted = True
+    def lost(self, motors: Sequence[ActuatorSetup], guessed: Collection[str]) -> tuple[str, ...]:
+        """Of which of these motors is not known that they stand at their start: they were moving
+        when motion broke off, or stand elsewhere. Of those whose steps of a turn are ``guessed``
+        no place looks the same."""
+        left = self.last_known or self._left
+        moving = {*left.moving, *self._caught}
+
+        def is_lost(one: ActuatorSetup) -> bool:
+            is_away = left.positions.get(one.name, one.start) != one.start
+            is_off = is_away if one.name in guessed else _is_off_start(one, left)
+            return is_off or one.name in moving
+
+        return tuple(one.name for one in motors if is_lost(one))
+
+    def distrust(self, distrust: Distrust) -> None:
+        """What moved them broke off: where the board does not know of these, nobody knows."""
+        self._distrusted = distrust
 
     def assume_start(self) -> None:
         """A person has set everything to its start."""
-        self._left, self._distrusted = LastKnown({}), False
+        self._left, self._distrusted = LastKnown({}), None
 
     def require_known(self, setups: Sequence[ActuatorSetup]) -> None:
         """Raise :class:`MotionFault` where only a person can tell where a motor is.
@@ -215,11 +251,17 @@ class PositionLedger:
         The board may have lost what only it knew: it was reset while its cable was out.
         """
         unknown = [setup for setup in unsensed(setups) if setup.name not in self.known]
-        distrusted, self._distrusted = self._distrusted, False
-        if distrusted and unknown:
-            reset = MotionFault.of(RobotFault(Fault.RESET))
-            raise position_lost(reset, [setup.name for setup in unknown])
+        self.require_trusted(unknown)
         self.require_none_lost(unknown)
+
+    def require_trusted(self, unknown: Sequence[ActuatorSetup]) -> None:
+        """Raise :class:`MotionFault`, once, where a person has to set one of these square first, of
+        which the board knows nothing."""
+        distrust = self._distrusted
+        doubtful = [] if distrust is None else distrust.among(unknown)
+        if distrust is not None and doubtful:
+            self._distrusted = None
+            raise position_lost(distrust.by, doubtful)
 
     def require_none_lost(self, unknown: Sequence[ActuatorSetup]) -> None:
         """Raise what broke the last motion, for a person, if one of these motors without end stop

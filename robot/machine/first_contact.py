@@ -166,6 +166,15 @@ def direction_key(name: str) -> str:
     return f"actuators.{name}.invert_direction"
 
 
+def guessed_steps(tried_out: JsonMapping) -> frozenset[str]:
+    """The steppers that only turn to find out what their steps are: their directions are tried out,
+    and nothing is known of the steps of a turn."""
+    turning = {key.split(".")[1] for key in tried_out if key.endswith(".invert_direction")}
+    return frozenset(
+        name for name in turning if f"actuators.{name}.steps_per_turn" not in tried_out
+    )
+
+
 def confirmable(profile: RobotProfile) -> JsonObject:
     """All that somebody has to confirm on the robot itself, by key, as the profile has it."""
     found: JsonObject = {}

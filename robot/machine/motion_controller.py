@@ -10,9 +10,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 from robot.faults import (
     FAULTS,
@@ -27,6 +26,7 @@ from robot.faults import (
 from robot.link import (
     ActuatorSetup,
     Capabilities,
+    Distrust,
     Link,
     LinkGroup,
     LinkThread,
@@ -43,21 +43,14 @@ from robot.machine.board_configuration import actuator_setups, homing_order, hom
 from robot.machine.firmware_build import matches
 from robot.machine.first_contact import FirstContact
 from robot.machine.serial_ports import find_board
+from robot.machine.slow_motion import jog_profile, ways_back
 from robot.mechanism.registry import HomeActuator, HomingStep
-from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
-from robot.motion.servo import servo_slew
-from robot.motion.stepper import StepperLimits, stepper_move
+from robot.motion.schedule import Schedule, TimedTurn
 from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
-
-SERVO_JOG_US = 1_000
-"""Time for each microsecond of pulse: half a turn takes two seconds."""
-
-GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
-"""Parts of a stepper's limits at which it loses no steps, even where its driver makes others of
-them than its profile says."""
+from robot.settings.stepper import Stepper
 
 LONGEST_SILENCE_HOLD_MS = 2000
 """Most the firmware takes as the host's silence after which motion holds."""
@@ -184,6 +177,8 @@ class MotionController:
             self._stand({**others, actuator: at})
         with self._explained():
             thread = self._connected()
+            if setup.name not in self._ledger.known:
+                self._ledger.require_trusted(unsensed([setup]))
             link = thread.link
             thread.wait(link.take_up([*others, actuator]) if is_servo else link.home([actuator]))
             position = self._ledger.position(actuator)
@@ -208,9 +203,28 @@ class MotionController:
         self._ledger.assume_start()
         self._ready, self._anew = False, True
 
-    def distrust_positions(self) -> None:
-        """A job broke off with its program: what the board does not know any more, nobody knows."""
-        self._ledger.distrust()
+    def distrust_positions(self, distrust: Distrust) -> None:
+        """What the board does not know any more, nobody knows."""
+        self._ledger.distrust(distrust)
+
+    def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
+        """Turn motors that only count their steps gently back to their starts, before the count is
+        forgotten with the values that belong to it. Those of which that is in doubt afterwards:
+        they cannot turn now, or are too far away to go straight back past the others.
+
+        ``guessed``: nobody knows yet how many steps are a turn of these. Their start alone counts,
+        and no place that would look the same.
+        """
+        motors = unsensed(self._setups)
+        if self._ready:
+            with suppress(MotionFault, RunStopped), self._explained():
+                thread = self._connected()
+                for one in motors:
+                    at = self._ledger.position(one.name)
+                    turn = self._profile.actuators_of(Stepper)[one.name].steps_per_turn
+                    for place in ways_back(one, at, turn, one.name in guessed):
+                        self._go(thread, one.name, place)
+        return self._ledger.lost(motors, guessed)
 
     def reconfigure(self, profile: RobotProfile, fastest: Mapping[str, float]) -> None:
         """Go on with other values for the same actuators: home before anything moves.
@@ -379,31 +393,3 @@ def _port_of(board: BoardSettings) -> str:
     if board.port != "auto":
         return board.port
     return str(find_board(is_pi=BOARD_TARGETS[board.target].is_pi))
-
-
-def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
-    """Slow motion to ``target``; None when it is there; raises ``InvalidRequest`` beyond limits."""
-    if isinstance(setup, ServoSetup):
-        require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
-        travel_us = abs(target - start) * SERVO_JOG_US
-        return servo_slew(setup.name, start, target, travel_us) if travel_us else None
-    require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
-    steps = target - start
-    return stepper_move(setup.name, start, steps, _gentle(setup.limits)) if steps else None
-
-
-def _gentle(limits: StepperLimits) -> StepperLimits:
-    """Limits at which no motor that works at all loses steps."""
-    speed = limits.max_speed * GENTLE_SPEED
-    return replace(
-        limits,
-        start_speed=min(limits.start_speed, speed),
-        max_speed=speed,
-        acceleration=limits.acceleration * GENTLE_ACCELERATION,
-    )
-
-
-def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
-    """Raise ``InvalidRequest`` for a target beyond limits."""
-    if not low <= target <= high:
-        raise InvalidRequest(f"to: {name} goes from {low} to {high} {unit}, not to {target}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robot.calibration.finding.flow import AutomaticCalibration
+from robot.mechanism.grippers.settings import GrippersSettings
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
@@ -18,12 +19,17 @@ from robot.twin.violations import Violation
 from tests.virtual.calibrating import CalibratingSession
 from tests.virtual.rehearsal import Rehearsal
 
+LEAST_WIDER, MOST_WIDER = -3.0, 10.0
+"""Degrees by which jaws may open further than needed. Less open by a tenth of their way, 3.1
+degrees or more, the cube still turns past them, as calibrating shows; more only takes longer."""
+
 
 @dataclass(frozen=True)
 class Outcome:
     """``off_degrees``: of each servo position from the truth; ``uncertain_degrees``: by how much it
     says that it may be. ``wrong_motors``: what was found of steppers and is not so.
-    ``travel_parts``: each time that was found as a part of the true one.
+    ``travel_parts``: each time that was found as a part of the true one. ``wider_degrees``: by how
+    much more than needed jaws open.
     ``planned_s``: mean plans of the proofs by the values before and by those found."""
 
     because: str
@@ -34,6 +40,7 @@ class Outcome:
     uncertain_degrees: Mapping[str, float]
     wrong_motors: Mapping[str, Any]
     travel_parts: Sequence[float]
+    wider_degrees: Mapping[str, float]
     violations: Sequence[Violation]
     kept_before_the_end: Mapping[str, Any]
 
@@ -74,9 +81,24 @@ class Outcome:
             uncertain_degrees=uncertain,
             wrong_motors=wrong_motors(profile, truth, values),
             travel_parts=parts,
+            wider_degrees=wider_degrees(profile, off),
             violations=violations,
             kept_before_the_end=kept,
         )
+
+
+def wider_degrees(profile: RobotProfile, off: Mapping[str, float]) -> dict[str, float]:
+    """Of each jaw, by how much further than in truth it opens; less: negative."""
+    mechanism = profile.mechanism
+    if not isinstance(mechanism, GrippersSettings):
+        return {}
+    found: dict[str, float] = {}
+    for one in mechanism.grippers.values():
+        places = profile.actuators[one.jaw].places
+        key = f"actuators.{one.jaw}.positions_us.{one.open}"
+        if key in off:
+            found[one.jaw] = off[key] * (1 if places[one.open] > places[one.closed] else -1)
+    return found
 
 
 def wrong_motors(

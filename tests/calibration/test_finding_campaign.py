@@ -10,7 +10,7 @@ import pytest
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
-from tests.calibration.found import calibrated
+from tests.calibration.found import LEAST_WIDER, MOST_WIDER, calibrated
 from tests.virtual.rehearsal import Rehearsal
 
 SEEDS = {
@@ -73,6 +73,8 @@ def test_every_robot_finds_its_positions_times_and_colours(name: str) -> None:
         if key.endswith(unseen) and abs(degrees) > one.uncertain_degrees[key]
     ]
     assert too_sure == []
+    wider = [degrees for one in outcomes.values() for degrees in one.wider_degrees.values()]
+    assert all(LEAST_WIDER <= degrees <= MOST_WIDER for degrees in wider)
     parts = [part for one in outcomes.values() for part in one.travel_parts]
     assert len(parts) == FILMED.get(name, 0) * len(SEEDS[name])
     assert all(1.0 <= part <= 1.1 for part in parts)

@@ -26,7 +26,7 @@ from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import NORMALS, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
-from tests.calibration.found import Outcome
+from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
 from tests.virtual.calibrating import CalibratingSession
 from tests.virtual.rehearsal import Rehearsal
 
@@ -104,6 +104,8 @@ def test_two_grippers_find_all_their_positions() -> None:
     assert max(abs(off) for off in seen.values()) < 1.5
     for key in outcome.off_degrees.keys() - seen.keys():
         assert abs(outcome.off_degrees[key]) <= outcome.uncertain_degrees[key]
+    for degrees in outcome.wider_degrees.values():
+        assert LEAST_WIDER <= degrees <= MOST_WIDER
 
 
 @pytest.mark.parametrize(

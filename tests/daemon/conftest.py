@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
 from robot.faults import InvalidRequest, RunStopped
+from robot.link import Distrust
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.machine.scanner import FaceImage
@@ -73,6 +74,8 @@ class FakeMotionController:
     open_fault: Exception | None = None
     places: dict[str, int] = field(default_factory=dict)
     line: LinkRecord = field(default_factory=LinkRecord)
+    lost: tuple[str, ...] = ()
+    doubted: Collection[str] | None = None
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def open(self) -> None:
@@ -119,8 +122,12 @@ class FakeMotionController:
     def is_sensor_active(self, actuator: str) -> bool:
         return False
 
-    def distrust_positions(self) -> None:
-        self.doubted = True
+    def distrust_positions(self, distrust: Distrust) -> None:
+        self.doubted = distrust.names
+
+    def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
+        self.done.append(f"bring-back {sorted(guessed)}")
+        return self.lost
 
     def assume_start_positions(self) -> None:
         self.done.append("assume-start")

@@ -17,8 +17,9 @@ from robot.link.statistics import LinkStatistics
 from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import FirstContact, NotConfirmed
-from robot.machine.motion_controller import MotionController, jog_profile, require_ours
+from robot.machine.motion_controller import MotionController, require_ours
 from robot.machine.serial_ports import find_board
+from robot.machine.slow_motion import jog_profile, ways_back
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
@@ -301,3 +302,26 @@ def test_traffic_is_counted_over_all_links() -> None:
     traffic.opened(line)  # type: ignore[arg-type]
     line.statistics = SessionStatistics(5, 0, 4, 0, 3, 0)
     assert traffic.total == seen + LinkRecord(sent=3, received=2, damaged=3)
+
+
+@pytest.mark.parametrize(
+    ("at", "exactly", "ways"),
+    [
+        (0, False, []),
+        (None, True, []),
+        (30, True, [-17, 0]),  # the last of the way is forwards
+        (-30, True, [0]),
+        (400, True, [-17, 0]),  # a quarter as long as steps are right, which nobody knows
+        (400, False, []),
+        (390, False, [400]),
+        (430, False, [383, 400]),
+        (801, True, []),  # too far
+        (600, False, [583 - 200, 400]),
+        (599, False, [383, 400]),
+    ],
+)
+def test_a_motor_goes_straight_back_to_its_start(
+    at: int | None, exactly: bool, ways: list[int]
+) -> None:
+    (table,) = (one for one in actuator_setups(load_profile("mindcuber")) if one.name == "table")
+    assert list(ways_back(table, at, 1600, exactly)) == ways

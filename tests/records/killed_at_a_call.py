@@ -6,6 +6,7 @@ prints, as JSON lines, what is there then. The last line is of the process that 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -14,10 +15,14 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.models import RobotState
+from robot.machine.first_contact import FirstContact, confirmable
 from robot.outcomes import Outcome
 from robot.records.runs import RunStore
 from robot.settings import load_profile
@@ -25,6 +30,8 @@ from robot.settings import load_profile
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 PHOTO = bytes(20_000)
+EARLIER = (1, 2, 3)
+"""What was saved before, in whole."""
 
 
 def save_calibration(folder: Path, value: int) -> None:
@@ -38,6 +45,34 @@ def look_at_calibration(folder: Path) -> Any:
         "now": store.load(load_profile("cubotino")).values,
         "before": store.previous(load_profile("cubotino")).values,
         "files": sorted(path.name for path in folder.iterdir()),
+    }
+
+
+def keep_found(folder: Path, value: int) -> None:
+    """All that the robot found is kept at once, as the daemon does it at the end."""
+    profile = load_profile("cubotino")
+    daemon: Any = SimpleNamespace(check_estop=lambda: None, state=RobotState.MAINTENANCE)
+    maintenance = Maintenance(
+        daemon, profile, CalibrationStore(folder), FirstContact({}), lambda _: daemon
+    )
+    found = {key: place + value for key, place in confirmable(profile).items()}
+    asyncio.run(maintenance.save(found))
+
+
+def look_at_found(folder: Path) -> Any:
+    """What the next daemon drives the robot by, and what it goes back to: microseconds of pulse
+    that each position is further than drawn."""
+    profile, store = load_profile("cubotino"), CalibrationStore(folder)
+    store.clear_leftovers()
+
+    def further(kept: Calibration) -> list[int]:
+        places = confirmable(apply(profile, kept))
+        return [places[key] - place for key, place in confirmable(profile).items()]
+
+    return {
+        "now": further(store.load(profile)),
+        "before": further(store.previous(profile)),
+        "confirmed": len(store.load(profile).values),
     }
 
 
@@ -108,17 +143,19 @@ def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> boo
 
 
 def main(what: str, folder: Path) -> None:
-    save, look = {
-        "calibration": (save_calibration, look_at_calibration),
-        "adjustment": (adjust, look_at_adjustment),
-        "run": (save_run, look_at_runs),
+    save, look, earlier = {
+        "calibration": (save_calibration, look_at_calibration, EARLIER),
+        "first": (keep_found, look_at_found, ()),
+        "found": (keep_found, look_at_found, EARLIER),
+        "adjustment": (adjust, look_at_adjustment, EARLIER),
+        "run": (save_run, look_at_runs, EARLIER),
     }[what]
     killed, call = True, 0
     while killed:
         call += 1
         place = folder / str(call)
         place.mkdir()
-        for value in (1, 2, 3):
+        for value in earlier:
             save(place, value)
         killed = killed_at(call, save, place)
         sys.stdout.write(json.dumps({"killed": killed, **look(place)}) + "\n")

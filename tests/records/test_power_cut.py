@@ -71,6 +71,22 @@ def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_
     assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
 
 
+@pytest.mark.parametrize(("what", "old"), [("first", 0), ("found", 3)])
+def test_what_a_robot_found_is_in_force_as_a_whole_or_not_at_all(
+    what: str, old: int, tmp_path: Path
+) -> None:
+    found = looks(what, tmp_path)
+    assert len(found) > 10
+    new, earlier = 4, max(0, old - 1)
+    for look in found:
+        now, before = set(look["now"]), set(look["before"])
+        assert now in ({old}, {new})
+        assert before in ({earlier}, {old})
+        assert look["confirmed"] == (6 if now != {0} else 0)
+    assert set(found[0]["now"]) == {old}
+    assert (set(found[-1]["now"]), set(found[-1]["before"])) == ({new}, {old})
+
+
 def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) -> None:
     found = looks("adjustment", tmp_path)
     assert len(found) > 10

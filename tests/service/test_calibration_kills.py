@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 from typing import Any
 
 import pytest
 
+from robot.client import NoDaemon
 from robot.daemon.models import RobotState
 from robot.outcomes import ExitCode
 from robot.twin.misadjustment import Misadjustment
@@ -86,3 +88,33 @@ async def test_with_more_and_more_found(
     make_bench: MakeBench, findings: int, number: signal.Signals
 ) -> None:
     await assert_old_calibration_stays(make_bench, findings, number)
+
+
+async def test_after_a_power_cut_motors_that_may_stand_askew_are_asked_for(
+    make_bench: MakeBench,
+) -> None:
+    """Nobody could turn them back, and nothing has counted on."""
+    async with make_bench("six-motor") as bench:
+        async with bench.firmware(), bench.daemon() as (child, _):
+            await bench.confirm()
+
+            def turn_and_end() -> None:
+                client = bench.client()
+                with contextlib.suppress(NoDaemon), client.maintenance():
+                    client.call("POST", "/maintenance/move", {"actuator": "right", "to": 30})
+                    child.process.kill()
+
+            await asyncio.to_thread(turn_and_end)
+        assert bench.robot.place("right") is None
+        async with bench.firmware(), bench.daemon() as (_, view):
+            first = await bench.ended(view, await asyncio.to_thread(bench.client().start))
+            assert first.outcome == "fault"
+            assert "calibration broke off" in first.faults[-1].cause
+            assert "right" in first.faults[-1].remedy
+            bench.robot.set_square()
+            again = await bench.ended(view, await asyncio.to_thread(bench.client().start))
+            assert again.outcome == "solved"
+        async with bench.firmware(), bench.daemon() as (_, view):
+            third = await bench.ended(view, await asyncio.to_thread(bench.client().start))
+            assert third.outcome == "already-solved"
+        assert bench.robot.violations == []

@@ -13,7 +13,7 @@ from robot.calibration.trial import Asked, Bench, Found, Trial
 from robot.documents import JsonMapping, JsonObject
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.assembly import Machine
-from robot.machine.first_contact import FirstContact
+from robot.machine.first_contact import FirstContact, guessed_steps
 from robot.machine.motion_controller import MotionController
 from robot.machine.scanner import Scanner
 from robot.machine.solve_planner import SolvePlanner
@@ -127,6 +127,8 @@ class CalibratingSession(Session):
         try:
             yield
         finally:
+            if self._machine is not None:
+                self._machine.motion.bring_back(guessed_steps(self._tried))
             self.try_out({})
             self._drop()
 

@@ -1,0 +1,68 @@
+"""Motion of one actuator on its own: slow, wherever it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from robot.faults import InvalidRequest
+from robot.link import ActuatorSetup, ServoSetup
+from robot.motion.schedule import MotionProfile
+from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
+
+SERVO_JOG_US = 1_000
+"""Time for each microsecond of pulse: half a turn takes two seconds."""
+
+GENTLE_SPEED, GENTLE_ACCELERATION = 0.5, 0.25
+"""Parts of a stepper's limits at which it loses no steps, even where its driver makes others of
+them than its profile says."""
+
+MOST_BACK, MOST_BACK_EXACTLY, MOST_PLAY = 8, 2, 90
+"""Parts of a turn: so far a motor goes straight back in a robot that performs plans, so far in one
+that nobody knows yet, and so much play it may drive."""
+
+
+def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
+    """Slow motion to ``target``; None when it is there; raises ``InvalidRequest`` beyond limits."""
+    if isinstance(setup, ServoSetup):
+        require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
+        travel_us = abs(target - start) * SERVO_JOG_US
+        return servo_slew(setup.name, start, target, travel_us) if travel_us else None
+    require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
+    steps = target - start
+    return stepper_move(setup.name, start, steps, _gentle(setup.limits)) if steps else None
+
+
+def _gentle(limits: StepperLimits) -> StepperLimits:
+    """Limits at which no motor that works at all loses steps."""
+    speed = limits.max_speed * GENTLE_SPEED
+    return replace(
+        limits,
+        start_speed=min(limits.start_speed, speed),
+        max_speed=speed,
+        acceleration=limits.acceleration * GENTLE_ACCELERATION,
+    )
+
+
+def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
+    """Raise ``InvalidRequest`` for a target beyond limits."""
+    if not low <= target <= high:
+        raise InvalidRequest(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
+
+
+def ways_back(
+    setup: ActuatorSetup, at: int | None, turn: int | None, exactly: bool
+) -> Iterator[int]:
+    """Where a stepper that stands ``at`` some place goes to be at its start: the last of the way
+    forwards, which takes up any play. Nowhere where it is there, or too far away.
+
+    ``turn``: its steps. ``exactly``: no place that looks the same counts as the start.
+    """
+    if at is None or turn is None:
+        return
+    way = setup.start - at if exactly else setup.way_to_start(at)
+    if 0 < abs(way) <= turn // (MOST_BACK_EXACTLY if exactly else MOST_BACK):
+        if way < 0:
+            yield at + way - turn // MOST_PLAY
+        yield at + way

@@ -1,0 +1,104 @@
+"""Calibration that ends midway leaves no motor askew that only counts its steps, or says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from robot.calibration.finding.motors import let_turn
+from robot.calibration.positions import MOVING
+from robot.faults import MotionFault
+from robot.link import Distrust
+from robot.machine.first_contact import FirstContact, confirmable
+from robot.machine.motion_controller import MotionController
+from robot.settings import load_profile
+from robot.settings.stepper import Stepper
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
+from tests.virtual.calibrating import CalibratedMotion, CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
+
+SIX_MOTOR = load_profile("six-motor")
+TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0
+ASKEW = TURN // 20
+
+
+@contextmanager
+def calibrated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[Rehearsal, CalibratingSession, list[MotionController]]]:
+    """A robot in maintenance that was wired otherwise, and what moves it, as it is made."""
+    motions: list[MotionController] = []
+    made = CalibratedMotion.__init__
+
+    def noted(self: CalibratedMotion, *given: object) -> None:
+        made(self, *given)  # type: ignore[arg-type]
+        motions.append(self)
+
+    monkeypatch.setattr(CalibratedMotion, "__init__", noted)
+    with Rehearsal(SIX_MOTOR, scrambled(3, 3), misadjusted=Misadjustment(3)) as rehearsal:
+        yield rehearsal, CalibratingSession(rehearsal), motions
+
+
+def turned(session: CalibratingSession, steps: int) -> None:
+    """One motor has turned by some steps, and no trial brings it back."""
+    let_turn(session, SIX_MOTOR.actuators_of(Stepper))
+    session.perform(MOVING, actuator="right", to=None)
+    session.perform(MOVING, actuator="right", to=steps)
+
+
+def degrees(rehearsal: Rehearsal) -> float:
+    """Where the face truly is."""
+    return rehearsal.robot._parts.motors["right"].position / TURN * 360
+
+
+@pytest.mark.parametrize("steps", [ASKEW, -ASKEW, TURN // 4])
+def test_its_motors_turn_back(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by what a profile takes for a quarter turn: it may be half of one."""
+    with calibrated(monkeypatch) as (rehearsal, session, _):
+        with session.maintenance():
+            turned(session, steps)
+            assert abs(degrees(rehearsal)) > 5
+        assert abs(degrees(rehearsal)) < 2  # its play
+        assert rehearsal.robot.violations == []
+
+
+def test_what_is_too_far_away_stays_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with calibrated(monkeypatch) as (rehearsal, session, motions), session.maintenance():
+        turned(session, TURN)
+        away = degrees(rehearsal)
+        assert motions[-1].bring_back(["right"]) == ("right",)
+        assert degrees(rehearsal) == away
+
+
+def test_nothing_turns_back_after_an_emergency_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    with calibrated(monkeypatch) as (rehearsal, session, motions), session.maintenance():
+        turned(session, ASKEW)
+        away = degrees(rehearsal)
+        motions[-1].emergency_stop()
+        assert motions[-1].bring_back(["right"]) == ("right",)
+        assert degrees(rehearsal) == away
+
+
+@pytest.mark.parametrize("calibrated_again", [False, True])
+@pytest.mark.parametrize("names", [("right",), None])
+def test_a_person_is_told_once(
+    names: tuple[str, ...] | None, calibrated_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with calibrated(monkeypatch) as (rehearsal, session, _):
+        with session.maintenance():
+            pass
+        known = FirstContact(confirmable(SIX_MOTOR))
+        motion = CalibratedMotion(rehearsal, SIX_MOTOR, known, [])
+        motion.distrust_positions(Distrust.of_calibration(names))
+        with pytest.raises(MotionFault) as raised:
+            motion.home()
+        all_of_them = ", ".join(SIX_MOTOR.actuators_of(Stepper))
+        assert f"calibration broke off; {'right' if names else all_of_them} may" in str(
+            raised.value
+        )
+        assert "square by hand, then start again" in raised.value.remedy
+        motion.home()
+        motion.close()
