@@ -112,7 +112,8 @@ class StepCommands(Listing):
 def calibrate(ctx: click.Context) -> int:
     """Adjust the robot: the daemon enters maintenance and leaves it with this command.
 
-    Without a command it asks, in a terminal, what to calibrate.
+    Without a command it asks, in a terminal, what to calibrate. Most robots whose camera sees the
+    cube find their values themselves: begin with `auto`.
     """
     return ExitCode.DONE if ctx.invoked_subcommand else on_screen(Session())
 

@@ -116,8 +116,9 @@ def automatic(  # one argument per option
 ) -> int:
     """Let the robot find its positions, times and colours itself, by watching the cube.
 
-    Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. What
-    was found is kept once two solves have proven it; Ctrl-C leaves the calibration as it was.
+    Put a scrambled cube in, square to the robot, a lid open, grippers closed, and keep clear. It
+    takes four to six minutes. What was found is kept once two solves have proven it; Ctrl-C leaves
+    the calibration as it was.
     """
     from robot.calibration.finding.flow import AutomaticCalibration, stages_of
 

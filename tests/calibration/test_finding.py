@@ -256,6 +256,22 @@ def test_a_camera_that_shows_the_face_cut_off_when_it_turns_is_named() -> None:
         assert "too near to the border of the picture" in failed(session)
 
 
+@pytest.mark.parametrize(("beyond_px", "is_shown"), [(3.0, True), (40.0, False)])
+def test_a_face_that_the_picture_cuts_off_where_it_stands_square_is_named(
+    beyond_px: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corners = np.array([[-beyond_px, 10.0], [300.0, 10.0], [300.0, 300.0], [0.0, 300.0]])
+    monkeypatch.setattr(FaceWatch, "corners_at", lambda *_: corners)
+    with robot() as (_, session):
+        finder = FlipperFinder(session)
+        if is_shown:
+            (quad,) = finder._square_place("square", {}).values.values()
+            assert quad[0][0] == 0.0
+            return
+        with pytest.raises(CouldNot, match="cuts the face off where the robot holds it square"):
+            finder._square_place("square", {})
+
+
 PLACE_FOR_SEVEN = [[0.26892, 0.11743], [0.69297, 0.17039], [0.69132, 0.7253], [0.21242, 0.67956]]
 """Where the camera of robot 7 has the face."""
 

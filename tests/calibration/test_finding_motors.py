@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.motors import (
     MICROSTEPS,
+    _speed_of,
     _turn_of,
     common_speeds,
     let_turn,
@@ -210,3 +211,15 @@ def test_a_cube_may_look_the_same_after_a_part_of_a_turn(seen: int, is_whole: bo
         return
     with pytest.raises(CouldNot, match="3200 steps"):
         _turn_of(session, "back")  # type: ignore[arg-type]
+
+
+def test_a_motor_that_lost_its_place_is_named_with_what_to_do() -> None:
+    session = SimpleNamespace(
+        calibrated=load_profile("six-motor"),
+        perform=lambda trial, **asked: SimpleNamespace(lost=True, square=False),
+    )
+    with pytest.raises(
+        CouldNot, match=r"at \d+ steps/s.*square by hand.*lower max_speed"
+    ) as raised:
+        _speed_of(session, "up")  # type: ignore[arg-type]
+    assert str(raised.value).startswith("up lost steps")

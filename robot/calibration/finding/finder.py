@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import FilmedRotation, Rotation
@@ -17,6 +19,10 @@ from robot.settings.kinds import Kinds
 HOLD_MARGIN_DEGREES = 3.0
 """How much further than where they begin to hold a lid or jaws go: enough to hold, far from
 pressing."""
+
+MOST_CUT_OFF = 0.01
+"""By which part of the picture a corner of the face may be beyond its border: the stickers are
+whole."""
 
 SCALE_SPREAD = 0.2
 """By how much servos may differ in how far they turn for a pulse: usually half of it."""
@@ -76,6 +82,12 @@ class Finder(ABC):
         camera, view = view_from_above(self.watch.profile)
         key = f"cameras.{camera.name}.views.{view.site}.quad"
         corners = self.watch.corners_at(0.0) / camera.resolution
+        if np.any((corners < -MOST_CUT_OFF) | (corners > 1 + MOST_CUT_OFF)):
+            raise CouldNot(
+                "the picture cuts the face off where the robot holds it square: move the camera "
+                "away, or turn it so that the cube is in the middle"
+            )
+        corners = corners.clip(0.0, 1.0)
         quad = [[round(float(x), 5), round(float(y), 5)] for x, y in corners]
         return Finding("camera", text, {key: quad}, {key: 0.003}, evidence)
 

@@ -157,7 +157,8 @@ class AutomaticCalibration(Measurement):
             session.try_out(self._found)
         if self._wants(COLOURS):
             seen = session.perform(LOOKING, facelets=None)
-            yield Finding("colours", f"read from the cube {seen.facelets}", seen.values)
+            evidence = {"facelets": seen.facelets}
+            yield Finding("colours", "learned from the cube", seen.values, evidence=evidence)
             session.try_out(self._found)
         if not self._found:
             raise CouldNot(

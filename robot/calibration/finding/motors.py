@@ -191,6 +191,11 @@ def _speed_of(session: Session, name: str) -> tuple[Finding, float]:
             text = f"{name}: no steps lost at {speed * part:.0f} steps/s"
             return Finding("motor", text, evidence={"seen_by": tried.seen_by}), part
         if not tried.square:
-            raise CouldNot(f"{name} lost steps and could not be set back: set it square by hand")
+            raise CouldNot(
+                f"{name} lost steps at {speed * part:.0f} steps/s, which the profile says that it "
+                "can, and could not be set back: set it square by hand, and see whether the motor "
+                "is powered, or lower max_speed_steps_per_s and max_acceleration_steps_per_s2 in "
+                "the profile"
+            )
         part *= SLOWER
     raise CouldNot(f"{name} loses steps even at {speed * part:.0f} steps/s: is it powered?")
