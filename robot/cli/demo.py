@@ -97,15 +97,14 @@ def demo(  # noqa: PLR0913, PLR0917  # one argument per option
         raise click.UsageError(
             "give --faces and --state together: the photographs and the true state"
         )
-    written = load_profile(profile_name)
-    profile = for_cube(written, size)
+    profile = for_cube(load_profile(profile_name), size)
     body = scrambled(profile.cube.size, seed) if state is None else _body_of(state)
     fitting = profile.model_copy(
         update={"cube": profile.cube.model_copy(update={"size": body.size})}
     )
     options = DemoOptions(
         profile=fitting,
-        profile_file=profile_file(profile_name).resolve() if fitting == written else None,
+        profile_file=profile_file(profile_name).resolve() if fitting == profile else None,
         body=body,
         title=_title(profile, seed, faces, speed),
         speed=speed,

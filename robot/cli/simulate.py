@@ -78,12 +78,11 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
     from robot.twin.cube import scrambled
     from robot.twin.misadjustment import BUILT_AS_DRAWN
 
-    written = load_profile(profile_name)
-    profile = for_cube(written, size)
+    profile = for_cube(load_profile(profile_name), size)
     layers = profile.cube.size
     options = DemoOptions(
         profile=profile,
-        profile_file=profile_file(profile_name).resolve() if profile is written else None,
+        profile_file=profile_file(profile_name).resolve(),
         body=scrambled(layers, seed) if moves is None else cube_after(layers, moves),
         title=profile.title,
         speed=speed,

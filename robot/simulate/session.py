@@ -253,6 +253,7 @@ class Demo:
         return [
             *(sys.executable, "-m", "robot.daemon.main"),
             *("--profile", str(given or self._written_profile(folder))),
+            *("--size", str(self._options.profile.cube.size)),
             *("--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state")),
             *("--port", str(_port(folder, FIRST_BOARD)), "--twin", str(twin)),
         ]

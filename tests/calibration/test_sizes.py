@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot.calibration.sizes import CubeSizes
@@ -46,6 +46,7 @@ def saves(draw: st.DrawFn) -> list[tuple[int | None, dict[str, int | None]]]:
 
 
 @given(saves())
+@settings(max_examples=30)
 def test_what_belongs_to_a_size_stays_with_it_and_the_rest_reaches_all(
     tmp_path_factory: pytest.TempPathFactory,
     done: list[tuple[int | None, dict[str, int | None]]],

@@ -211,6 +211,7 @@ def test_the_daemon_gets_the_profile_with_every_board_s_port(
     given = dict(zip(command[3::2], command[4::2], strict=True))
     written = load_profile(Path(given.pop("--profile")))
     assert given == {
+        "--size": str(load_profile(name).cube.size),
         "--runtime-dir": f"{tmp_path}/run",
         "--state-dir": f"{tmp_path}/state",
         "--port": f"{tmp_path}/link",
