@@ -191,9 +191,9 @@ def put_in_order(robot: DriftingRobot) -> None:
     """As after the first solves of a robot that was just calibrated."""
     robot.drifts.save(
         DriftRecord.of(robot.profile, FIRST_DAY)
-        .after(seen(0.0, "home", "cw"))
-        .after(seen(0.0, "home", "cw"))
-        .after(seen(0.0, "home", "cw"))
+        .after(seen(0.0, "home", "ccw"))
+        .after(seen(0.0, "home", "ccw"))
+        .after(seen(0.0, "home", "ccw"))
     )
 
 
@@ -242,9 +242,9 @@ def test_a_correction_that_cannot_be_kept_changes_nothing(
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
         robot.drifts.save(
             DriftRecord.of(robot.profile, FIRST_DAY)
-            .after(seen(-4.0, "home", "cw"))
-            .after(seen(-4.0, "home", "cw"))
-            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "ccw"))
+            .after(seen(-4.0, "home", "ccw"))
+            .after(seen(-4.0, "home", "ccw"))
         )
 
         def full(*_: object, **__: object) -> None:
@@ -275,9 +275,9 @@ def test_nothing_is_adjusted_before_the_job_is_over(tmp_path: Path) -> None:
         robot.daemon = spying  # type: ignore[method-assign]
         robot.drifts.save(
             DriftRecord.of(robot.profile, FIRST_DAY)
-            .after(seen(-4.0, "home", "cw"))
-            .after(seen(-4.0, "home", "cw"))
-            .after(seen(-4.0, "home", "cw"))
+            .after(seen(-4.0, "home", "ccw"))
+            .after(seen(-4.0, "home", "ccw"))
+            .after(seen(-4.0, "home", "ccw"))
         )
         assert robot.solve(1, 0.0, "R U") == 1
         assert outcomes == [("solved", True)]

@@ -32,7 +32,7 @@ def test_check_reads_well(capsys):
     out = capsys.readouterr().out
     assert "9 configurations" in out and "24 classes" in out
     assert "52 MB on disk, distances counted in htm" in out
-    assert "6 looks at 6 stops in 6.97 s" in out
+    assert "6 looks at 6 stops in 6.42 s" in out
 
 
 @pytest.mark.parametrize("name", list_profiles())

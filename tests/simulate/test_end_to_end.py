@@ -106,7 +106,7 @@ def test_the_log_tells_every_step(demo_folder: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     steps = [line.split(" s  ")[-1] for line in ended.stderr.splitlines()]
-    looks = [f"looking at {face} ({n} of 6)" for n, face in enumerate("UFLBRD", 1)]
+    looks = [f"looking at {face} ({n} of 6)" for n, face in enumerate("UDBRFL", 1)]
     expected = ["finding the home positions", "planning the looks", *looks]
     first = steps.index(expected[0])
     assert steps[first : first + len(expected)] == expected

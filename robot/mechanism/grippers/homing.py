@@ -64,8 +64,9 @@ class _Jaw:
         )
 
     def close_caught(self, request: HomingRequest) -> Iterator[HomingStep]:
-        """Of jaws that are on their way somewhere."""
-        if self._name in request.caught and self._name not in request.places:
+        """Of jaws that are on their way somewhere; not where steppers find a layer by sensors."""
+        caught = self._name in request.caught and self._name not in request.places
+        if caught and self._servos:
             yield HomeActuator(self._name)
 
     def turn_unknown(self, request: HomingRequest) -> Iterator[HomingStep]:
