@@ -40,7 +40,7 @@ from robot.calibration.finding.motors import let_turn, motor_finding
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import SpinningPart
 from robot.calibration.finding.servo_line import servo_degree_us
-from robot.calibration.finding.walking import COARSE_US, FINE_US, walker_of
+from robot.calibration.finding.walking import COARSE_US, FINE_US, Edge, walker_of
 from robot.calibration.step import Session
 from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
@@ -160,12 +160,10 @@ class FlipperFinder(Finder):
     def find_open(self) -> Finding:
         """Where the lid is out of the picture and the cube free."""
         lid, towards = self.lid, self._towards_hold
-        into = lid.find_edge(self._is_covered, towards)
-        self._into_picture = into.forwards
+        into = self._find_into_picture()
         if self._rolls_beyond:
             self._lid_slack = into.slack_us
-            self._open_at = into.middle - towards * CLEAR_DEGREES * self._degree_us
-            lid.go(self._open_at)
+            self._open_in_front_of(into)
             return Finding(
                 "lid",
                 f"{lid.name} gets into the picture at {into.middle:.0f} us",
@@ -182,6 +180,16 @@ class FlipperFinder(Finder):
             f"out of the way between {under.middle:.0f} and {into.middle:.0f} us",
             {"slack_us": round(self._lid_slack, 1)},
         )
+
+    def _find_into_picture(self) -> Edge:
+        into = self.lid.find_edge(self._is_covered, self._towards_hold)
+        self._into_picture = into.forwards
+        return into
+
+    def _open_in_front_of(self, into: Edge) -> None:
+        """Keep away from where it gets into the picture."""
+        self._open_at = into.middle - self._towards_hold * CLEAR_DEGREES * self._degree_us
+        self.lid.go(self._open_at)
 
     def find_hold(self) -> Finding:
         """The first pulse at which the lid holds the cube, and a margin."""
@@ -354,6 +362,9 @@ class FlipperFinder(Finder):
         self.lid.wake(round(self.lid.settings.places[self._names["open"]]))
         if self._is_covered():
             self._get_out_of_picture()
+        if self._look_part is not None:
+            # Out of the picture, it may still be in the way of a cube that turns.
+            self._open_in_front_of(self._find_into_picture())
         if self.table.is_stepper:
             let_turn(self._session, [self.table.name])
 
