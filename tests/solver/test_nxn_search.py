@@ -115,6 +115,19 @@ def test_beyond_the_limit_it_says_so():
         solve_many(cube, request(time_limit=0.05))
 
 
+def test_a_search_tells_how_deep_it_has_been():
+    heard = []
+    cube = StickerCube.solved(4).apply("R U2 F' 2R D L2 B' 2U")
+    with pytest.raises(SearchFailed):
+        solve_many(cube, request(time_limit=0.5, progress=heard.append))
+    deeper = [report for report in heard if report.text.startswith("no solution of fewer")]
+    assert [report.text for report in deeper] == [
+        f"no solution of fewer than {report.depth} turns" for report in deeper
+    ]
+    assert [report.depth for report in deeper] == sorted({report.depth for report in deeper})
+    assert deeper
+
+
 def test_making_it_tells_progress_and_can_be_stopped(cache):
     heard, cancel = [], CancelFlag()
 

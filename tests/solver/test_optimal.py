@@ -278,8 +278,12 @@ def test_progress_tells_depth_and_nodes(cache, rng, monkeypatch):
     request = Request(algorithm="optimal", metric="htm", time_limit=1.0, progress=heard.append)
     with pytest.raises(SearchFailed, match="fewer than"):
         solve_many(cube, request)
-    depths = [report.depth for report in heard if report.depth is not None]
+    deeper = [report for report in heard if report.depth is not None]
+    depths = [report.depth for report in deeper]
     assert depths == sorted(depths)
+    # All shorter ones have been searched through by then.
+    for report in deeper:
+        assert report.text.startswith(f"no solution of {report.depth - 1} turns or fewer")
     assert heard[-1].nodes > 0
 
 

@@ -118,7 +118,7 @@ def test_given_quads_and_corners_agree() -> None:
         (np.zeros((8, 4, 2)), None, "N\\*N"),
         (np.zeros((9, 4, 2)), 2, "not a face of 2"),
         (np.full((9, 4, 2), np.nan), None, "finite"),
-        (np.full((4, 2), np.inf), 3, "corners"),
+        (np.full((4, 2), np.inf), 3, "4 corners of x and y"),
     ],
 )
 def test_bad_quads_are_refused(quads: np.ndarray, size: int | None, reason: str) -> None:
