@@ -286,6 +286,13 @@ def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(
     assert touched == []
 
 
+def test_a_motor_whose_direction_nobody_confirmed_takes_no_step() -> None:
+    motor = load_profile("six-motor").actuators["up"]
+    with pytest.raises(NotConfirmed, match="direction"):
+        FirstContact({}).require_step("up", motor, 0, 10)
+    ANYWHERE.require_step("up", motor, 0, 10)
+
+
 def test_traffic_is_counted_over_all_links() -> None:
     class Line:
         statistics = SessionStatistics(10, 1, 10, 5, 7, 0)
