@@ -16,6 +16,7 @@ from robot.calibration.store import BadCalibration
 from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
+from robot.settings.actuators import LEAST_CLEAR_PART
 from robot.settings.board_table import PULSE_US
 from solver.errors import shortened
 from solver.files import parse_json, read_text
@@ -27,8 +28,6 @@ POSITIONS: Mapping[str, Mapping[str, str]] = {
 }
 """Actuator -> position -> key of CUBOTino's file."""
 READ = "t_servo_read"
-LEAST_PART = 0.5
-"""The least ``look_part`` that a profile may have."""
 PULSES = {"lid": "t", "holder": "b"}
 """What the keys of a servo's shortest and longest pulse begin with."""
 WITHOUT_COUNTERPART: Mapping[str, str] = {
@@ -81,7 +80,7 @@ def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
     mechanism = profile.mechanism
     own = mechanism.arms[0].look_part if isinstance(mechanism, FlipperSettings) else None
     part = (read - flipped) / (opened - flipped) if opened != flipped else 1.0
-    if not LEAST_PART <= part < 1:
+    if not LEAST_CLEAR_PART <= part < 1:
         return "the camera looks with the lid open"
     said = f"look_part of the lid in the profile: {part:.3f} would be this place"
     return said if own is None else f"{said}, the profile has {own:g}"

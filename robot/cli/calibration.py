@@ -106,11 +106,14 @@ def import_(file: Path, as_json: bool) -> int:
 
 
 def _require_same_cube(exported: object, present: object, file: Path) -> None:
-    if None not in {exported, present} and exported != present:
-        raise BadFile(
-            f"{file}: calibrated for cubes of {exported} layers, and the robot is set up for "
-            f"{present}: start it with --size {exported} (CUBIST_SIZE) first"
-        )
+    if exported is None or exported == present:  # earlier versions did not name it
+        return
+    if not isinstance(exported, int):
+        raise BadFile(f"{file}: size: not a number of layers")
+    raise BadFile(
+        f"{file}: calibrated for cubes of {exported} layers, and the robot is set up for "
+        f"{present}: start it with --size {exported} (CUBIST_SIZE) first"
+    )
 
 
 def _tell(found: JsonMapping, as_json: bool) -> None:

@@ -296,8 +296,10 @@ def check_distinct(path: Path, actuator: ActuatorSettings, least: int) -> Iterat
 ACTUATOR_SETTINGS.update({"servo": Servo, "timed": Timed})
 
 
+LEAST_CLEAR_PART = 0.5
 ClearPart = Annotated[
-    float, Field(strict=True, ge=0.5, le=1, description="part of the way to open, 0.5..1")
+    float,
+    Field(strict=True, ge=LEAST_CLEAR_PART, le=1, description="part of the way to open, 0.5..1"),
 ]
 """How far an arm or jaw must open until the cube can move past it."""
 

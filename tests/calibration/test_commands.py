@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -95,6 +96,18 @@ def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
     assert ask("calibration", "import", str(file))[1][0]["values"] == {KEY: 1345}
     file.write_text("{}")
     assert ask("calibration", "import", str(file))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [("5", "cubes of 5 layers.*set up for 3"), ("[1]", "size: not a number")]
+)
+def test_a_calibration_for_another_cube_is_not_imported(
+    daemon: Any, ask: Ask, tmp_path: Path, size: str, text: str
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(f'{{"format": 2, "robot": "cubotino", "size": {size}, "values": {{}}}}')
+    code, answers, err = ask("calibration", "import", str(file))
+    assert (code, answers) == (2, []) and re.search(text, err)
 
 
 def test_the_mode_ends_when_the_connection_drops(daemon: Any) -> None:
