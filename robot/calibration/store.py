@@ -192,9 +192,11 @@ class CalibrationStore:
         except FileNotFoundError:
             return _Kept(robot=robot)
         except (OSError, ValidationError) as error:
+            why = _first_of(error) if isinstance(error, ValidationError) else error.strerror
             raise BadCalibration(
-                f"{path}: cannot be read: {error}. `cubist calibration restore` brings back the "
-                "version before."
+                f"{path}: cannot be read: {why}. `cubist calibration restore` brings back the "
+                f"version before; where cubistd does not start, `sudo mv {previous_of(self.path)} "
+                f"{self.path}` does."
             ) from error
         return found if found.robot == robot else _Kept(robot=robot)
 
@@ -207,14 +209,19 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     try:
         calibrated = RobotProfile.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadCalibration(f"{where}: {first['msg']}") from error
+        raise BadCalibration(_first_of(error)) from error
     findings = check_profile(calibrated)
     if findings:
         path, text = findings[0]
         raise BadCalibration(f"{'.'.join(str(part) for part in path)}: {text}")
     return calibrated
+
+
+def _first_of(error: ValidationError) -> str:
+    """Where the first fault is, and what it is."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def differences(

@@ -309,6 +309,12 @@ def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
     store.path.write_text("{")
     with pytest.raises(BadCalibration, match="calibration restore"):
         store.load(load_profile("cubotino"))
+    store.path.write_text('{"robot": "cubotino", "of_size": {"5": [1]}}')
+    with pytest.raises(BadCalibration) as caught:
+        store.load(load_profile("cubotino"))
+    (line,) = str(caught.value).splitlines()
+    assert "of_size.5: Input should be an object" in line
+    assert f"sudo mv {tmp_path}/calibration.json.previous {tmp_path}/calibration.json" in line
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(
