@@ -133,6 +133,24 @@ def test_a_reflection_on_every_centre_is_never_a_sure_wrong_cube():
         assert reading.facelets == scan.facelets or not reading.confident
 
 
+@pytest.mark.parametrize("size", [5, 7])
+def test_a_colour_that_a_reflection_nearly_drowns_keeps_its_tint(size):
+    """As when a lamp stands behind the camera: one wing of each picture is nearly white."""
+    shine = np.zeros((size * size, 1))
+    shine[size * (size - 1) + size // 2] = 0.45
+    right = 0
+    for seed in range(8):
+        scan = synthetic_scan(seed, size)
+        faces = {
+            f: FaceColours.measured(np.minimum(scan.colours.face(f).linear_rgb + shine, 1))
+            for f in FACES
+        }
+        reading = read_cube(StickerColours.of_faces(faces))
+        right += reading.facelets == scan.facelets
+        assert reading.facelets == scan.facelets or not reading.confident
+    assert right >= 6
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_exchanged_stickers_are_named_and_never_passed_over(size):
     """Clean colours that no legal cube has: the nearest one would contradict what was seen, in both

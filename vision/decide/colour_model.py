@@ -52,6 +52,9 @@ _WIDER = 5.0
 _GLARE_SHARE = 0.02
 _GLARE = 0.3
 """Share of stickers with a reflection on them, and how bright it may be against white."""
+_DAZZLE_SHARE = 0.005
+_DAZZLE = 1.2
+"""Share of stickers whose colour a reflection nearly drowns, and how bright that may be."""
 _STRANGE_SHARE = 0.003
 _STRANGE_DENSITY = -9.0
 """Share of stickers that show something else altogether, and its log density."""
@@ -116,6 +119,8 @@ def _priors() -> Floats:
         _WIDER,
         np.log(_GLARE_SHARE),
         _GLARE,
+        np.log(_DAZZLE_SHARE),
+        _DAZZLE,
         np.log(_STRANGE_SHARE) + _STRANGE_DENSITY,
         _STRICT_LIMIT,
     )

@@ -68,34 +68,48 @@ Channels residual(const ColourScan& scan, std::size_t sticker, const Channels& s
     return result;
 }
 
-// One colour's densities: as it is, and with a reflection that adds more or less of the lamp's
-// light. The covariance of the latter is 2 C + h h', inverted by Sherman and Morrison's formula.
-struct Density {
-    Matrix3 precision;
-    Channels mean, glared, half;
-    double log_scale, glared_log_scale, stretch;
+// A colour under a reflection that adds more or less of the lamp's light: spread along the middle
+// of the way between the two in log light. The covariance is 2 C + h h', inverted by Sherman and
+// Morrison's formula.
+struct Reflection {
+    Channels mean, half;
+    double log_scale, stretch;
 
-    Density(const Channels& colour, const Matrix3& covariance, double floor, double glare)
-        : mean(colour) {
-        const Inverse inverted = inverse(covariance);
-        precision = inverted.matrix;
+    // `log_scale` is that of the colour with `precision` as it is; light from `least` to `most`.
+    Reflection(const Channels& colour, const Matrix3& precision, double colour_log_scale,
+               double floor, double least, double most) {
         for (int k = 0; k < 3; ++k) {
-            const double light = std::max(std::exp(mean[k]), floor);
-            half[k] = 0.5 * std::log((light + glare) / light);
-            glared[k] = mean[k] + half[k];
+            const double light = std::max(std::exp(colour[k]), floor);
+            half[k] = 0.5 * std::log((light + most) / (light + least));
+            mean[k] = colour[k] + std::log((light + least) / light) + half[k];
         }
         stretch = 1.0 + 0.5 * dot(half, product(precision, half));
-        log_scale = -0.5 * (std::log(inverted.determinant) + 3 * kLogTwoPi);
-        glared_log_scale = log_scale - 0.5 * (3 * std::log(2.0) + std::log(stretch));
+        log_scale = colour_log_scale - 0.5 * (3 * std::log(2.0) + std::log(stretch));
     }
 
-    double squared_distance(const Channels& off) const { return dot(off, product(precision, off)); }
-
-    double glared_log_density(const Channels& off) const {
+    double log_density(const Channels& off, const Matrix3& precision) const {
         const Channels pulled = product(precision, off);
         const double along = 0.5 * dot(pulled, half);
-        return glared_log_scale - 0.5 * (0.5 * dot(pulled, off) - along * along / stretch);
+        return log_scale - 0.5 * (0.5 * dot(pulled, off) - along * along / stretch);
     }
+};
+
+// One colour's densities: as it is, with a reflection, and with one that nearly drowns it.
+struct Density {
+    Matrix3 precision;
+    Channels mean;
+    double log_scale;
+    Reflection glared, dazzling;
+
+    Density(const Channels& colour, const Inverse& covariance, double floor,
+            const ColourPriors& priors)
+        : precision(covariance.matrix),
+          mean(colour),
+          log_scale(-0.5 * (std::log(covariance.determinant) + 3 * kLogTwoPi)),
+          glared(colour, precision, log_scale, floor, 0.0, priors.glare),
+          dazzling(colour, precision, log_scale, floor, priors.glare, priors.dazzle) {}
+
+    double squared_distance(const Channels& off) const { return dot(off, product(precision, off)); }
 };
 
 using Terms = std::array<double, kLightTerms>;
@@ -174,7 +188,8 @@ public:
         : priors_(priors), scan_(scan), light_(model.light), strict_(strict) {
         densities_.reserve(kColours);
         for (int c = 0; c < kColours; ++c)
-            densities_.emplace_back(model.mean[c], model.covariance[c], scan.floor, priors.glare);
+            densities_.emplace_back(model.mean[c], inverse(model.covariance[c]), scan.floor,
+                                    priors);
         tail_ = 0.5 * (1 - 1 / (priors.wider * priors.wider));
         wide_log_share_ = priors.wide_log_share - 3 * std::log(priors.wider);
     }
@@ -189,10 +204,14 @@ public:
         const double good = density.log_scale - 0.5 * distance;
         if (strict_) return {good, priors_.strict_log_density};
         // Only stickers far from a colour need the rest, and there the largest term is the sum.
-        const double glared =
-            density.glared_log_density(residual(scan_, sticker, lit, density.glared));
-        return {good, std::max({good + tail_ * distance + wide_log_share_,
-                                priors_.strange_log_density, glared + priors_.glare_log_share})};
+        const auto reflected = [&](const Reflection& reflection) {
+            return reflection.log_density(residual(scan_, sticker, lit, reflection.mean),
+                                          density.precision);
+        };
+        return {good,
+                std::max({good + tail_ * distance + wide_log_share_, priors_.strange_log_density,
+                          reflected(density.glared) + priors_.glare_log_share,
+                          reflected(density.dazzling) + priors_.dazzle_log_share})};
     }
 
 private:

@@ -22,7 +22,8 @@ struct ColourPriors {
     double sticker_variance, dark_sd, shade_variance;
     double stickers;
     double wide_log_share, wider;
-    double glare_log_share, glare;
+    double glare_log_share, glare;    // light from none to so much, of white
+    double dazzle_log_share, dazzle;  // from there to so much
     double strange_log_density, strict_log_density;
 };
 
