@@ -372,6 +372,25 @@ def failing(*_: object, **__: object) -> None:
     raise CouldNot("nothing moves in this test")
 
 
+def test_times_are_tried_out_before_cubes_prove_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"actuators.lid.travel": [{"between": ["open", "close"], "ms": 280.0}]}
+    monkeypatch.setattr(flow, "finder_for", lambda _: KnowingFinder)
+    seen = [Finding("times", "lid: quicker", found)]
+    monkeypatch.setattr(AutomaticCalibration, "_travel", lambda *_: iter(seen))
+    tried: list[dict[str, Any]] = [{}]
+    proven: list[dict[str, Any]] = []
+
+    def proving(*_: object, **__: object) -> None:
+        proven.append(tried[-1])
+        failing()
+
+    with robot() as (_, session):
+        monkeypatch.setattr(session, "try_out", lambda values: tried.append(dict(values)))
+        monkeypatch.setattr(session, "perform", proving)
+        assert list(AutomaticCalibration(session, only="times").measure()) != []
+    assert proven == [found]
+
+
 def test_every_value_that_is_found_belongs_to_a_stage() -> None:
     stages = stages_of(load_profile("cubotino"))
     assert stages == ("holder", "lid", "camera", "times", "colours")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -11,12 +12,15 @@ import pytest
 
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
+from robot.daemon.main import _open_panel
 from robot.daemon.models import RobotState, StartRequest
+from robot.daemon.service import parse
 from robot.faults import Refused
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, Pull
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
+from robot.settings import load_profile
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
@@ -169,6 +173,27 @@ async def test_a_panel_that_fails_is_an_open_emergency_stop(
         await controller.start(StartRequest())
 
 
+@pytest.mark.parametrize(("more", "moves"), [({}, True), ({"estop_gpio": 23}, False)])
+async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has_one(
+    controller: JobController,
+    monkeypatch: pytest.MonkeyPatch,
+    more: dict[str, int],
+    moves: bool,
+) -> None:
+    def none(twin: object) -> FakeGpio:
+        raise PanelFault("no chip of GPIOs")
+
+    monkeypatch.setattr("robot.daemon.main.make_gpio", none)
+    cubotino = load_profile("cubotino")
+    panel = cubotino.panel.model_copy(update={"start_button_gpio": 17, "estop_gpio": None} | more)
+    profile = cubotino.model_copy(update={"panel": panel})
+    async with contextlib.AsyncExitStack() as stack:
+        await _open_panel(stack, controller, profile, parse([]))
+        with contextlib.nullcontext() if moves else pytest.raises(Refused, match="emergency stop"):
+            await controller.start(StartRequest())
+            await controller.finished()
+
+
 async def test_a_panel_without_emergency_stop_may_fail(
     panel: FrontPanel, controller: JobController
 ) -> None:
@@ -220,6 +245,15 @@ async def test_an_inspection_can_be_called_off(
     else:
         await pads.estop(True)
     assert not pads._inspection.running
+    assert await controller.runs(1) == []
+
+
+async def test_a_panel_that_is_closed_starts_nothing_any_more(
+    pads: FrontPanel, controller: JobController
+) -> None:
+    await pads.hands(Hands.LIFTED)
+    await pads.close()
+    assert controller.status().inspection_left_s is None
     assert await controller.runs(1) == []
 
 

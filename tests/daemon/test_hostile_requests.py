@@ -160,6 +160,7 @@ async def test_what_is_no_http_is_refused_in_json(
     told = [record for record in caplog.records if record.levelno >= logging.INFO]
     assert len(told) == 1
     assert len(told[0].getMessage()) < 300
+    assert told[0].getMessage().partition(": ")[2], "why"
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -41,6 +41,9 @@ async def test_a_solve_goes_through_all_states(controller: JobController) -> Non
         seen = [event async for event in events]
     states = [event.state for event in seen if event.event == "state"]
     assert states == ["homing", "scanning", "solving", "turning", "checking", "idle"]
+    assert [(one.state, one.progress) for one in seen if one.event == "progress"] == [
+        ("turning", 0.5)
+    ]
     assert seen[-1].event == "finished"
     assert seen[-1].outcome == "solved"
     assert record.outcome == "solved"

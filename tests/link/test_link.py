@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
-from robot.link import EndstopHoming, Link, StepperSetup
+from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.framing import WireFrame
 from robot.link.protocol import (
@@ -271,6 +271,27 @@ async def test_a_dead_board_is_noticed_and_found_again(link: Link, rig: Rig) -> 
     await link.open()
 
 
+async def test_a_servo_that_stands_elsewhere_goes_to_its_start_as_slowly_as_it_homes(
+    rig: Rig,
+) -> None:
+    limits = {"minimum_us": 500, "maximum_us": 2500, "start_us": 1500}
+    standing = ServoSetup("holder", pin=SERVO_PIN, **limits, home_ms=300, stands_at=1800)
+    link = rig.link((standing,))
+    ran = []
+    run = link.run
+
+    async def noted(schedule: Schedule) -> Any:
+        ran.append(schedule.duration_us)
+        return await run(schedule)
+
+    link.run = noted
+    await link.open()
+    await link.configure()
+    await link.home()
+    assert ran == [300_000]
+    assert link.ledger.homed == {"holder": 1500}
+
+
 async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -> None:
     await asyncio.sleep(2)
     heard, pulses = link.statistics.received, len(rig.pins.pulses(SERVO_PIN))
@@ -279,6 +300,18 @@ async def test_at_rest_a_slow_heartbeat_keeps_everything(link: Link, rig: Rig) -
     assert len(rig.pins.pulses(SERVO_PIN)) - pulses == pytest.approx(500, abs=1)
     execution = await link.run(to_and_fro(5))
     assert execution.turns_done == 10 and execution.events == ()
+
+
+async def test_a_link_that_is_used_again_beats_quickly_at_once(link: Link, rig: Rig) -> None:
+    await asyncio.sleep(2)
+    heard = link.statistics.received
+    while link.statistics.received == heard:  # until just after a slow beat
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.15)
+    await link.status()
+    heard = link.statistics.received
+    await asyncio.sleep(0.25)
+    assert link.statistics.received - heard >= 4
 
 
 async def test_at_rest_a_bad_line_is_not_a_lost_one(link: Link, rig: Rig) -> None:

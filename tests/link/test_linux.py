@@ -23,6 +23,7 @@ from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Board, BoardState
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
+from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
 from robot.twin.pwm import PwmChips
 from tests.link.conftest import LIMITS, program, rig_of
@@ -33,6 +34,8 @@ LID = ServoSetup("lid", pin=12, minimum_us=500, maximum_us=2500, start_us=1500, 
 HOLDER = replace(LID, name="holder", pin=13)
 CHANNEL = replace(LID, name="channel", pin=FIRST_CHANNEL + 3)
 ANYWHERE = replace(LID, name="anywhere", pin=22)
+SLOW = StepperLimits(start_speed=200, max_speed=800, acceleration=4_000)
+"""Steps that a process on Linux keeps up with."""
 SERVOS = (LID, HOLDER, CHANNEL, ANYWHERE)
 ONE = (LID,)
 
@@ -111,6 +114,24 @@ async def test_chips_are_told_by_their_device(tmp_path: Path, pi: Rig) -> None:
     assert devices == {"fe20c000.pwm", "pwm_gpio@16", "1-0040"}
     await pi.homed_link(setups=SERVOS)
     assert all(pi.pins.pulses(servo.pin) for servo in SERVOS)
+
+
+async def test_a_channel_is_opened_by_period_then_duty_then_enable(pi: Rig) -> None:
+    """Each once: no pulse is cut where the driver takes the period at once."""
+    await pi.homed_link(setups=ONE)
+    opening = [write.file for write in pi.pins.chips.writes if write.pin == LID.pin][:3]
+    assert opening == ["period", "duty_cycle", "enable"]
+
+
+async def test_a_motor_at_lines_steps_beside_servos(pi: Rig) -> None:
+    """Lines that the kernel lets it have are no fault."""
+    motor = StepperSetup("motor", step_pin=17, direction_pin=27, limits=SLOW)
+    link = await pi.homed_link(setups=(*ONE, motor))
+    forth = stepper_move("motor", 0, 40, SLOW)
+    execution = await link.run(one_after_another(forth, stepper_move("motor", 40, -40, SLOW)))
+    assert execution.events == ()
+    assert pi.pins.moves(17, 27) == [40, -40]
+    assert (await link.status()).fault == Fault.NONE
 
 
 async def configure_fails(rig: Rig, setup: ActuatorSetup = LID) -> RobotFault:

@@ -174,6 +174,8 @@ async def test_a_port_that_is_not_there_is_named(tmp_path: Path, pi: Rig) -> Non
 
 async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, pi: Rig) -> None:
     link = await pi.homed_link(setups=SERVOS)
+    descriptors = Path(f"/proc/{pi.board.process.pid}/fd")
+    open_before = len(list(descriptors.iterdir()))
     run = asyncio.create_task(link.run(slew(FIRST, duration_us=2_000_000)))
     await asyncio.sleep(0.5)
     pi.pins.chips.close()
@@ -187,3 +189,4 @@ async def test_one_unplugged_in_mid_turn_is_named_and_overcome(tmp_path: Path, p
     await link.home()
     await link.run(slew(FIRST))
     assert pi.pins.pulses(FIRST.pin)[-1][1] == BEYOND * 2
+    assert len(list(descriptors.iterdir())) == open_before, "the port that is gone is closed"

@@ -11,6 +11,7 @@ import pytest
 
 from robot.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
 from robot.link import Capabilities, Execution, LastKnown, PositionLedger, ServoSetup
+from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
 from robot.link.statistics import LinkStatistics
@@ -181,7 +182,7 @@ def test_a_pi_whose_own_program_is_gone_is_told(
 class BoardOf:
     """A link, and its thread, to a board that runs this version of the firmware."""
 
-    closed = 0
+    closed = configured = 0
     statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
 
     def __init__(self, version: str) -> None:
@@ -204,7 +205,7 @@ class BoardOf:
         return {"first": found}
 
     async def configure(self, anew: bool) -> None:
-        pass
+        self.configured += 1
 
     def close(self) -> None:
         self.closed += 1
@@ -254,6 +255,23 @@ def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
     assert board.runs == 1
 
 
+def test_a_board_is_configured_anew_after_an_emergency_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stopping(BoardOf):
+        async def emergency_stop(self) -> None:
+            pass
+
+    board = Stopping(FIRMWARE_VERSION)
+    monkeypatch.setattr(motion_controller, "LinkThread", board)
+    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
+    for times in (1, 2):
+        robot.open()
+        robot.open()
+        assert board.configured == times
+        robot.emergency_stop()
+
+
 def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:
     found = asyncio.run(BoardOf("0.0.9").open())["first"]
     with pytest.raises(LinkFault, match=r"0\.0\.9 on board second, .* expected"):
@@ -284,6 +302,31 @@ def test_one_actuator_alone_gets_no_pulse_that_nobody_confirmed(
     with pytest.raises(NotConfirmed, match="lid"):
         robot.home_alone("lid", 1500)
     assert touched == []
+
+
+def test_a_servo_taken_up_alone_leaves_the_others_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[list[str]] = []
+
+    class Taking(BoardOf):
+        def adopt(self, setups: tuple[ActuatorSetup, ...]) -> None:
+            self.setups = {one.name: one for one in setups}
+
+        async def take_up(self, names: list[str]) -> None:
+            taken.append(sorted(names))
+            ledger.note_homed("lid", 1300)
+
+    board = Taking(FIRMWARE_VERSION)
+    monkeypatch.setattr(motion_controller, "LinkThread", board)
+    robot = MotionController(load_profile("cubotino-uno"), ANYWHERE, port="nowhere")
+    robot.open()
+    ledger = robot._ledger.of_board("first")
+    ledger.note_homed("holder", 1600)
+    assert robot.home_alone("lid", 1300) == 1300
+    assert taken == [["holder", "lid"]]
+    stand = {name: one.standing_at(None) != one for name, one in board.setups.items()}
+    assert stand == {"holder": True, "lid": True}
 
 
 def test_a_motor_whose_direction_nobody_confirmed_takes_no_step() -> None:

@@ -176,7 +176,8 @@ def is_defined_at_import(mutant: Mutant) -> bool:
 
 
 def exchange(mutant: Mutant, root: Path) -> int:
-    """Give a file's functions their changed code; how many have it now."""
+    """Give a file's functions their changed code; how many have it now. None where one takes other
+    names from outside than before (``super()``), which only an import can give it."""
     path = str(root / mutant.path)
     before, after = (
         _functions(compile(text, path, "exec")) for text in (mutant.before, mutant.after)
@@ -186,6 +187,8 @@ def exchange(mutant: Mutant, root: Path) -> int:
         if isinstance(function, FunctionType) and function.__code__.co_filename == path:
             key = _key(function.__code__)
             if key in after and before[key] != after[key]:
+                if before[key].co_freevars != after[key].co_freevars:
+                    return 0
                 function.__code__ = after[key]
                 count += 1
     return count

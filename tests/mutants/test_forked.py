@@ -39,6 +39,16 @@ def test_a_function_gets_its_changed_code_and_back() -> None:
     assert latency.percentile([1.0, 2.0, 3.0], 1.0) == 3.0
 
 
+def test_a_method_that_loses_its_super_is_left_to_an_import(tmp_path: Path) -> None:
+    source = "class Begun(dict):\n    def __init__(self):\n        super().__init__(a=1)\n"
+    after = source.replace("super().__init__(a=1)", "pass")
+    names: dict[str, type[dict[str, int]]] = {}
+    exec(compile(source, str(tmp_path / "begun.py"), "exec"), names)
+    changed = Mutant("begun.py", 3, "statement", source.encode(), after.encode())
+    assert exchange(changed, tmp_path) == 0
+    assert names["Begun"]() == {"a": 1}
+
+
 def test_what_an_import_defines_is_no_function_s_code() -> None:
     assert is_defined_at_import(mutant(b"clock: Callable[[], float] = time.monotonic", b"clock=0"))
     assert not is_defined_at_import(mutant(b"return {stage: found", b"return {0: found"))

@@ -1,6 +1,7 @@
 """Turns of several layers: as runs, on the simulated body, and against a search of everything."""
 
 import heapq
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from robot.twin.cube import NORMALS, SITE_OF_AXIS, CubeBody
 from solver import _native
-from solver.cost import AXES
+from solver.cost import AXES, BlockTurnTimes
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.cube.notation import Move, parse_moves
@@ -220,6 +221,22 @@ def kernel_times(crane):
     turns = block_turns(crane).start(crane.start)
     times = turns.turn_times
     return _native.BlockTimes(crane.size, times.next, times.first), turns
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Costs of turns, of which only the times matter."""
+
+    turn_times: BlockTurnTimes
+
+
+def test_robots_of_more_states_than_the_kernel_takes_are_searched_for_in_turns(crane):
+    times = block_turns(crane).start(crane.start).turn_times
+    assert phased._times(crane.size, Timed(times)) is not None
+    states = _native.BLOCK_STATES + 1
+    more = replace(times, first=np.zeros((*times.first.shape[:-1], states), np.uint32))
+    assert more.states == states
+    assert phased._times(crane.size, Timed(more)) is None
 
 
 def near_turns(rng, count):

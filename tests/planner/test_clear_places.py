@@ -5,7 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from robot.mechanism.clearance import clear_place, with_clear_place
+from robot.mechanism.clearance import (
+    clear_place,
+    look_place,
+    with_clear_place,
+    with_look_place,
+)
 from robot.planner import build_mechanism, plan_scan, plan_solve
 from robot.settings import BadProfile, load_profile, parse_profile, profile_path
 from solver.cube.cube import Cube
@@ -137,6 +142,16 @@ def test_ways_are_divided_where_the_new_place_is():
     assert arm.transition_us("hold", name) == (350_000 * 360 // 500, 0)
     assert profile.cameras[0].views[0].when["arm"] == ("rest", name)
     assert all(one != two for row in arm.travel for one, two in pairwise(row.between))
+
+
+def test_a_place_to_look_from_is_reached_from_one_side_alone():
+    """From the other the cube is seen already."""
+    profile = with_look_place(load_profile("mindcuber"), "arm", "pull", "rest", 0.7)
+    arm = profile.actuators["arm"]
+    name = look_place("rest")
+    assert None not in (arm.transition_us("pull", name), arm.transition_us(name, "pull"))
+    assert arm.transition_us(name, "rest") is not None
+    assert arm.transition_us("rest", name) is None
 
 
 def test_only_servos_stop_on_their_way():

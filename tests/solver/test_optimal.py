@@ -196,6 +196,15 @@ def test_a_solution_that_begins_with_the_first_turns_is_come_upon_early(cache, c
     assert found.nodes < refuted.nodes
 
 
+def test_the_same_turns_in_another_order_are_not_looked_at_again(cut_off):
+    """Nodes as they were counted: with turns of opposite faces in both orders they are more."""
+    cube = Cube.from_moves("U R U R B2 U R2 D2 R U F2 D2 F2 D L'").inverse
+    options = _native.OptimalOptions(12, 12, 600.0, 1, None)
+    refuted = cut_off["htm"].solve("htm", cube.states, options, None)
+    assert refuted.turns is None
+    assert refuted.nodes <= 2_790
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_search_that_is_stopped_claims_only_what_it_proved(cache, cut_off, threads, rng):
     options = _native.OptimalOptions(0, 20, 0.3, threads, None)
@@ -308,6 +317,19 @@ def test_making_a_table_can_be_stopped_and_begun_anew(tmp_path, monkeypatch):
     with pytest.raises(SearchFailed, match="was stopped"):
         optimal.kernel(request)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_makes_a_table_is_asked_before_anything_is_done():
+    heard = []
+
+    def refuse(done):
+        heard.append(done)
+        return False
+
+    shape = _native.OptimalShape(1, 0)
+    data = np.zeros(_native.optimal_size(shape), dtype=np.uint8)
+    assert not _native.make_optimal("htm", shape, data, 1, refuse)
+    assert heard == [0.0] and not data.any()
 
 
 def test_tables_of_other_orders_than_groups_are_refused():

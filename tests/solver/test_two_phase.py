@@ -14,7 +14,7 @@ from solver.cost import COMPOSITES, composite_index, composite_of
 from solver.cube.cube import Cube
 from solver.cube.notation import METRICS, length, parse_moves
 from solver.errors import SearchFailed
-from solver.search import UnknownAlgorithm, solve, solve_many
+from solver.search import UnknownAlgorithm, algorithm_for, solve, solve_many
 from solver.solution import CancelFlag, Request, Solution
 
 SHORT = 0.02
@@ -140,6 +140,8 @@ def test_unfit_requests_say_what_fits() -> None:
         solve(Cube.solved(), algorithm="three-phase")
     with pytest.raises(UnknownAlgorithm, match="htm, qtm"):
         solve(Cube.solved(), metric="stm")
+    with pytest.raises(UnknownAlgorithm, match="size 4; these do: reduction, heuristic-db"):
+        algorithm_for("two-phase", 4, metric="htm", timed=False)
 
 
 # ---- bounds -------------------------------------------------------------------------------------

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from robot.settings import Stepper, load_profile
+from robot.settings.profile import SimulatedActuator
+from robot.twin.registry import Build
 from robot.twin.servo import ServoMotor
-from robot.twin.stepper import Rotor, StepMotor, StepperEndStop
+from robot.twin.stepper import Rotor, StepMotor, StepperEndStop, wire_stepper
 from robot.twin.violations import Incidents
 
 
@@ -200,3 +203,13 @@ def test_an_index_sensor_answers_at_every_mark() -> None:
     index = StepperEndStop(-5, 1, active_level=False, width=10, period=200)
     active = [place for place in range(-110, 310) if not index.level(place)]
     assert active == [*range(-5, 6), *range(195, 206)]
+
+
+@pytest.mark.parametrize(("more", "steps"), [({}, 0.0), ({"power_on_steps": 37}, 37.0)])
+def test_a_stepper_stands_where_it_was_left(
+    incidents: Incidents, more: dict[str, int], steps: float
+) -> None:
+    settings = load_profile("six-motor").actuators_of(Stepper)["up"]
+    physics = SimulatedActuator.model_validate(more)
+    wired = wire_stepper("up", settings, physics, None, Build(), incidents.report)
+    assert wired.motor.position == steps

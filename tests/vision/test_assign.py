@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,3 +190,13 @@ def test_the_usual_naming_is_the_nearest_of_all_ways_to_hold_the_cube(seed):
 
     wanted = min(rotations(), key=distance)
     assert usual_naming(mean, features).tolist() == wanted.tolist()
+
+
+def test_of_a_sticker_too_bright_only_the_channels_at_the_top_are_clipped():
+    light = np.full((54, 3), 0.5, dtype=np.float32)
+    light[:2] = 1.0, 0.5, 0.2
+    saturated = np.zeros(54, dtype=bool)
+    saturated[0] = True  # the other one is as bright as that, by two looks
+    colours = StickerColours.from_srgb(3, np.full((54, 3), 150))
+    clipped = LightFeatures.of(replace(colours, linear_rgb=light, saturated=saturated)).clipped
+    assert np.argwhere(clipped).tolist() == [[0, 0]]

@@ -250,3 +250,66 @@ def test_letters_are_readable_on_their_colour():
     assert _on((255, 255, 255)) == _on((120, 120, 120)) == _BODY
     assert _on((0, 0, 0)) == _on((100, 100, 100)) == _on((10, 40, 255)) == _BRIGHT
     assert _on((0, 255, 0)) == _BODY
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Canvas, places and words of all lines and texts of a picture."""
+    found = []
+    line, text = Canvas.line, Canvas.text
+
+    def noted_line(canvas, start, end, *more):
+        found.append((canvas, (start, end), ""))
+        line(canvas, start, end, *more)
+
+    def noted_text(canvas, at, words, *more, **options):
+        found.append((canvas, (at,), words))
+        return text(canvas, at, words, *more, **options)
+
+    monkeypatch.setattr(Canvas, "line", noted_line)
+    monkeypatch.setattr(Canvas, "text", noted_text)
+    return found
+
+
+def test_lines_and_words_lie_inside_the_picture(drawn):
+    colours = synthetic_scan(1, 2).colours
+    explain(colours, read_cube(colours))
+    assert len(drawn) > 12
+    for part in {canvas for canvas, _, _ in drawn}:
+        height, width, _ = part.picture().shape
+        for x, y in (place for canvas, places, _ in drawn if canvas is part for place in places):
+            assert 0 <= x <= width and 0 <= y <= height
+
+
+@pytest.mark.parametrize(("light", "told"), [(None, "colours"), (0.2, "the face of the centre")])
+def test_what_the_letters_stand_for_is_told(drawn, light, told):
+    colours = synthetic_scan(1, 3).colours
+    outcome = read_cube(colours)
+    if light is not None:  # of no colour that has a letter
+        colours = replace(colours, linear_rgb=np.full_like(colours.linear_rgb, light))
+    explain(colours, outcome)
+    assert f"letters: {told}" in {words for _, _, words in drawn}
+
+
+def test_what_was_not_measured_has_no_inside(monkeypatch):
+    boxes = []
+    box = Canvas.box
+
+    def noted(canvas, at, size, *more, **options):
+        boxes.append((*at, *size))
+        box(canvas, at, size, *more, **options)
+
+    monkeypatch.setattr(Canvas, "box", noted)
+    colours = synthetic_scan(1, 3).colours
+    valid = np.ones(54, dtype=bool)
+    valid[[4, 9, 10, 53]] = False
+    explain(replace(colours, valid=valid), read_cube(colours))
+    found = np.array([one for one in boxes if one[0] < 880 and one[2] < 100])  # of the net
+
+    def is_inside(one):
+        x, y, width, _ = one
+        around = (found[:, 0] < x) & (found[:, 0] + found[:, 2] > x + width)
+        around &= (found[:, 1] < y) & (found[:, 1] + found[:, 3] > y + width)
+        return (around & (found[:, 2] < 2 * width)).any()
+
+    assert sum(is_inside(one) for one in found) == 50

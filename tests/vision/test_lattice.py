@@ -83,6 +83,12 @@ def test_a_row_without_patches_leaves_a_lattice_of_the_rows_beside_it() -> None:
     assert np.linalg.norm(found.homography[:2, :2], axis=0) == pytest.approx([30.0, 30.0])
 
 
+def test_a_face_is_found_once_from_whichever_sticker() -> None:
+    nodes = np.array([[x, y] for y in range(3) for x in range(3)])
+    (found,) = find_lattices(squares(30.0 * nodes, np.full(9, 27.0)))
+    assert sorted(found.blobs.tolist()) == list(range(9))
+
+
 def test_memory_does_not_grow_with_the_pairs_of_patches() -> None:
     blobs = texture(4000, 1)
     tracemalloc.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -199,6 +200,25 @@ def test_a_hint_from_another_picture_finds_what_glare_hides() -> None:
     assert grid is not None
     assert is_right(grid, cube, "R")
     assert confirm_grid(np.full_like(image, 80), hint) is None
+
+
+def shining(cube: RenderedCube, face: str) -> np.ndarray:
+    """The face's photograph with a reflection right across the middle row of three."""
+    image = cube.frames[face].image
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+    to_face = cv2.getPerspectiveTransform(cube.corners[face].astype(np.float32), unit)
+    y, x = np.mgrid[: image.shape[0], : image.shape[1]].astype(np.float32)
+    places = cv2.perspectiveTransform(np.stack([x, y], axis=-1).reshape(-1, 1, 2), to_face)
+    beyond = np.abs(places[:, 0, 1].reshape(y.shape) - 0.5) - 1 / 6
+    light = np.exp(-np.square(np.maximum(beyond, 0) / 0.01))
+    return np.clip(image + 400 * light[..., None], 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("seed", [7000, 7001, 7002])
+def test_a_reflection_across_a_whole_row_leaves_the_rows_beside_it(seed: int) -> None:
+    cube = render_cube(seed, 3, stickerless=False, max_tilt=8)
+    grids = locate_grids(shining(cube, "F"), (3,))
+    assert grids and is_right(grids[0], cube, "F")
 
 
 @pytest.mark.parametrize("resolution", [(320, 240), (1280, 960), (480, 640), (2592, 1944)])

@@ -45,6 +45,7 @@ MOTOR = StepperSetup(
         slow_speed=50,
         backoff_steps=20,
         max_travel_steps=400,
+        edge_position=0,
     ),
 )
 INDEXED = replace(MOTOR, homing=None, check=TurnCheckSetup(SENSOR, every_steps=100))
