@@ -21,9 +21,6 @@ struct player player;
 void player_begin(uint16_t plan, uint16_t turns)
 {
     queue_clear();
-    player.running = false;
-    player.holding = false;
-    player.dropping = false;
     player.plan = plan;
     player.turns = turns;
     player.started = 0;

@@ -288,7 +288,6 @@ bool machine_start(void)
     avr_init(avr);
     avr->frequency = FREQUENCY;
     avr->log = LOG_NONE;
-    program.frequency = FREQUENCY;
     avr_load_firmware(avr, &program);
     find_variables_end(&program);
     number_pins(uno ? uno_places : mega_places,

@@ -39,7 +39,7 @@ class EndstopHoming:
     slow_speed: float
     backoff_steps: int
     max_travel_steps: int
-    edge_position: int = 0
+    edge_position: int
     active_high: bool = False
 
 

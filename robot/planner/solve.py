@@ -144,7 +144,7 @@ def plan_scramble(
     approach = to_rest(mechanism, mechanism.start if start is None else start)
     plan = block_turns(mechanism).start(approach.end).plan(moves)
     steps = approach.transitions + plan.transitions
-    return make_plan(mechanism, approach.start, steps, plan.moves) if approach.transitions else plan
+    return make_plan(approach.mechanism, approach.start, steps, plan.moves)
 
 
 def _held_as(solved: StickerCube) -> tuple[Move, ...]:
