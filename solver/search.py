@@ -177,4 +177,4 @@ def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorith
 
 def _fitting(size: int) -> str:
     names = [name for name, entry in ALGORITHMS.items() if not entry.sizes or size in entry.sizes]
-    return ", ".join(names) or "none"
+    return ", ".join(names)

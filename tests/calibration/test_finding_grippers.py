@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from robot.calibration.finding.flow import AutomaticCalibration
 from robot.calibration.finding.grippers import GripperFinder
 from robot.calibration.finding.jaws import WIDER_PART
 from robot.calibration.finding.result import CouldNot
+from robot.calibration.finding.rotations import Rotation, TiltingGripper
 from robot.calibration.finding.tilt import TiltGauge
 from robot.calibration.step import Session
 from robot.documents import JsonObject
@@ -207,3 +209,36 @@ def test_a_face_at_rest_may_be_seen_in_two_ways(
         watch = GripperFinder(session).watch
         corners = watch.level_corners()
     assert (None if corners is None else corners[0, 0]) == found
+
+
+class Leaning(TiltingGripper):
+    """Stands some degrees off an angle that it was turned to, one after the other."""
+
+    def __init__(self, angles: Iterable[float]) -> None:
+        self.walker = SimpleNamespace(name="right", go=lambda pulse: None)  # type: ignore[assignment]
+        self._line = SimpleNamespace(degrees_per_us=0.1)  # type: ignore[assignment]
+        self._angles = iter(angles)
+        self.expected: list[float] = []
+
+    def turn(self, degrees: float) -> None:
+        pass
+
+    def expect(self, degrees: float) -> None:
+        self.expected.append(degrees)
+
+    def angle(self) -> float:
+        return next(self._angles)
+
+
+def test_a_stop_is_looked_for_no_further_off_than_it_can_be() -> None:
+    """Eight degrees beside where the line has it, and four once that is put right."""
+    assert Leaning([97.5, 90.5])._found_stop("cw", 90.0, 1500.0) == (-80.0, 7.5)
+    for seen in ([99.0, 90.0], [97.5, 95.0]):
+        with pytest.raises(CouldNot, match=r"degrees off at .* where cw should be"):
+            Leaning(seen)._found_stop("cw", 90.0, 1500.0)
+
+
+def test_a_layer_that_swings_leaves_the_cube_expected_where_it_was() -> None:
+    gripper = Leaning([-1.0, 2.0])
+    assert Rotation.swing(gripper, 30.0) == 3.0
+    assert gripper.expected == [-15.0, 15.0, 0.0, 0.0]

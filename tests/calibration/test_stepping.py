@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from robot.calibration.stepper_limit import Ramp
+from robot.calibration.stepper_motor import motor_on
 from robot.calibration.stepper_trials import SpeedTried
+from robot.calibration.trial import Bench
 from robot.cli.main import run
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 
 LIMIT = 2400
 KEY = "actuators.table"
@@ -156,3 +159,39 @@ def test_a_short_way_ends_a_ramp() -> None:
     ramp.note(tried, lost=False)
     assert (ramp.wanted, ramp.good) == (None, 800)
     assert "too short" in ramp.ended
+
+
+def test_a_ramp_says_why_it_ended() -> None:
+    tried = SpeedTried(
+        actuator="table",
+        speed_steps_per_s=1600,
+        acceleration_steps_per_s2=8000,
+        reached_steps_per_s=1600,
+        steps=1600,
+        lost=True,
+        seen_by="camera",
+        square=True,
+    )
+    ramp = Ramp(load_profile("mindcuber"), "table", "speed", begin=1600)
+    assert ramp.ended == ""
+    ramp.note(tried, True)
+    assert (ramp.ended, ramp.wanted) == ("steps were lost at 1600", None)
+
+
+def test_the_motor_that_is_tried_is_the_one_named() -> None:
+    done: list[str] = []
+
+    class Motion:
+        def home(self) -> None:
+            done.append("home")
+
+        def reconfigure(self, profile: RobotProfile, fastest: dict[str, float]) -> None:
+            done.append(f"reconfigure {sorted(fastest)}")
+
+    profile = load_profile("six-motor")
+    bench = Bench(SimpleNamespace(motion=Motion()), profile)  # type: ignore[arg-type]
+    for name in ("up", "front"):
+        with motor_on(bench, name, {}, 900.0) as motor:
+            assert motor.name == name
+    assert done[:3] == ["home", "reconfigure ['up']", "home"]
+    assert done[-1] == "reconfigure []"

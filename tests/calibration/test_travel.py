@@ -17,11 +17,12 @@ from robot.calibration.travel import (
     TravelRequest,
     measured_travel,
     motion_in,
+    travel_values,
 )
 from robot.calibration.trial import Bench
 from robot.faults import InvalidRequest
 from robot.motion.schedule import Schedule
-from robot.settings import load_profile
+from robot.settings import Servo, load_profile
 
 NOISE = 0.8
 
@@ -107,3 +108,14 @@ def test_only_what_a_servo_has_is_measured(fake: Any) -> None:
     with pytest.raises(InvalidRequest, match="holder has no 'up'; there is"):
         travel(fake, "holder", "home", "up")
     assert fake.motion.done == []
+
+
+def test_times_with_a_layer_follow_to_a_tenth_of_a_millisecond() -> None:
+    servo = load_profile("cubotino").actuators_of(Servo)["holder"]
+    row = next(row for row in servo.travel if row.held_ms is not None)
+    assert row.held_ms is not None
+    rows = travel_values("holder", servo, row.between, 123.456)["actuators.holder.travel"]
+    (found, *_) = (one for one in rows if tuple(one["between"]) == row.between)
+    exact = row.held_ms * 123.5 / row.ms
+    assert abs(exact - round(exact, 1)) > 0.01, "neither does it come out even"
+    assert (found["ms"], found["held_ms"]) == (123.5, round(exact, 1))

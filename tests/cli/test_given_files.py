@@ -54,6 +54,14 @@ def test_a_link_to_a_file_is_a_file(tmp_path: Path) -> None:
         read_file(tmp_path / "link", 999)
 
 
+@pytest.mark.parametrize(("limit", "told"), [(3 << 10, "3 kB"), (5 << 20, "5 MB")])
+def test_a_limit_is_told_in_kilobytes_or_megabytes(tmp_path: Path, limit: int, told: str) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(limit + 1)
+    with pytest.raises(BadFile, match=f"larger than the limit of {told}$"):
+        read_file(tmp_path / "file", limit)
+
+
 def test_text_is_utf_8_with_or_without_a_mark(tmp_path: Path) -> None:
     file = tmp_path / "file"
     for start in (b"", b"\xef\xbb\xbf"):

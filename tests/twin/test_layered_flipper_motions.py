@@ -119,3 +119,8 @@ def test_a_camera_sees_the_raised_rows_turn() -> None:
     parts = Parts().raised(2).held().turned(0.4)
     pose = parts.mechanism.pose()
     assert pose.layers == (("U", pytest.approx(0.4)),) and pose.depth == 2
+
+
+def test_it_was_put_away_with_the_cube_down_and_let_go() -> None:
+    starts = parts_of(for_cube(load_profile("crane"), SIZE)).start_places
+    assert (starts["elevator"], starts["squisher"]) == ("down", "open")

@@ -213,3 +213,17 @@ def test_a_stepper_stands_where_it_was_left(
     physics = SimulatedActuator.model_validate(more)
     wired = wire_stepper("up", settings, physics, None, Build(), incidents.report)
     assert wired.motor.position == steps
+
+
+def test_a_rotor_that_was_stopped_dead_starts_again_from_rest(
+    stepper: StepMotor, incidents: Incidents
+) -> None:
+    running = ramp(3_000.0, 15_000.0, 300, down=False)
+    step(stepper, running)
+    rest = running[-1] + 1e6
+    stepper.advance(running[-1], rest)
+    assert kinds(incidents) == ["lost-steps"]
+    assert not stepper.moving
+    lost = stepper.lost_steps
+    step(stepper, [rest + time for time in ramp(2_000.0, 10_000.0, 300)])
+    assert (kinds(incidents), stepper.lost_steps) == (["lost-steps"], lost)
