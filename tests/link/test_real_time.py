@@ -75,8 +75,10 @@ def test_a_plan_is_played_in_its_time(
 
     async def run() -> None:
         link = await homed(port)
+        begun = time.monotonic()
         execution = await link.run(to_and_fro(20))
         assert execution == Execution(to_and_fro(20).duration_us, 40, ())
+        assert time.monotonic() - begun >= 0.99e-6 * execution.executed_us, "no sooner"
         await link.close()
 
     asyncio.run(run())

@@ -319,17 +319,21 @@ def test_making_a_table_can_be_stopped_and_begun_anew(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_whoever_makes_a_table_is_asked_before_anything_is_done():
+@pytest.mark.parametrize("asked", [1, 3])
+def test_whoever_refuses_to_go_on_with_a_table_is_not_asked_again(asked):
+    """At first before anything is done."""
     heard = []
 
-    def refuse(done):
+    def go_on(done):
         heard.append(done)
-        return False
+        return len(heard) < asked
 
     shape = _native.OptimalShape(1, 0)
     data = np.zeros(_native.optimal_size(shape), dtype=np.uint8)
-    assert not _native.make_optimal("htm", shape, data, 1, refuse)
-    assert heard == [0.0] and not data.any()
+    assert not _native.make_optimal("htm", shape, data, 1, go_on)
+    assert len(heard) == asked
+    assert heard[0] == 0.0
+    assert data.any() == (asked > 1)
 
 
 def test_tables_of_other_orders_than_groups_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -44,6 +45,25 @@ def test_missing_and_empty_folders_are_named(tmp_path: Path) -> None:
 def test_a_damaged_photograph_is_a_fault_not_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "U.png").write_bytes(b"no picture")
     with pytest.raises(CameraFault, match=r"U\.png"):
+        FolderCamera(tmp_path).capture()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "told"),
+    [
+        ("U.png", lambda data: data[:-30] + bytes([data[-30] ^ 1]) + data[-29:], "checksum"),
+        ("U.png", lambda data: data[:-16], "truncated"),
+        ("U.jpg", lambda data: data[:-2], "truncated"),
+    ],
+)
+def test_a_file_that_is_not_whole_is_told(
+    tmp_path: Path, name: str, damage: Callable[[bytes], bytes], told: str
+) -> None:
+    save(tmp_path, name)
+    whole = (tmp_path / name).read_bytes()
+    assert FolderCamera(tmp_path).capture().image.any()
+    (tmp_path / name).write_bytes(damage(whole))
+    with pytest.raises(CameraFault, match=told):
         FolderCamera(tmp_path).capture()
 
 
