@@ -207,6 +207,18 @@ def load(name: str, version: int, size: int, make: Make) -> Bytes:
     return _made_in_memory(name, size, make, made)
 
 
+def leave(table: Bytes) -> None:
+    """Let go of the pages of a table's file; what is read of them again comes from the page cache.
+
+    Of several large tables that a search reads one after the other only one then is resident. Done
+    while another thread reads the table it costs that thread a little time. A table that is in no
+    file stays where it is.
+    """
+    pages = table.base.obj if isinstance(table.base, memoryview) else table.base
+    if isinstance(pages, _Pages):
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
 def build(what: str, make: Callable[[Callable[[float], bool]], T]) -> T:
     """What ``make`` builds in memory: tables that are quicker made than kept.
 
@@ -271,13 +283,17 @@ def _found_or_stored(path: Path, version: int, size: int, make: Make, made: Maki
     return found
 
 
+class _Pages(mmap.mmap):
+    """A table's file, mapped to be read: nothing is lost when its pages are let go of."""
+
+
 def _mapped(path: Path, version: int, size: int) -> Bytes | None:
     """The table's bytes, or None when the file is absent, damaged or not what is wanted."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size != HEADER_SIZE + size:
                 return None
-            pages = mmap.mmap(
+            pages = _Pages(
                 file.fileno(),
                 HEADER_SIZE + size,
                 flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0),

@@ -69,6 +69,7 @@ def ready_kernel(request: Request) -> _native.TwoPhase:
 
 
 _kernels: dict[str, _native.TwoPhase] = {}
+_tables: list[tables.Bytes] = []
 
 
 def kernel(metric: str, request: Request | None = None) -> _native.TwoPhase:
@@ -100,7 +101,14 @@ def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
         _native.phase2_size(metric),
         lambda data, progress: _native.make_phase2(metric, data, threads, progress),
     )
+    _tables.extend((phase1, phase2))
     return _native.TwoPhase(metric, phase1, phase2)
+
+
+def leave_tables() -> None:
+    """Let go of the memory of all tables until they are read again (:func:`solver.tables.leave`)."""
+    for table in tuple(_tables):
+        tables.leave(table)
 
 
 def table_bytes(metric: str) -> int:

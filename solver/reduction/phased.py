@@ -53,19 +53,26 @@ class _Loaded(Generic[R]):
     make: Callable[[NDArray[np.uint8], int, Callable[[float], bool]], bool]
     build: Callable[[NDArray[np.uint8]], R]
     reducer: R | None = None
+    table: tables.Bytes | None = None
 
     def __call__(self, request: Request) -> R:
         if self.reducer is None:
             with tables.making(self._what(), request):
                 if self.reducer is None:  # another thread may have loaded it meanwhile
-                    self.reducer = self.build(self._table())
+                    self.table = self._loaded_table()
+                    self.reducer = self.build(self.table)
         return self.reducer
 
     def _what(self) -> str:
         megabytes = self.count_bytes() / 1e6
         return f"the tables of {self.size}x{self.size}x{self.size} reduction ({megabytes:.0f} MB)"
 
-    def _table(self) -> NDArray[np.uint8]:
+    def leave(self) -> None:
+        """Let go of the table's memory until it is read again (:func:`solver.tables.leave`)."""
+        if self.table is not None:
+            tables.leave(self.table)
+
+    def _loaded_table(self) -> NDArray[np.uint8]:
         name = f"reduction-{self.size}"
         return tables.load(name, self.version, self.count_bytes(), self._fill)
 
@@ -137,6 +144,12 @@ SIZES = {
 def load(size: int, request: Request) -> Reducer:
     """The kernel's phases with their tables, which are made where there are none yet."""
     return SIZES[size].load(request)
+
+
+def leave_tables(size: int) -> None:
+    """Let go of the memory of a size's tables until they are read again."""
+    for part in SIZES[size].tables:
+        part.leave()
 
 
 def table_bytes(size: int) -> int:

@@ -52,9 +52,8 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
     if cube.size in phased.SIZES and not cube.is_solved:
         if (short := _in_few_turns(cube, request, watch)) is not None:
             return [short]
-        phased.load(cube.size, request)
     timed, goal = request.block_costs is not None, _goal(cube.size, request)
-    _make_ready(request)
+    _make_ready(cube, request)
     watch = SearchClock()
     best: Solution | None = None
     least_cost, least = 0, int(not cube.is_solved)
@@ -82,11 +81,14 @@ def _goal(size: int, request: Request) -> Goal:
     return Shortest(request, size)
 
 
-def _make_ready(request: Request) -> None:
-    """Load, or make, the tables for the 3x3x3."""
+def _make_ready(cube: StickerCube, request: Request) -> None:
+    """Load, or make, the tables for the 3x3x3, then those for reducing it, which come first."""
     costs = request.block_costs
     model = None if costs is None else costs.after(())[1]
     two_phase.ready_kernel(replace(request, metric="htm", cost=model))
+    if cube.size in phased.SIZES and not cube.is_solved:
+        two_phase.leave_tables()
+        phased.load(cube.size, request)
 
 
 def _in_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> Solution | None:
@@ -143,7 +145,10 @@ def _found(
             return
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
+        two_phase.leave_tables()
         reductions = _reductions(cube, part, goal, find, left_s)
+        if find is phased.reductions:
+            phased.leave_tables(cube.size)
         for phases, cost in solved(part, goal, reductions, watch):
             none_yet = False
             yield names, phases, cost
