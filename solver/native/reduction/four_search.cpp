@@ -421,9 +421,9 @@ private:
     static constexpr std::size_t kEnough1Timed = 40'000, kMost1Timed = 100'000, kEnds1Timed = 5000;
     static constexpr std::size_t kChoice2 = 8;
     static constexpr int kLongest1 = 12;
-    static constexpr int kMostHurry = 2;
+    static constexpr int kMostHurry = 3;
     static constexpr int kSure = 5;            // turns at which the tables are nearly exact
-    static constexpr double kMoreTime = 0.25;  // until the next look, as a share
+    static constexpr double kMoreTime = 0.2;   // until the next look, as a share
     static constexpr double kShareOfPhase2 = 0.4;
 
     const FourTables& tables_;
