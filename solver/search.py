@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 
+from solver import _native
 from solver.cost import BlockTurnCosts, CostModel
 from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
@@ -143,17 +144,21 @@ def make_ready(size: int, request: Request) -> None:
 
         ready_kernel(request)
     else:
-        if size in phased.SIZES:
-            phased.load(size, request)
-
         two_phase.ready_kernel(request)
+        if size in phased.SIZES:
+            two_phase.leave_tables()
+            phased.load(size, request)
 
 
 def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
     timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
-    return found.load(timed=timed)(cube, request)
+    cuts_before = _native.clock_cuts()
+    solutions = found.load(timed=timed)(cube, request)
+    if _native.clock_cuts() == cuts_before:
+        return solutions
+    return [replace(solution, cut_by_clock=True) for solution in solutions]
 
 
 def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:

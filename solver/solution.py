@@ -33,7 +33,8 @@ class Solution:
     threads. With a cost model, ``cost_us`` is what the moves cost on that robot. ``composites`` are
     the moves as numbers of :func:`solver.cost.composite_of`, ``phases`` the moves by phase where an
     algorithm has phases, ``phase_names`` what these are called where they have names, ``extra`` its
-    own figures (``nodes``, ...).
+    own figures (``nodes``, ...). ``cut_by_clock``: the computer was so busy that the search, or a
+    part of it, ended by the clock before it had its time of the processor.
     """
 
     state: str
@@ -50,6 +51,7 @@ class Solution:
     phases: tuple[tuple[str, ...], ...] | None = None
     phase_names: tuple[str, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    cut_by_clock: bool = False
 
 
 @dataclass(frozen=True)

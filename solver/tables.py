@@ -214,7 +214,8 @@ def leave(table: Bytes) -> None:
     while another thread reads the table it costs that thread a little time. A table that is in no
     file stays where it is.
     """
-    pages = table.base.obj if isinstance(table.base, memoryview) else table.base
+    owner: object = table.base  # by NumPy's version the pages, or a view of them
+    pages = owner.obj if isinstance(owner, memoryview) else owner
     if isinstance(pages, _Pages):
         pages.madvise(mmap.MADV_DONTNEED)
 

@@ -106,7 +106,7 @@ def _load(metric: str, making: tables.Making) -> _native.TwoPhase:
 
 
 def leave_tables() -> None:
-    """Let go of the memory of all tables until they are read again (:func:`solver.tables.leave`)."""
+    """Let go of the memory of all tables until they are read (:func:`solver.tables.leave`)."""
     for table in tuple(_tables):
         tables.leave(table)
 

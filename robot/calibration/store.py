@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from robot.records.storage import (
 )
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
+from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
 
 FILE_NAME = "calibration.json"
@@ -35,6 +37,8 @@ UNDER_WAY = "calibrating"
 FORMAT = 2
 """Files of format 1 hold what differs from the profile: the robot was driven by the rest of it, so
 that counts as confirmed, too. From format 2 on only what is there is confirmed."""
+_log = logging.getLogger(__name__)
+
 ROOMS = ("actuators", "cameras", "colours", "policy")
 """Sections of a profile that calibration may change: what the robot is made of stays."""
 
@@ -114,11 +118,30 @@ class CalibrationStore:
     def __init__(self, state_dir: Path, sizes: CubeSizes | None = None) -> None:
         self.path = state_dir / FILE_NAME
         self._sizes = sizes
+        self._told_unused: list[str] = []
 
     def load(self, profile: RobotProfile) -> Calibration:
-        """What is kept for this robot; empty for another. Raises :class:`BadCalibration`."""
+        """What is kept for this robot; empty for another. Raises :class:`BadCalibration`.
+
+        Values for cubes that the robot does not take stay in the file, and the log says so.
+        """
         sizes = self._sizes or CubeSizes(profile)
-        return self._read(self.path, profile.name).upgraded(sizes.written).at(sizes)
+        kept = self._read(self.path, profile.name)
+        self._tell_unused(kept, sizes.written)
+        return kept.upgraded(sizes.written).at(sizes)
+
+    def _tell_unused(self, kept: _Kept, profile: RobotProfile) -> None:
+        unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
+        if unused and unused != self._told_unused:
+            _log.warning(
+                "%s: of_size has values for %s, but %s takes cubes of %s layers: they are kept and "
+                "not used; remove them there, or add the size to other_cubes in the profile",
+                self.path,
+                ", ".join(unused),
+                profile.name,
+                ", ".join(map(str, sizes_of(profile))),
+            )
+        self._told_unused = unused
 
     def previous(self, profile: RobotProfile) -> Calibration:
         """The version before the last save."""

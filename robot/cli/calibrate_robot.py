@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.cli.measuring import conduct, finish, on_screen
-from robot.cli.numbers import Number, misadjust_option
+from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
 from robot.client import NoDaemon
 from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
+from robot.settings.other_cubes import for_cube
 
 if TYPE_CHECKING:
     from robot.twin.misadjustment import Misadjustment
@@ -30,6 +31,14 @@ simulated_option = click.option(
     default=None,
     help="A simulated robot to practise on; the usual where no cubistd runs.",
 )
+
+
+class Which(TypedDict):
+    """The options that say which robot is calibrated, and with what cube."""
+
+    simulated: bool | None
+    size: int | None
+    misadjusted: Misadjustment | None
 
 
 @click.command("all")
@@ -49,6 +58,7 @@ simulated_option = click.option(
     help="Leave this step out.",
 )
 @simulated_option
+@size_option
 @misadjust_option
 @json_option
 def everything(
@@ -56,17 +66,16 @@ def everything(
     yes: bool,
     settings: tuple[str, ...],
     skip: tuple[str, ...],
-    simulated: bool | None,
-    misadjusted: Misadjustment | None,
     as_json: bool,
+    **which: Unpack[Which],
 ) -> int:
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
-    robot = load_profile(profile)
+    robot = _set_up_for(load_profile(profile), which)
     given = dict(_given(robot, settings))
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
-    with _robot_to_calibrate(robot, simulated, misadjusted):
+    with _robot_to_calibrate(robot, which):
         if not yes:
             return on_screen(Session(profile=robot), *steps, as_json=as_json)
         _perform_all(Session(profile=robot), steps, given, as_json)
@@ -91,6 +100,7 @@ def _perform_all(
 @click.command("auto")
 @click.option("--robot", "profile", help="The robot's profile; that of the daemon when not given.")
 @simulated_option
+@size_option
 @misadjust_option
 @click.option(
     "--only",
@@ -105,14 +115,13 @@ def _perform_all(
 )
 @click.option("--save/--try", default=True, help="Keep what was found, or only try.")
 @json_option
-def automatic(  # one argument per option
+def automatic(
     profile: str | None,
-    simulated: bool | None,
-    misadjusted: Misadjustment | None,
     only: str | None,
     faster: float | None,
     save: bool,
     as_json: bool,
+    **which: Unpack[Which],
 ) -> int:
     """Let the robot find its positions, times and colours itself, by watching the cube.
 
@@ -122,10 +131,10 @@ def automatic(  # one argument per option
     """
     from robot.calibration.finding.flow import AutomaticCalibration, stages_of
 
-    robot = load_profile(profile or _usual_robot(simulated))
+    robot = _set_up_for(load_profile(profile or _usual_robot(which["simulated"])), which)
     if only is not None and only not in stages_of(robot):
         raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
-    with _robot_to_calibrate(robot, simulated, misadjusted, AUTOMATIC_SPEED) as twin:
+    with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
         session = Session(profile=robot)
         clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
         measurement = AutomaticCalibration(session, clock, only, (faster or 0.0) / 100)
@@ -152,6 +161,18 @@ def _true_errors(
     return {key: round(degrees, 2) for key, degrees in errors.items()}
 
 
+def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
+    """The robot as it takes a cube of the size asked for; only a simulated one is asked here.
+
+    Raises :class:`robot.settings.other_cubes.NotItsCube`.
+    """
+    simulated = which["simulated"]
+    is_real = _daemon_runs() if simulated is None else not simulated
+    if which["size"] is not None and is_real:
+        raise click.UsageError("--size is for a simulated robot: add --simulated")
+    return for_cube(robot, which["size"])
+
+
 def _usual_robot(simulated: bool | None) -> str:
     """The robot that is meant when none is named."""
     if simulated or not _daemon_runs():
@@ -162,11 +183,11 @@ def _usual_robot(simulated: bool | None) -> str:
 @contextlib.contextmanager
 def _robot_to_calibrate(
     robot: RobotProfile,
-    simulated: bool | None,
-    misadjusted: Misadjustment | None,
+    which: Which,
     speed: float | None = None,
 ) -> Iterator[SimulatedRobot | None]:
     """The daemon's robot, or one in simulation, at a speed, for as long as this lasts."""
+    simulated, misadjusted = which["simulated"], which["misadjusted"]
     if simulated is None:
         simulated = not _daemon_runs()
     if misadjusted is not None and not simulated:

@@ -226,6 +226,7 @@ class MetricSearch:
             "lower_bound": solution.lower_bound,
             "search_s": round(solution.search_s, 6),
             "cpu_s": round(solution.cpu_s, 6),
+            "cut_by_clock": solution.cut_by_clock,
         }
         if solution.phases is not None:
             moves = [self._written(phase) for phase in solution.phases]
@@ -277,6 +278,7 @@ class RobotSearch:
             "lower_bound": int(not cube.is_solved),
             "search_s": round(plan.search_s, 6),
             "cpu_s": round(plan.cpu_s, 6),
+            "cut_by_clock": plan.cut_by_clock,
             "robot": self._profile.name,
             "duration_us": plan.duration_us,
             "lower_bound_us": plan.lower_bound_us or 0,

@@ -15,6 +15,7 @@ from robot.cli.output import (
     emit,
     exit_code_of,
     json_option,
+    note,
     printing_beside,
     refuse_two_outputs,
 )
@@ -35,6 +36,11 @@ LARGEST_SIZE = 100
 
 LONGEST_LINE = 500_000
 """Characters of a state on standard input; more are neither facelets nor moves that we read."""
+
+CUT_BY_CLOCK = (
+    "the computer was too busy: the search ended by the clock before it had its processor time. "
+    "A longer --time-limit may give a better answer."
+)
 
 
 class SolveCommand(click.Command):
@@ -190,6 +196,8 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
     with printing_beside(timeline):
         for answer in answers:
             _print(answer, as_json)
+    if answers[0]["cut_by_clock"] and not as_json:
+        note(CUT_BY_CLOCK)
     if timeline:
         from robot.records.timeline import write_chart
 

@@ -30,6 +30,7 @@ from robot.planner import (
     turned,
     where_to_cut_us,
 )
+from robot.planner.solve import LAYERED_SIZES
 from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
@@ -200,8 +201,13 @@ class SolvePlanner:
         return replace(plan, search_s=parts.tail.search_s)
 
     def _watch(self, flag: CancelFlag) -> AbstractContextManager[Watch | None]:
-        """What ends a search that no longer pays, where the profile wants that."""
-        return Watch(flag) if self._policy.stop_early else nullcontext()
+        """What ends a search that no longer pays, where the profile wants that.
+
+        A large cube's search gives a quick answer and its good ones at the end of its time: what it
+        finds before says nothing of that.
+        """
+        is_layered = self._size in LAYERED_SIZES
+        return Watch(flag) if self._policy.stop_early and not is_layered else nullcontext()
 
 
 def _stand_back() -> None:

@@ -20,7 +20,8 @@ class Plan:
 
     ``moves`` are the cube's turns in notation. An empty plan has no transitions. No plan for the
     same cube and start takes less than ``lower_bound_us``; None when that is not known. The search
-    for the moves took ``search_s`` by the clock and ``cpu_s`` of the processors.
+    for the moves took ``search_s`` by the clock and ``cpu_s`` of the processors; ``cut_by_clock``
+    is that of the search's :class:`solver.solution.Solution`.
     """
 
     mechanism: Mechanism
@@ -31,6 +32,7 @@ class Plan:
     lower_bound_us: int | None = None
     search_s: float = 0.0
     cpu_s: float = 0.0
+    cut_by_clock: bool = False
 
     @property
     def optimal(self) -> bool:

@@ -121,7 +121,13 @@ def plan_solve(  # noqa: PLR0913 - as solver.search.solve
     if approach.transitions:
         steps, bound = _begun_at_once(approach, plan), _with_approach(bound, approach)
         plan = make_plan(approach.mechanism, approach.start, steps, plan.moves)
-    return replace(plan, lower_bound_us=bound, search_s=solution.search_s, cpu_s=solution.cpu_s)
+    return replace(
+        plan,
+        lower_bound_us=bound,
+        search_s=solution.search_s,
+        cpu_s=solution.cpu_s,
+        cut_by_clock=solution.cut_by_clock,
+    )
 
 
 def plan_scramble(

@@ -49,9 +49,9 @@ def search(cube: StickerCube, request: Request) -> list[Solution]:
             f"A cube of size {cube.size} is too large: up to {LARGEST} can be solved."
         )
     watch = SearchClock()
-    if cube.size in phased.SIZES and not cube.is_solved:
-        if (short := _in_few_turns(cube, request, watch)) is not None:
-            return [short]
+    is_phased = cube.size in phased.SIZES and not cube.is_solved
+    if is_phased and (short := _in_few_turns(cube, request, watch)) is not None:
+        return [short]
     timed, goal = request.block_costs is not None, _goal(cube.size, request)
     _make_ready(cube, request)
     watch = SearchClock()

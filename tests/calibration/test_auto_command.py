@@ -14,7 +14,7 @@ from robot.calibration.step import Session
 from robot.client import RequestRefused
 from robot.faults import MotionFault, NotReadable
 from robot.outcomes import ExitCode
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.calibrated import position_errors
 from robot.twin.misadjustment import parse_misadjustment
@@ -78,6 +78,26 @@ def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(
     expected = (truth.shaft(1340) - servo_of("lid").positions_us["open"]) / (500 / 90)
     assert last["truth_error_degrees"] == {KEY: pytest.approx(expected, abs=0.01)}
     assert abs(expected) > 0.5
+
+
+def test_a_simulated_robot_may_have_a_cube_of_another_size(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers: list[int] = []
+
+    def finder_for(profile: RobotProfile) -> type[BrokenOff]:
+        layers.append(profile.cube.size)
+        raise CouldNot("that was all")
+
+    monkeypatch.setattr(flow, "finder_for", finder_for)
+    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "crane", "--size", "4")
+    assert (code, layers) == (ExitCode.NO, [4]), err
+    code, _, err = ask("calibrate", "auto", "--simulated", "--robot", "cubotino", "--size", "4")
+    assert code == ExitCode.USAGE
+    assert "cubotino takes cubes of 3 layers, not of 4" in err
+    code, _, err = ask("calibrate", "auto", "--real", "--robot", "crane", "--size", "4")
+    assert code == ExitCode.USAGE
+    assert "--size is for a simulated robot" in err
 
 
 def servo_of(name: str) -> Servo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -19,6 +20,7 @@ import cv2
 import numpy as np
 import pytest
 
+from robot.calibration.sizes import CubeSizes
 from robot.calibration.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.store import (
     BadCalibration,
@@ -315,6 +317,22 @@ def test_a_damaged_file_names_the_way_back(tmp_path: Path) -> None:
     (line,) = str(caught.value).splitlines()
     assert "of_size.5: Input should be an object" in line
     assert f"sudo mv {tmp_path}/calibration.json.previous {tmp_path}/calibration.json" in line
+
+
+def test_values_for_a_size_that_the_robot_does_not_take_are_kept_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crane = load_profile("crane")
+    store = CalibrationStore(tmp_path, CubeSizes(crane, 5))
+    of_size = {"5": {"colours.U": [1, 1, 1]}, "9": {"colours.U": [0, 0, 0]}}
+    store.path.write_text(json.dumps({"robot": "crane", "of_size": of_size}))
+    values = store.load(crane).values
+    store.load(crane)
+    assert values == of_size["5"]
+    (warned,) = caplog.messages
+    assert "of_size has values for 9, but crane takes cubes of 2, 3, 4, 5, 6, 7 layers" in warned
+    store.save(Calibration(robot="crane", values=values))
+    assert json.loads(store.path.read_text())["of_size"] == of_size
 
 
 async def test_saved_values_count_from_the_end_of_the_mode(

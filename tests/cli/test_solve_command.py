@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from robot.cli.main import run
 from robot.cli.search_job import LIMIT_S
+from solver import search
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
 
@@ -37,9 +40,31 @@ def test_an_answer_has_the_promised_keys_and_solves(ask: Ask) -> None:
     assert (code, err) == (0, "")
     promised = "state, algorithm, metric, moves, length, optimal, lower_bound, search_s, cpu_s"
     assert list(answer)[:9] == promised.split(", ")
+    assert answer["cut_by_clock"] in {True, False}
     assert Cube.from_facelets(answer["state"]).apply(answer["moves"]).is_solved
     assert (answer["algorithm"], answer["metric"]) == ("two-phase", "htm")
     assert len(answer["moves"].split()) == answer["length"] <= 5
+
+
+@pytest.mark.parametrize("robot", [(), ("--robot", "cubotino")])
+def test_a_search_cut_by_the_clock_is_told(
+    ask: Ask,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    robot: tuple[str, ...],
+) -> None:
+    cuts = count()
+    monkeypatch.setattr(search, "_native", SimpleNamespace(clock_cuts=lambda: next(cuts)))
+    wanted = ("solve", "--scramble", "R U2 F'", "--time-limit", "0.1", *robot)
+    _, (answer,), _ = ask(*wanted)
+    assert answer["cut_by_clock"] is True
+    run(list(wanted))
+    assert "ended by the clock" in capfd.readouterr().err
+    monkeypatch.setattr(search, "_native", SimpleNamespace(clock_cuts=lambda: 7))
+    _, (answer,), _ = ask(*wanted)
+    assert answer["cut_by_clock"] is False
+    run(list(wanted))
+    assert "clock" not in capfd.readouterr().err
 
 
 def test_a_robot_s_plan_moves_the_cube_to_solved(ask: Ask) -> None:

@@ -1,11 +1,14 @@
 """Cutting a plan, searching its rest anew, and when to stop searching."""
 
 import math
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from robot.machine import solve_planner
+from robot.machine.solve_planner import SolvePlanner
 from robot.planner import (
     StoppingRule,
     Watch,
@@ -16,6 +19,7 @@ from robot.planner import (
     turned,
     where_to_cut_us,
 )
+from robot.planner.survey import random_cube
 from robot.settings import load_profile
 from robot.settings.other_cubes import for_cube
 from solver.cost import composite_index
@@ -129,6 +133,25 @@ def test_the_expected_gain_is_learnt_from_improvements():
     early.better(0.001, 90.0)
     early.better(0.01, 80.0)
     assert early.gain_s(0.02) == pytest.approx(0.015 * 80)
+
+
+@pytest.mark.parametrize(("robot", "size", "watched"), [("cubotino", 3, 1), ("crane", 4, 0)])
+def test_the_search_for_a_large_cube_has_all_its_time(robot, size, watched, monkeypatch):
+    """Its first answer comes long before the good ones, which the rule cannot know."""
+    watches: list[Watch] = []
+
+    class Seen(Watch):
+        def __init__(self, cancel: CancelFlag) -> None:
+            super().__init__(cancel)
+            watches.append(self)
+
+    monkeypatch.setattr(solve_planner, "Watch", Seen)
+    profile = for_cube(load_profile(robot), size)
+    policy = profile.policy.model_copy(update={"search_s": 0.05})
+    planner = SolvePlanner(profile.model_copy(update={"policy": policy}), build_mechanism(profile))
+    cube = random_cube(size, np.random.default_rng(1))
+    planner.plan(cube, None, threading.Event(), lambda _: None)
+    assert len(watches) == watched
 
 
 def test_the_watch_cancels_a_search_that_no_longer_pays():

@@ -60,6 +60,33 @@ def test_made_once_then_mapped(directory: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["pattern.v1.table"]
 
 
+def test_pages_that_were_left_are_read_again(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is in no file nothing is let go of: it would be gone."""
+    size = 40 << 20
+    table = tables.load("large", 1, size, _twos)
+    before_kb = _resident_kb()
+    tables.leave(table)
+    assert _resident_kb() < before_kb - size // 1024 + 5_000
+    assert int(table.min()) == int(table.max()) == 2
+    monkeypatch.setenv("CUBIST_CACHE_DIR", "/proc/nowhere")
+    for kept in (load(Maker()), tables.in_huge_pages(table)):
+        content = kept.copy()
+        tables.leave(kept)
+        assert np.array_equal(kept, content)
+
+
+def _twos(data: Bytes, progress: Callable[[float], bool]) -> bool:
+    data[:] = 2
+    return progress(1.0)
+
+
+def _resident_kb() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
 @pytest.mark.parametrize("place", [0, 9, 20, HEADER_SIZE, HEADER_SIZE + SIZE // 2, -1])
 def test_a_damaged_byte_is_found(
     directory: Path, place: int, caplog: pytest.LogCaptureFixture

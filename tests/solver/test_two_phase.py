@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -133,6 +134,18 @@ def test_the_deadline_is_processor_time(rng) -> None:
     for limit in (0.02, 0.1):
         solution = solve(Cube.random(rng), time_limit=limit)
         assert solution.cpu_s <= 1.1 * limit
+
+
+def test_a_search_that_is_kept_from_the_processor_says_so(rng) -> None:
+    begun = time.monotonic()
+
+    def idle(_: Solution) -> None:
+        time.sleep(max(0.0, begun + 0.75 - time.monotonic()))
+
+    cut = solve(Cube.random(rng), time_limit=0.05, on_better=idle)
+    assert cut.cut_by_clock
+    assert cut.cpu_s < 0.05
+    assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
 def test_unfit_requests_say_what_fits() -> None:

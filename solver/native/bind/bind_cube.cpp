@@ -52,6 +52,9 @@ std::uint64_t checksum_of(const TableBytes& bytes) {
 
 void bind_tables(nb::module_& module) {
     nb::exception<Stopped>(module, "Stopped");
+    module.def(
+        "clock_cuts", [] { return clock_cuts.load(std::memory_order_relaxed); },
+        "How often in this process a search was found to be over by the wall clock alone.");
     module.def("checksum", &checksum_of, nb::arg("data"), "A fast 64-bit checksum.");
     module.def(
         "phase1_size",
