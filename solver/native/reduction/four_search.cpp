@@ -422,8 +422,8 @@ private:
     static constexpr std::size_t kChoice2 = 8;
     static constexpr int kLongest1 = 12;
     static constexpr int kMostHurry = 3;
-    static constexpr int kSure = 5;            // turns at which the tables are nearly exact
-    static constexpr double kMoreTime = 0.2;   // until the next look, as a share
+    static constexpr int kSure = 5;           // turns at which the tables are nearly exact
+    static constexpr double kMoreTime = 0.2;  // until the next look, as a share
     static constexpr double kShareOfPhase2 = 0.4;
 
     const FourTables& tables_;
