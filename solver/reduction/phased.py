@@ -169,14 +169,14 @@ def reductions(
     seconds = min(max(left_s, LEAST_S), MOST_S)
     # More candidates for more threads bring shorter solutions, but not faster ones; those of larger
     # cubes take much memory.
-    is_small = size in SORTED_SIZES and request.block_costs is None
-    worked_s = min(request.threads * seconds, MOST_S) if is_small else seconds
+    worked_s = min(request.threads * seconds, MOST_S) if size in SORTED_SIZES else seconds
+    chosen_s = worked_s if request.block_costs is None else seconds
     phased = SIZES[size]
     reducer = load(size, request)
     options = _Options(
         time_limit=phased.share * seconds,
         threads=request.threads,
-        candidates=max(1, int(phased.candidates(worked_s))),
+        candidates=max(1, int(phased.candidates(chosen_s))),
         count=max(1, int(choice * phased.reductions_a_second * worked_s)),
         cancel=request.cancel,
     )

@@ -145,6 +145,8 @@ def _found(
             return
         part = replace(request, time_limit=limit_s)
         left_s = limit_s - watch.cpu_s() / request.threads
+        if not none_yet and left_s < phased.SIZES[cube.size].first_s:
+            return
         two_phase.leave_tables()
         reductions = _reductions(cube, part, goal, find, left_s)
         if find is phased.reductions:
@@ -167,6 +169,9 @@ def _ways(cube: StickerCube, request: Request) -> Iterator[tuple[tuple[str, ...]
         yield size.names, phased.reductions, min(size.first_s, limit_s)
         if limit_s >= 2 * size.first_s:
             yield size.names, phased.reductions, limit_s
+            if request.block_costs is not None:
+                # Where these were looked at before the time is over: others, by fewer candidates.
+                yield size.names, phased.reductions, limit_s
     yield PHASES, _finished, min(FIRST_ANSWERS_S, limit_s)
 
 

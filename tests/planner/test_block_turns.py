@@ -290,6 +290,25 @@ def test_two_threads_plan_as_one_does(crane):
     assert cube.apply(" ".join(plan.moves)).is_solved
 
 
+def test_time_that_is_left_is_for_other_reductions(monkeypatch):
+    """Where those there are were looked at long enough before it is over."""
+    left_s: list[float] = []
+    reduce = phased.reductions
+
+    def one(size, stickers, for_s, request, choice):
+        left_s.append(for_s)
+        return reduce(size, stickers, min(for_s, 0.3), request, choice)[:1]
+
+    monkeypatch.setattr(phased, "reductions", one)
+    crane = build_mechanism(for_cube(load_profile("crane"), 4))
+    cube = random_cube(4, np.random.default_rng(5))
+    plan = plan_solve(cube, crane, time_limit=2.0)
+    assert cube.apply(" ".join(plan.moves)).is_solved
+    first, whole, *more = left_s
+    assert first < 0.3 and whole > 1.0, left_s
+    assert more and more[0] < whole - 0.1, left_s
+
+
 def test_a_look_finds_what_takes_less_than_it_may(crane):
     turns = block_turns(crane).start(crane.start)
     goal = Fastest(turns)
