@@ -75,11 +75,12 @@ def everything(
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
-    with _robot_to_calibrate(robot, which):
+    with _robot_to_calibrate(robot, which) as twin:
         if not yes:
             return on_screen(Session(profile=robot), *steps, as_json=as_json)
         _perform_all(Session(profile=robot), steps, given, as_json)
-    note("all steps are done; `cubist calibration diff` shows what was kept")
+    kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
+    note(f"all steps are done; {kept}")
     return ExitCode.DONE
 
 

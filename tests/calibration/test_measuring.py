@@ -182,9 +182,10 @@ def test_steps_of_the_wizard_can_be_left_out(daemon: Any, ask: Ask) -> None:
     seeing(daemon, solved_face)
     daemon.scanner.readings = [SOLVED]
     steps = [f"--skip={step}" for step in ("home", "positions", "camera")]
-    code, told, _ = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
+    code, told, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
     assert code == 0
     assert [document["step"] for document in told] == ["colours", "timing"]
+    assert "shows what was kept" in err
     code, _, err = ask("calibrate", "all", "--robot", "cubotino")
     assert code == 2
     assert "--yes" in err
@@ -214,6 +215,7 @@ def test_the_wizard_practises_on_a_simulated_robot_where_no_daemon_runs(
     timing = next(document for document in told if document["step"] == "timing")
     assert all(row["planned_us"] == row["measured_us"] for row in timing["operations"])
     assert "practising" in err
+    assert "all steps are done; nothing was kept" in err
 
 
 def test_the_daemon_reads_with_the_stored_colours(monkeypatch: pytest.MonkeyPatch) -> None:
