@@ -144,37 +144,31 @@ def test_only_steppers_have_steps(ask: Ask) -> None:
     assert "mindcuber has no stepper arm; there is table" in err
 
 
-def test_a_short_way_ends_a_ramp() -> None:
-    ramp = Ramp(load_profile("mindcuber"), "table", "speed")
-    tried = SpeedTried(
+def tried(speed: int, reached: int, *, lost: bool = False) -> SpeedTried:
+    """What came of a speed of MindCuber's table, in steps per second."""
+    return SpeedTried(
         actuator="table",
-        speed_steps_per_s=800,
+        speed_steps_per_s=speed,
         acceleration_steps_per_s2=8000,
-        reached_steps_per_s=700,
+        reached_steps_per_s=reached,
         steps=1600,
-        lost=False,
+        lost=lost,
         seen_by="camera",
         square=True,
     )
-    ramp.note(tried, lost=False)
+
+
+def test_a_short_way_ends_a_ramp() -> None:
+    ramp = Ramp(load_profile("mindcuber"), "table", "speed")
+    ramp.note(tried(800, reached=700), lost=False)
     assert (ramp.wanted, ramp.good) == (None, 800)
     assert "too short" in ramp.ended
 
 
 def test_a_ramp_says_why_it_ended() -> None:
-    tried = SpeedTried(
-        actuator="table",
-        speed_steps_per_s=1600,
-        acceleration_steps_per_s2=8000,
-        reached_steps_per_s=1600,
-        steps=1600,
-        lost=True,
-        seen_by="camera",
-        square=True,
-    )
     ramp = Ramp(load_profile("mindcuber"), "table", "speed", begin=1600)
     assert ramp.ended == ""
-    ramp.note(tried, True)
+    ramp.note(tried(1600, reached=1600, lost=True), True)
     assert (ramp.ended, ramp.wanted) == ("steps were lost at 1600", None)
 
 
