@@ -153,7 +153,6 @@ class Hub:
                 heard = MOST_MESSAGES + 1
             if heard > MOST_MESSAGES:
                 log.info("a tab sent what the page never sends; it is closed")
-                tab.end()
                 return
 
     async def _stop(self, tab: Tab, kind: str) -> None:

@@ -49,7 +49,7 @@ class PageOptions:
     daemon: Path
     announce: Path
     state: Path | None
-    calibrates: bool = False
+    calibrates: bool
 
 
 def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.environ) -> PageOptions:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -198,6 +199,117 @@ def test_sessions_end_by_themselves_and_are_few() -> None:
     assert kept.open("token", "elsewhere"), "nobody else is locked out"
     now += 61
     assert kept.open("token", "here")
+
+
+def test_a_session_ends_a_week_after_its_last_use() -> None:
+    assert sessions.IDLE_LIMIT_S == 7 * 24 * 3600
+    now, ended = 0.0, []
+    kept = Sessions("token", ended.append, lambda: now)
+    session = str(kept.open("token", "here"))
+    for _ in range(2):
+        now += sessions.IDLE_LIMIT_S
+        assert kept.is_open(session)
+    now += sessions.IDLE_LIMIT_S + 0.1
+    assert not kept.is_open(session)
+    assert not kept.is_open(session)
+    assert ended == [session]
+    other = str(kept.open("token", "here"))
+    assert len({session, other}) == 2
+    kept.close(session)
+    kept.close(other)
+    assert ended == [session, other]
+    assert not kept.is_open(other)
+
+
+def test_of_too_many_sessions_the_one_unused_for_longest_ends() -> None:
+    assert MOST_SESSIONS == 64
+    kept = Sessions("token")
+    first, second, *_ = (str(kept.open("token", "here")) for _ in range(MOST_SESSIONS))
+    assert kept.is_open(first)
+    kept.open("token", "here")
+    assert kept.is_open(first)
+    assert not kept.is_open(second)
+
+
+def test_ten_wrong_tokens_a_minute_are_heard_from_an_address() -> None:
+    assert MOST_FAILURES == 10
+    now = 100.0
+    kept = Sessions("token", clock=lambda: now)
+    assert kept.open("wrong", "here") is None
+    now = 130.0
+    for _ in range(MOST_FAILURES - 1):
+        assert kept.open("wrong", "here") is None
+    now = 159.9
+    with pytest.raises(TooManyAttempts):
+        kept.open("token", "here")
+    now = 160.0
+    assert kept.open("wrong", "here") is None, "the first is forgotten"
+    with pytest.raises(TooManyAttempts):
+        kept.open("token", "here")
+    now = 190.0
+    assert kept.open("token", "here")
+
+
+def asking(sockname: tuple[str, int] | None, **headers: str) -> Any:
+    """A request that came in at an address of this machine."""
+    transport = None if sockname is None else SimpleNamespace(get_extra_info=lambda _: sockname)
+    return SimpleNamespace(headers=headers, transport=transport)
+
+
+@pytest.mark.parametrize(
+    ("host", "sockname", "served"),
+    [
+        ("10.0.0.7:8421", ("10.0.0.7", 8421), True),
+        ("10.0.0.7", ("::ffff:10.0.0.7", 8421), True),
+        ("10.0.0.8", ("10.0.0.7", 8421), False),
+        ("[fd00::7]:8421", ("fd00::7", 8421), True),
+        ("127.0.0.2", None, True),
+        ("10.0.0.7", None, False),
+        ("robot.example", ("10.0.0.7", 8421), True),
+    ],
+)
+def test_an_address_of_its_own_is_a_name_of_the_page(
+    host: str, sockname: tuple[str, int] | None, served: bool
+) -> None:
+    request = asking(sockname, Host=host)
+    if served:
+        guards.check_host(request, {"robot.example"})
+    else:
+        with pytest.raises(guards.Refusal) as refused:
+            guards.check_host(request, {"robot.example"})
+        assert (refused.value.status, refused.value.error) == (421, "wrong-host")
+
+
+@pytest.mark.parametrize(
+    ("check", "headers", "error"),
+    [
+        (guards.check_origin, {"Host": "a:1", "Origin": "http://a:1"}, ""),
+        (guards.check_origin, {"Host": "a:1", "Origin": "https://a:1"}, ""),
+        (guards.check_origin, {"Host": "a:1", "Origin": "http://a:2"}, "wrong-origin"),
+        (guards.check_origin, {"Host": "a:1"}, "wrong-origin"),
+        (guards.check_fetch_site, {}, ""),
+        (guards.check_fetch_site, {"Sec-Fetch-Site": "none"}, ""),
+        (guards.check_fetch_site, {"Sec-Fetch-Site": "same-origin"}, ""),
+        (guards.check_fetch_site, {"Sec-Fetch-Site": "same-site"}, "wrong-site"),
+        (guards.check_own_header, {"X-Cubist": "1"}, ""),
+        (guards.check_own_header, {"X-Cubist": "0"}, "no-header"),
+        (guards.check_own_header, {}, "no-header"),
+    ],
+)
+def test_what_a_request_needs(check: Any, headers: dict[str, str], error: str) -> None:
+    if not error:
+        check(asking(None, **headers))
+        return
+    with pytest.raises(guards.Refusal) as refused:
+        check(asking(None, **headers))
+    assert (refused.value.status, refused.value.error) == (403, error)
+
+
+def test_this_machine_has_its_own_names_and_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards.socket, "gethostname", lambda: "Pi.Example.org")
+    names = {"localhost", "pi.example.org", "pi.local"}
+    assert guards.own_names() == names
+    assert guards.own_names(["Robot.Example"]) == names | {"robot.example"}
 
 
 def test_every_route_of_the_daemon_is_allowed_or_not_on_purpose() -> None:

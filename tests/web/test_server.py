@@ -24,9 +24,11 @@ import pytest
 
 from robot.cli.main import run
 from robot.languages import LANGUAGES
+from robot.paths import SYSTEM_RUNTIME
 from robot.records.storage import StorageError
-from robot.web import hub
-from robot.web.announcement import NoPage, announcement_file, find_page
+from robot.web import announcement, hub
+from robot.web import main as page_program
+from robot.web.announcement import Announcement, NoPage, announcement_file, find_page
 from robot.web.app import load_assets
 from robot.web.main import CannotListen, PageOptions, main, parse, serving
 from robot.web.sessions import kept_token
@@ -169,7 +171,8 @@ async def test_it_is_gone_at_the_end(options: PageOptions) -> None:
 
 
 async def test_a_port_that_is_taken_is_said(page: Any, options: PageOptions) -> None:
-    with pytest.raises(CannotListen, match="--port"):
+    in_use = f"127.0.0.1 port {page.port}: Address already in use.*; choose others with --bind"
+    with pytest.raises(CannotListen, match=in_use):
         async with serving(replace(options, port=page.port), "t" * 43):
             pass
 
@@ -195,6 +198,126 @@ def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
     assert len(kept_token(tmp_path)) == 43
     with pytest.raises(StorageError):
         kept_token(tmp_path / "nowhere")
+
+
+def test_a_token_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xff")
+    with pytest.raises(StorageError, match=f"{tmp_path}/token: cannot be read: .*; remove it"):
+        kept_token(tmp_path)
+
+
+def test_what_is_said_of_the_page_in_its_environment_and_flags() -> None:
+    run = {"CUBIST_RUNTIME_DIR": "/r"}
+    plain = PageOptions(
+        bind="127.0.0.1",
+        port=8421,
+        names=(),
+        daemon=Path("/r/control.sock"),
+        announce=Path("/r"),
+        state=None,
+        calibrates=False,
+    )
+    assert parse([], run) == plain
+    told = {
+        "CUBIST_WEB_BIND": "0.0.0.0",
+        "CUBIST_WEB_PORT": "80",
+        "CUBIST_WEB_HOSTS": "a.example b.example",
+        "CUBIST_WEB_RUNTIME_DIR": "/w",
+        "CUBIST_WEB_STATE_DIR": "/s",
+        "CUBIST_WEB_CALIBRATE": "no",
+    }
+    elsewhere = replace(
+        plain,
+        bind="0.0.0.0",
+        port=80,
+        names=("a.example", "b.example"),
+        announce=Path("/w"),
+        state=Path("/s"),
+    )
+    assert parse([], run | told) == elsewhere
+    flags = "--bind ::1 --port 0 --host c.example --socket /d/s --runtime-dir /x --state-dir /y"
+    assert parse([*flags.split(), "--calibrate"], run | told) == PageOptions(
+        bind="::1",
+        port=0,
+        names=("a.example", "b.example", "c.example"),
+        daemon=Path("/d/s"),
+        announce=Path("/x"),
+        state=Path("/y"),
+        calibrates=True,
+    )
+    assert parse(["--socket", "/d/s"], {}).announce == Path("/d")
+    assert parse(["--port", "65535"], run).port == 65535
+
+
+@pytest.mark.parametrize(
+    ("bind", "outward", "urls", "local"),
+    [
+        ("127.0.0.1", "10.0.0.7", ["127.0.0.1"], True),
+        ("::1", None, ["[::1]"], True),
+        ("localhost", None, ["localhost"], True),
+        ("10.0.0.7", None, ["10.0.0.7"], False),
+        ("0.0.0.0", "10.0.0.7", ["10.0.0.7", "pi.local", "127.0.0.1"], False),
+        ("::", None, ["pi.local", "127.0.0.1"], False),
+    ],
+)
+def test_addresses_that_others_can_use_come_first(
+    options: PageOptions,
+    bind: str,
+    outward: str | None,
+    urls: list[str],
+    local: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_program, "_outward_address", lambda: outward)
+    monkeypatch.setattr(socket, "gethostname", lambda: "pi.example.org")
+    found = page_program._announcement(replace(options, bind=bind), 80, "token")
+    assert found.urls == tuple(f"http://{host}:80/#token" for host in urls)
+    assert (found.process, found.local) == (os.getpid(), local)
+
+
+def test_the_outward_address_is_what_a_packet_would_leave_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Probe(socket.socket):
+        def connect(self, address: Any) -> None:
+            if address != ("192.0.2.1", 9):
+                raise OSError("elsewhere")
+            if not reaches:
+                raise OSError("no network")
+
+        def getsockname(self) -> Any:
+            return ("10.0.0.7", 4711)
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    reaches = True
+    assert page_program._outward_address() == "10.0.0.7"
+    reaches = False
+    assert page_program._outward_address() is None
+
+
+def test_an_announcement_is_believed_while_its_process_lives(short_folder: Path) -> None:
+    environ = {"CUBIST_RUNTIME_DIR": str(short_folder)}
+    page = Announcement(("http://a/#t", "http://b/#t"), os.getpid(), local=False)
+    assert page.publish(short_folder) == short_folder / "web.json"
+    assert find_page(environ) == page
+    replace(page, process=2**30).publish(short_folder)
+    with pytest.raises(NoPage, match="start one with `cubist-web`"):
+        find_page(environ)
+
+
+def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert announcement_file(SYSTEM_RUNTIME / "control.sock") == Path("/run/cubist-web/web.json")
+    assert announcement_file(Path("/r/control.sock")) == Path("/r/web.json")
+    monkeypatch.setattr(announcement, "SYSTEM_WEB_RUNTIME", Path("/nonexistent"))
+    with pytest.raises(NoPage, match="sudo systemctl enable --now cubist-web"):
+        find_page({"CUBIST_RUNTIME_DIR": str(SYSTEM_RUNTIME)})
+
+    def forbidden(path: Path) -> bytes:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(NoPage, match="sudo usermod -aG cubist"):
+        find_page({"CUBIST_RUNTIME_DIR": "/r"})
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x", "８"])
