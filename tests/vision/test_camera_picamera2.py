@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from fake_cameras import FakeClock, FakePicamera2
+from fake_cameras import FakeClock, FakePicamera2, FakeRequest
 
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.cameras.picamera2 import Picamera2Camera
@@ -135,6 +136,111 @@ def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     # 0.6 : 0.1 of the scene, seen through the fake's exponent of 2.2 instead of sRGB.
     assert red / green == pytest.approx(6, rel=0.15)
     assert fake.state["ExposureTime"] == pytest.approx(60_000, rel=0.01), "the lock is back"
+
+
+@pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
+@pytest.mark.parametrize(
+    ("jumps", "frames"),
+    [((), 5 + 4), ((2,), 6 + 4), ((5,), 9 + 4), ((6,), 5 + 2 + 4), ((3, 7), 11 + 4)],
+)
+def test_it_settles_when_five_pictures_are_alike_and_is_locked_when_four_show_it(
+    clock: FakeClock, name: str, jumps: tuple[int, ...], frames: int
+) -> None:
+    fake = FakePicamera2(clock, focus=False, steps=1)
+    adapt = fake._adapt
+
+    def jumping() -> None:
+        adapt()
+        if fake.state["AeEnable"]:
+            factor = 1 + 0.05 * sum(fake.frames >= jump for jump in jumps)
+            value = fake.state[name]
+            fake.state[name] = (2.0, 1.5 * factor) if name == "ColourGains" else value * factor
+
+    fake._adapt = jumping  # type: ignore[method-assign] # a lamp is switched
+    opened(fake).settle()
+    assert fake.frames == frames
+
+
+def test_light_that_never_rests_is_locked_as_it_is_then(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock, focus=False, steps=10**6)
+    adapt = fake._adapt
+
+    def flickering() -> None:
+        adapt()
+        if fake.state["AwbEnable"]:
+            fake.state["ColourGains"] = (1.0 + fake.frames % 2, 1.0)
+
+    fake._adapt = flickering  # type: ignore[method-assign] # a lamp
+    opened(fake).settle()
+    assert 90 < fake.frames < 90 + 12
+    assert fake.state["ColourGains"] == (1.0 + 90 % 2, 1.0)
+
+
+@pytest.mark.parametrize("name", ["ExposureTime", "AnalogueGain", "ColourGains"])
+def test_a_camera_that_does_not_keep_what_is_set_is_a_fault(clock: FakeClock, name: str) -> None:
+    fake = FakePicamera2(clock, focus=False)
+    camera = opened(fake)
+    take, frames = fake.set_controls, []
+
+    def forgetful(controls: dict[str, object]) -> None:
+        if name in controls:
+            frames.append(fake.frames)
+            controls = {**controls, name: (9.0, 9.0) if name == "ColourGains" else 99}
+        take(controls)
+
+    fake.set_controls = forgetful  # type: ignore[method-assign,assignment] # does not obey
+    with pytest.raises(CameraFault, match="camera top: exposure and gains could not be") as fault:
+        camera.settle()
+    assert fault.value.trouble is CameraTrouble.STALE
+    assert fake.frames - frames[0] == 20
+
+
+def test_a_darker_picture_is_asked_for_and_the_lock_set_again(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    usual = camera.capture_at(0.25).image.mean()  # settles by itself
+    told: list[int] = []
+    take = fake.set_controls
+    fake.set_controls = lambda controls: told.append(controls["ExposureTime"]) or take(controls)  # type: ignore[method-assign,func-returns-value] # to look at
+    frames = fake.frames
+    assert camera.capture_at(0.25).image.mean() == pytest.approx(usual, rel=0.02)
+    exposure = fake.state["ExposureTime"]
+    assert told == [round(exposure * 0.25), exposure]
+    assert 12 <= fake.frames - frames <= 14  # both act first, and are seen to
+    with pytest.raises(CameraFault, match="could not be locked"):
+        camera.capture_at(1e-9)  # no camera is as fast: the shortest that can be asked for
+    assert told[2] == 1
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), RuntimeError("stopped"), OSError("bus")])
+def test_every_way_to_fail_gives_the_camera_back(clock: FakeClock, error: Exception) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+
+    def fails(wait: float, *, flush: bool) -> None:
+        assert (wait, flush) == (3.0, True)
+        raise error
+
+    fake.capture_request = fails  # type: ignore[method-assign,assignment] # nothing comes
+    with pytest.raises(CameraFault, match="no picture within 3 s"):
+        camera.capture()
+    assert fake.closed and not fake.started
+
+
+def test_of_four_channels_three_are_kept(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    take = fake.capture_request
+
+    def with_fourth(wait: float, *, flush: bool) -> FakeRequest:
+        request = take(wait, flush=flush)
+        request._image = np.dstack([request._image, np.full((48, 64), 7, np.uint8)])
+        return request
+
+    fake.capture_request = with_fourth  # type: ignore[method-assign] # X of XBGR
+    frame = opened(fake).capture()
+    assert frame.image.shape == (48, 64, 3) and frame.image.any()
+    assert frame.camera == "top"
 
 
 def test_close_is_idempotent(clock: FakeClock) -> None:

@@ -36,7 +36,6 @@ class CameraFault(CubistError):
 
     def __init__(self, camera: str, trouble: CameraTrouble, what: str) -> None:
         super().__init__(f"camera {camera}: {what}")
-        self.camera = camera
         self.trouble = trouble
 
 
