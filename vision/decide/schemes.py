@@ -69,10 +69,8 @@ def recognised(mean: Floats, features: LightFeatures) -> Ints | None:
     """
     usual = features.of_light(USUAL)
     tint = mean.mean(axis=0) - usual.mean(axis=0)
-    for _ in range(3):
-        distance = ((mean[:, None] - usual[None] - tint) ** 2).sum(axis=2)
-        rows, names = matching(distance)
-        tint = (mean - usual[names]).mean(axis=0)
+    distance = ((mean[:, None] - usual[None] - tint) ** 2).sum(axis=2)
+    rows, names = matching(distance)
     unlike = float(np.sqrt(distance[rows, names].mean()))
     return names.astype(np.intp) if unlike < _UNLIKE else None
 
@@ -128,11 +126,8 @@ def usual_naming(mean: Floats, features: LightFeatures) -> Ints:
     """The way to hold the cube that brings its colours closest to the usual ones, int[6].
 
     ``mean`` float[6, 3] are the features of the colours now called 0..5; the answer names, for
-    every letter, the colour it should stand for. A tint of the light is allowed for.
+    every letter, the colour it should stand for. A tint of the light adds the same to all.
     """
-    usual = features.of_light(USUAL)
-    difference = mean[rotations()] - usual
-    tint = difference.mean(axis=1, keepdims=True)
-    distance = ((difference - tint) ** 2).sum(axis=(1, 2)) + 0.5 * (tint**2).sum(axis=(1, 2))
+    distance = ((mean[rotations()] - features.of_light(USUAL)) ** 2).sum(axis=(1, 2))
     best: Ints = rotations()[int(distance.argmin())]
     return best

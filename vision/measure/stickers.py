@@ -119,7 +119,7 @@ def _sampled(image: NDArray[np.uint8], places: Floats) -> tuple[Floats, NDArray[
     height, width = image.shape[:2]
     limit = np.array([width - 1, height - 1], dtype=np.float32)
     inside = np.asarray(((points >= 0) & (points <= limit)).all(axis=2))
-    # remap addresses pictures of up to 32767 pixels a side; photos.py lets none larger in.
+    # remap addresses pictures of up to 32767 pixels a side; photographs.py lets none larger in.
     samples = cv2.remap(
         image, points[..., 0], points[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )

@@ -1,0 +1,470 @@
+"""What is said of a decision: sure or not, which stickers, which face, and why it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from synthetic_scans import synthetic_scan
+
+from vision.decide import reader
+from vision.decide.colour_model import centres, starts
+from vision.decide.consistency import UNIQUE, Explained
+from vision.decide.estimate import Decision, _enough, _namings, decide, same_cube
+from vision.decide.reader import Unreadable, read_cube
+from vision.decide.schemes import (
+    all_namings,
+    known_orders,
+    recognised,
+    rotations,
+    scheme_costs,
+    schemes,
+)
+from vision.measure.colour_space import USUAL, LightFeatures
+from vision.measure.sticker_colours import FACES, StickerColours
+
+
+@cache
+def clear(size: int = 3) -> Decision:
+    """A decision of which nothing is doubtful."""
+    return decide(synthetic_scan(1, size).colours)
+
+
+def some(**values: Any) -> Any:
+    """A decision as good as can be, but for ``values``."""
+    good = {"margin": 100.0, "trust": 1.0, "forced": 0.0, "misfit": 0.0, "worst_face": 0.0}
+    return SimpleNamespace(**{**good, "contradicted": np.array([], dtype=np.intp), **values})
+
+
+def odds(margin: float) -> float:
+    """The margin of likelihoods that is stated as ``margin``."""
+    return (margin + 0.5) / 0.39
+
+
+@pytest.mark.parametrize(("margin", "stated"), [(0, 0), (1.28, 0), (1.3, 0.007), (10, 3.4)])
+def test_a_margin_is_stated_as_calibrated(margin: float, stated: float) -> None:
+    assert reader.calibrated(margin) == pytest.approx(stated)
+    assert reader._stated(some(margin=2 * margin, trust=0.5)) == pytest.approx(stated)
+
+
+@pytest.mark.parametrize(("size", "least"), [(2, 6.0), (3, 2.6), (4, 2.6)])
+def test_from_which_margin_a_reading_is_sure(
+    size: int, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "calibrated", lambda margin: margin)
+    assert reader._sure(some(margin=least), size)
+    assert not reader._sure(some(margin=least - 1e-9), size)
+    assert not reader._sure(some(margin=least + 0.5, trust=0.5), size)
+
+
+@pytest.mark.parametrize(("name", "most"), [("forced", 4.0), ("misfit", 0.4), ("worst_face", 0.5)])
+def test_how_badly_a_cube_may_fit(name: str, most: float) -> None:
+    assert reader._fits(some()) and reader._plausible(some())
+    assert reader._fits(some(**{name: most})) and reader._plausible(some(**{name: most}))
+    assert not reader._fits(some(**{name: most + 1e-9}))
+    assert not reader._plausible(some(**{name: most + 1e-9}))
+    once = some(contradicted=np.array([5]), **{name: most + 1e-9})
+    assert not reader._contradicted_once(once, 3)
+
+
+def test_a_cube_that_one_sticker_contradicts_is_unsure_and_two_refuse_it() -> None:
+    for count, is_one in ((0, False), (1, True), (2, False)):
+        decision = some(contradicted=np.arange(count))
+        assert reader._contradicted_once(decision, 3) == is_one
+        assert reader._plausible(decision) == (count == 0)
+    assert not reader._contradicted_once(some(contradicted=np.array([1]), margin=1.0), 3)
+
+
+def test_a_refusal_names_the_face_to_look_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    colours = synthetic_scan(1, 3).colours
+    monkeypatch.setattr(reader, "odd_face", lambda seen: "L")
+    strange = np.zeros(54, dtype=bool)
+    strange[[0, 1, 20, 22, 26]] = True
+    bent = some(forced=4.1, strange=strange, contradicted=np.array([3]))
+    refusal = reader._refusal(bent, colours, ("U1",))
+    assert "no legal cube fits the colours seen; face L fits" in refusal.reason
+    assert (refusal.doubtful, refusal.look_again) == (("U1",), "L")
+    at_most = some(forced=4.0, strange=strange, contradicted=np.array([9, 17, 53]))
+    refusal = reader._refusal(at_most, colours, ("U1",))
+    assert "R1, R9, B9 clearly show" in refusal.reason
+    assert (refusal.doubtful, refusal.look_again) == (("R1", "R9", "B9"), "R")
+    refusal = reader._refusal(some(strange=strange), colours, ("U1",))
+    assert refusal.reason.startswith("5 stickers match none of the six colours, most of them on ")
+    assert "face F; remove any reflection or obstacle, then look at F again" in refusal.reason
+    assert (refusal.doubtful, refusal.look_again) == (("U1",), "F")
+
+
+def test_stickers_and_faces_have_names() -> None:
+    assert reader.sticker_names(np.array([0, 8, 9, 53]), 3) == ("U1", "U9", "R1", "B9")
+    assert reader.sticker_names(np.array([3, 4]), 2) == ("U4", "R1")
+    doubt = np.zeros(54)
+    doubt[[10, 11, 30]] = 0.3, 0.3, 0.5
+    assert reader.most_doubtful_face(some(doubt=doubt), 3) == "R"
+
+
+@pytest.mark.parametrize(
+    ("unclear", "face"),
+    [
+        ("", None),
+        ("U", None),
+        ("RFLB", "R"),  # U and D are of one axis
+        ("UFDB", "U"),
+        ("RFDL", None),
+        ("UDFL", None),
+        ("FDLBU", "U"),
+        ("URFDLB", "U"),
+    ],
+)
+@pytest.mark.parametrize("why", ["strange", "unseen"])
+def test_two_centres_of_different_axes_name_the_faces(
+    unclear: str, face: str | None, why: str
+) -> None:
+    which = np.zeros(54, dtype=bool)
+    which[centres(3)[[FACES.index(letter) for letter in unclear]]] = True
+    weight = np.ones(54)
+    if why == "unseen":
+        weight[which] = 0
+    strange = which if why == "strange" else np.zeros(54, dtype=bool)
+    decision = some(strange=strange, features=SimpleNamespace(weight=weight))
+    assert reader._unnamed_face(decision, 3) == face
+    assert reader._unnamed_face(decision, 2) is None
+    real = replace(clear(), strange=strange, features=replace(clear().features, weight=weight))
+    reading = reader._reading(real, 3, None)
+    assert (reading.look_again, reading.confident) == (face, face is None)
+    assert (reading.margin == 0) == (face is not None)
+
+
+def features() -> LightFeatures:
+    return LightFeatures.of(StickerColours.from_srgb(2, np.full((24, 3), 150)))
+
+
+def standing(scheme: str, tint: float = 0.7) -> np.ndarray:
+    """Features of usual colours, by the letters they stand on."""
+    return features().of_light(USUAL)[["WRGYOB".index(name) for name in scheme]] + tint
+
+
+@pytest.mark.parametrize(
+    ("scheme", "known", "odd"),
+    [
+        ("WRGYOB", None, False),
+        ("YRBWOG", None, False),  # held upside down
+        ("WRGBOY", None, False),
+        ("WOGYRB", None, True),
+        ("WOGYRB", "WOGYRB", False),
+        ("WOGYRB", "WRBYOG", False),
+        ("WRGYOB", "WOGYRB", True),
+    ],
+)
+def test_usual_colours_stand_as_on_a_cube_that_is_sold(
+    scheme: str, known: str | None, odd: bool
+) -> None:
+    model = SimpleNamespace(mean=standing(scheme))
+    decision = some(model=model, features=features(), renamed_centres=0)
+    assert reader._odd_scheme(decision, 4, known) == odd
+    assert reader._odd_scheme(decision, 2, known) == odd
+    assert not reader._odd_scheme(decision, 3, known)
+    assert reader._maybe_exchanged(decision, 3, known) == odd
+    assert not reader._maybe_exchanged(decision, 4, known)
+    assert recognised(model.mean, features()).tolist() == ["WRGYOB".index(one) for one in scheme]
+    orders = known_orders(model.mean, features(), known)
+    assert orders is not None
+    found = ["".join(scheme[i] for i in order) for order in orders]
+    assert found == (["WRGYOB", "WRGBOY"] if known is None else [known])
+
+
+@pytest.mark.parametrize(("renamed", "maybe"), [(0, False), (1, False), (2, True)])
+def test_two_centres_of_another_colour_may_be_exchanged_pictures(renamed: int, maybe: bool) -> None:
+    model = SimpleNamespace(mean=standing("WRGYOB"))
+    decision = some(model=model, features=features(), renamed_centres=renamed)
+    assert reader._maybe_exchanged(decision, 3, None) == maybe
+
+
+def test_colours_too_far_from_the_usual_ones_have_no_names() -> None:
+    usual = standing("WRGYOB", tint=-0.4)
+    away = np.zeros((6, 3))
+    away[:2, 0] = 1, -1  # no tint: a root mean square of the square root of a third
+    for far, is_known in ((1.05, True), (1.07, False)):
+        mean = usual + away * far * 3**0.5
+        assert (recognised(mean, features()) is not None) == is_known
+        assert (known_orders(mean, features()) is not None) == is_known
+        costs = scheme_costs(mean, features())(all_namings())
+        assert bool(costs.any()) == is_known
+
+
+def test_colours_cost_more_the_less_they_stand_as_on_a_cube_that_is_sold() -> None:
+    rng = np.random.default_rng(1)
+    usual = features().of_light(USUAL)
+    mean = usual[rng.permutation(6)] + rng.normal(0, 0.2, (6, 3)) + (0.5, -0.2, 0.1)
+    for scheme in (None, "WOGYRB"):
+        sold = ("WRGYOB", "WRGBOY") if scheme is None else (scheme,)
+        held = [
+            np.array(["WRGYOB".index(one) for one in order])[way]
+            for order in sold
+            for way in rotations()
+        ]
+
+        def unlike(colours: np.ndarray, names: np.ndarray) -> float:
+            difference = mean[colours] - usual[names]
+            return float(((difference - difference.mean(axis=0)) ** 2).sum())
+
+        least = min(unlike(np.arange(6), names) for names in all_namings())
+        asked = all_namings()[::7]
+        expected = [
+            min((min(unlike(one, names) for names in held) - least) / (2 * 0.35**2), 8.0)
+            for one in asked
+        ]
+        found = scheme_costs(mean, features(), scheme)(asked)
+        assert found == pytest.approx(expected)
+        assert 8.0 in expected and min(expected) < 4
+
+
+@pytest.mark.parametrize("shown", [26, 27])
+def test_half_of_the_stickers_are_enough_to_try(shown: int) -> None:
+    scan = synthetic_scan(1, 3)
+    seen = replace(scan.colours, valid=np.arange(54) < shown, looks={})
+    refused = ""
+    try:
+        read_cube(seen)
+    except Unreadable as refusal:
+        refused = refusal.reason
+    assert ("fewer than half of the stickers were seen" in refused) == (shown < 27)
+
+
+class Thoughts:
+    """Second thoughts about a decision, with what pictures and the corrected scan tell given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.colours = synthetic_scan(1, 3).colours
+        self.best = SimpleNamespace(
+            applied=lambda colours: colours,
+            prior=3.0,
+            told=("face R turned",),
+            stickers=lambda size: np.arange(54)[::-1],
+            differing_face=lambda other: "D",
+        )
+        self.pictures = Explained(self.best, UNIQUE, None, as_it_came=True)  # type: ignore[arg-type] # as far as it is used
+        self.corrected = replace(clear(), cost=100.0)
+        monkeypatch.setattr(reader, "repeated_face", lambda colours: None)
+        monkeypatch.setattr(reader, "explained", lambda colours, scheme: self.pictures)
+        monkeypatch.setattr(reader, "decide", lambda colours, references: self.corrected)
+
+    def of(self, decision: Decision) -> reader.CubeReading:
+        return reader._second_thoughts(decision, self.colours, None, None)
+
+
+@pytest.fixture
+def thoughts(monkeypatch: pytest.MonkeyPatch) -> Thoughts:
+    return Thoughts(monkeypatch)
+
+
+def test_the_same_face_twice_is_said_at_once(
+    thoughts: Thoughts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "repeated_face", lambda colours: ("R", "B"))
+    decision = replace(clear(), doubtful=np.array([4]))
+    with pytest.raises(Unreadable, match="R and B show the same face: look at B again") as refusal:
+        thoughts.of(decision)
+    assert (refusal.value.doubtful, refusal.value.look_again) == (("U5",), "B")
+
+
+@pytest.mark.parametrize(("cost", "put_right"), [(109.0, False), (109.1, True)])
+def test_a_scan_put_right_has_to_be_clearly_better(
+    thoughts: Thoughts, cost: float, put_right: bool
+) -> None:
+    thoughts.pictures = replace(thoughts.pictures, as_it_came=False)
+    reading = thoughts.of(replace(clear(), cost=cost))
+    assert (reading.corrections == ("face R turned",)) == put_right
+    assert (reading.order == tuple(range(54))[::-1]) == put_right
+    assert reading.confident == put_right
+    if not put_right:
+        assert (reading.corrections, reading.order, reading.margin) == ((), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [{"margin": 1.0}, {"price": np.full(54, 5.0)}, {"contradicted": np.array([3, 4])}],
+)
+def test_a_scan_put_right_has_to_be_a_clear_cube(thoughts: Thoughts, worse: Any) -> None:
+    thoughts.pictures = replace(thoughts.pictures, as_it_came=False)
+    thoughts.corrected = replace(thoughts.corrected, **worse)
+    assert thoughts.of(replace(clear(), cost=1000.0)).corrections == ()
+
+
+def test_one_contradiction_is_to_be_looked_at_again_and_more_are_refused(
+    thoughts: Thoughts,
+) -> None:
+    reading = thoughts.of(replace(clear(), contradicted=np.array([21])))
+    assert (reading.confident, reading.doubtful, reading.look_again) == (False, ("F4",), "F")
+    with pytest.raises(Unreadable, match="F4, D2 clearly show"):
+        thoughts.of(replace(clear(), contradicted=np.array([21, 28])))
+
+
+def test_what_else_may_have_happened_to_the_pictures_bounds_the_margin(thoughts: Thoughts) -> None:
+    sure = thoughts.of(clear())
+    assert sure.confident and sure.look_again is None
+    assert sure.margin == reader.calibrated(clear().margin * clear().trust)
+    thoughts.pictures = replace(thoughts.pictures, lead=0.25)
+    reading = thoughts.of(clear())
+    assert (reading.confident, reading.margin) == (False, 0.25)
+    assert reading.look_again == reader.most_doubtful_face(clear(), 3)
+    thoughts.pictures = replace(thoughts.pictures, rival=thoughts.best)
+    assert thoughts.of(clear()).look_again == "D"
+    thoughts.pictures = replace(thoughts.pictures, lead=5.99)
+    assert thoughts.of(replace(clear(), margin=1.5)).margin == reader.calibrated(1.5)
+    thoughts.pictures = replace(thoughts.pictures, lead=6.0)
+    assert thoughts.of(clear()).margin == sure.margin
+    # Centres that show each other's colours make the order of the pictures a guess.
+    price = np.zeros(54)
+    price[centres(3)[:2]] = 3.5
+    assert thoughts.of(replace(clear(), price=price)).margin == 0.0
+    price[4] = 0
+    assert thoughts.of(replace(clear(), price=price)).margin == sure.margin
+
+
+def test_what_a_decision_says_of_its_stickers() -> None:
+    price = np.zeros(54)
+    price[[3, 5, 7, 9]] = 4.0, 2.0, 1.5, 0.25
+    strange = np.zeros(54, dtype=bool)
+    strange[[0, 1, 2, 53]] = True
+    decision = replace(clear(), price=price, strange=strange)
+    assert decision.forced == 1.75  # all but the two dearest
+    assert decision.misfit == pytest.approx(4 / 54)
+    assert decision.worst_face == pytest.approx(3 / 9)
+    middles = np.zeros(54)
+    middles[centres(3)] = 2.9, 3.1, 4, 0, 0, 0
+    middles[0] = 9
+    assert replace(decision, price=middles).renamed_centres == 2
+
+
+@pytest.mark.parametrize(
+    ("scatter", "separation", "trust"),
+    [
+        (1.0, 2.0, 1.0),
+        (0.5, 2.0, 1.0),
+        (1.2, 5.5, 1.0),
+        (1.2, 2.75, 0.25),
+        (1.1, 2.75, 1.0),
+        (1.1, 1.375, 0.25),
+        (9.0, 2.75, 0.25),
+        (9.0, 11.0, 1.0),
+    ],
+)
+def test_overlapping_colours_are_trusted_less_the_more_stickers_scatter(
+    scatter: float, separation: float, trust: float
+) -> None:
+    decision = replace(clear(), deviation=np.full(54, 2.366 * scatter))
+    object.__setattr__(decision, "model", SimpleNamespace(separation=separation))
+    assert decision.trust == pytest.approx(trust)
+
+
+@pytest.mark.parametrize(
+    ("margin", "price", "strong"), [(12.1, 0, True), (12.0, 0, False), (12.1, 3.2, False)]
+)
+def test_a_cube_stands_out_by_a_margin_and_without_being_bent(
+    margin: float, price: float, strong: bool
+) -> None:
+    prices = np.zeros(54)
+    prices[:3] = price
+    assert replace(clear(), margin=margin, price=prices).strong == strong
+
+
+def test_a_search_ends_when_one_start_is_clear_or_two_agree() -> None:
+    none = np.zeros(54, dtype=bool)
+    good = replace(clear(), margin=20.0, price=np.zeros(54), strange=none)
+    few, many, centre = none.copy(), none.copy(), none.copy()
+    few[:2], many[:3], centre[4] = True, True, True
+    doubted, at_centre = replace(good, strange=many), replace(good, strange=centre)
+    weak = replace(good, margin=1.0)
+    other = replace(doubted, letters=good.letters[::-1].copy())
+    cases = [
+        ([good], True),
+        ([replace(good, strange=few)], True),
+        ([doubted], False),
+        ([at_centre], False),
+        ([weak], False),
+        ([doubted, at_centre], True),
+        ([doubted, other], False),
+        ([weak, doubted], False),
+        ([weak, good], True),
+        ([good, weak], False),
+        ([doubted, doubted, weak], False),
+        ([weak, doubted, doubted], True),
+    ]
+    for found, is_enough in cases:
+        assert _enough(found) == is_enough, len(found)
+
+
+def test_cubes_of_other_names_are_the_same() -> None:
+    letters = clear().letters
+    assert same_cube(letters, letters)
+    assert same_cube(letters, np.array([3, 5, 0, 1, 2, 4])[letters])
+    other = letters.copy()
+    other[0] = (other[0] + 1) % 6
+    assert not same_cube(letters, other)
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("most", [1.0, 4.0, 1e9])
+def test_other_namings_are_weighed_by_what_the_centres_say(size: int, most: float) -> None:
+    rng = np.random.default_rng(size)
+    cost = rng.gamma(1.0, 1.0, (6 * size * size, 6))
+    middles = centres(size)
+    free = cost.min(axis=1).sum() - cost[middles].min(axis=1).sum()
+    named = {
+        tuple(order): sum(cost[middles[i], order[i]] for i in range(6))
+        for order in all_namings().tolist()[1:]
+    }
+    limit = free + cost[middles].min(axis=1).sum() + most
+    wanted = sorted((price, order) for order, price in named.items() if price + free < limit)
+    found = _namings(cost, size, limit)
+    assert [tuple(order) for order in found.tolist()] == [order for _, order in wanted[:120]]
+    assert most < 4 or len(found) > 1
+
+
+def test_colours_without_centres_stand_in_one_of_thirty_schemes() -> None:
+    found = _namings(np.ones((24, 6)), 2, 0.0)
+    assert found.tolist() == schemes()[1:].tolist()
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_doubt_is_the_share_of_other_letters_and_names_what_to_look_at(seed: int) -> None:
+    decision = decide(synthetic_scan(seed, 3, harsh=3.0).colours)
+    assert decision.doubt.min() > -1e-6 and decision.doubt.max() < 1 + 1e-6
+    seen = np.flatnonzero(decision.doubt > 0.01)
+    assert set(seen) <= set(decision.doubtful.tolist())
+    assert set(decision.contradicted.tolist()) <= set(decision.doubtful.tolist())
+    assert set(np.flatnonzero(decision.strange)) <= set(decision.doubtful.tolist())
+    assert (decision.price >= 0).all() and (decision.deviation >= 0).all()
+    assert clear().doubt.max() < 0.01 and not len(clear().contradicted)
+    assert clear().doubtful.tolist() == np.flatnonzero(clear().strange).tolist()
+
+
+def test_colours_to_start_from_come_in_their_order() -> None:
+    """References first, then the centres if all were seen, then the usual colours."""
+    begun: list[np.ndarray] = []
+    scan = synthetic_scan(1, 3).colours
+    light = LightFeatures.of(scan)
+    seen = SimpleNamespace(size=3, features=light)
+    seen.start = lambda mean: begun.append(mean) or ("start", len(begun))
+    seen.estimated = lambda start, where, patience=0: SimpleNamespace(
+        relabelled=lambda order: start, patience=patience
+    )
+    seen.evidence = lambda model: SimpleNamespace(cost=np.ones((54, 6)))
+    references = SimpleNamespace(linear_rgb=USUAL[::-1])
+    assert len(list(starts(seen, references))) == 5
+    usual = light.of_light(USUAL)
+    assert begun[0] == pytest.approx(light.of_light(USUAL[::-1]))
+    assert begun[1] == pytest.approx(light.values[centres(3)])
+    assert begun[2] == pytest.approx(usual) and begun[4] == pytest.approx(usual)
+    letters = np.array(list(synthetic_scan(1, 3).facelets))
+    spread = {letters[np.abs(light.values - one).sum(axis=1).argmin()] for one in begun[3]}
+    assert spread == set(FACES)
+    begun.clear()
+    hidden = light.weight.copy()
+    hidden[centres(3)[5]] = 0
+    seen.features = replace(light, weight=hidden)
+    assert len(list(starts(seen, None))) == 3
