@@ -167,7 +167,7 @@ class FlipperFinder(Finder):
             return Finding(
                 "lid",
                 f"{lid.name} gets into the picture at {into.middle:.0f} us",
-                evidence={"slack_us": round(self._lid_slack, 1)},
+                evidence={"slack_us": self._lid_slack},
             )
         under = lid.find_edge(self._is_covered, -towards)
         self._under_cube = under.middle
@@ -178,7 +178,7 @@ class FlipperFinder(Finder):
             "open",
             self._open_at,
             f"out of the way between {under.middle:.0f} and {into.middle:.0f} us",
-            {"slack_us": round(self._lid_slack, 1)},
+            {"slack_us": self._lid_slack},
         )
 
     def _find_into_picture(self) -> Edge:

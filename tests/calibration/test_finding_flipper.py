@@ -1,0 +1,467 @@
+"""What the flipper's finder makes of a lid and a table of which everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robot.calibration.finding import flipper
+from robot.calibration.finding.face_watch import FaceSeen
+from robot.calibration.finding.flipper import FlipperFinder
+from robot.calibration.finding.result import CouldNot, Finding
+from robot.calibration.finding.servo_line import ServoLine
+from robot.settings import RobotProfile, load_profile
+
+FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
+"""Of one colour each: stickers of two are never the same."""
+
+
+def lid_at(name: str, **places: int) -> RobotProfile:
+    """A flipper whose lid has its positions elsewhere."""
+    profile = load_profile(name)
+    (lid,) = profile.mechanism.homed_first
+    document = profile.model_dump(mode="json")
+    document["actuators"][lid]["positions_us"] |= places
+    return RobotProfile.model_validate(document)
+
+
+class World:
+    """A lid that is seen, holds and rolls the cube where it is told to; a table that turns it.
+
+    ``session``: notes in ``went`` where lid and table were moved.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        self.profile = self.calibrated = profile
+        self.went: list[tuple[str, float]] = []
+        self.tried: list[Any] = []
+        self.covers: Callable[[float], bool] = lambda _: False
+        self.holds: Callable[[float], bool] = lambda _: False
+        self.rolls: Callable[[float], bool] = lambda _: False
+        self.is_gone = False
+        self.face = 0
+        self.lid = self.pulse = self.slack = 0.0
+        """Where the lid is, and its pulse: it lags behind by half of the slack."""
+        self.cube = self.stands = 0.0
+        self.leaves: Iterator[float] = iter(())
+        """Where a cube that is held is left by the walls of the lid."""
+        self.finder = FlipperFinder(self)  # type: ignore[arg-type]
+        self.finder.lid.high = 9999
+        self.finder.watch = self  # type: ignore[assignment]
+        self.finder.table = Table(self, profile)  # type: ignore[assignment]
+
+    def perform(self, _: object, actuator: str, to: int | None, begin_at: int | None = None) -> Any:
+        place = begin_at if to is None else to
+        assert place is not None
+        self.went.append((actuator, place))
+        if self.rolls(place):
+            self.face = (self.face + 1) % 3
+        if place != self.pulse:
+            self.lid = place - self.slack / 2 * (1 if place > self.pulse else -1)
+        self.pulse = place
+        return SimpleNamespace(position=place, low=0, high=9999)
+
+    def try_out(self, values: Any) -> None:
+        self.tried.append(values)
+
+    def look(self, near: float = 0.0) -> FaceSeen | None:
+        if self.covers(self.lid) or self.is_gone:
+            return None
+        return FaceSeen(near, FACES[self.face], np.zeros((4, 2)))
+
+
+class Table:
+    """Turns the cube while the lid does not hold it."""
+
+    name = "holder"
+    is_stepper = False
+
+    def __init__(self, world: World, profile: RobotProfile) -> None:
+        self._world = world
+        self.line = ServoLine(9 / 50, 1500.0, 6.0, 0.0)
+        self.expected = 0.0
+        self.centre = 0.0
+        self.off: dict[int, float] = {}
+        self.pulses: list[float] = []
+        self.walker = SimpleNamespace(key=lambda name: f"holder.{name}", go=self._goes)
+
+    def _goes(self, pulse: float) -> None:
+        self.pulses.append(pulse)
+        degrees = (pulse - 1500) * 9 / 50
+        self._world.cube = degrees + self.off.get(round(degrees / 90), 0.0)
+
+    def go(self, degrees: float) -> None:
+        world = self._world
+        world.went.append(("table", degrees))
+        if world.holds(world.lid):
+            world.cube = next(world.leaves, world.cube)
+        else:
+            world.cube += degrees - world.stands
+        world.stands = degrees
+
+    def expect(self, degrees: float) -> None:
+        self.expected = degrees
+
+    def angle(self) -> float:
+        return self._world.cube - self.centre
+
+    def recentre(self, degrees: float) -> None:
+        self.centre += degrees
+
+
+@pytest.fixture
+def world() -> World:
+    """A Cubotino as in its profile, more or less: the picture is clear between 1200 and 1420 us."""
+    here = World(load_profile("cubotino"))
+    here.lid = 1335
+    here.finder.lid.at = 1335
+    here.covers = lambda pulse: pulse >= 1420 or pulse <= 1200
+    here.holds = lambda pulse: pulse >= 1480
+    here.rolls = lambda pulse: pulse <= 1050
+    return here
+
+
+def lid_values(found: Finding) -> dict[str, Any]:
+    return {key.rpartition(".")[2]: value for key, value in found.values.items()}
+
+
+def test_open_is_in_the_middle_of_where_the_picture_is_clear(world: World) -> None:
+    found = world.finder.find_open()
+    assert (lid_values(found), found.evidence) == ({"open": 1310}, {"slack_us": 0.0})
+    assert found.text == "lid open: 1310 us (out of the way between 1200 and 1420 us)"
+    assert list(found.uncertain.values()) == [2.0]
+    assert world.lid == 1310
+
+
+def test_a_lid_holds_from_where_the_cube_follows_the_table_no_more(world: World) -> None:
+    world.finder.find_open()
+    world.went.clear()
+    found = world.finder.find_hold()
+    # By where the cube lies flat in the profile: 0.348 of 285 us from rolling on, of 247.5 us.
+    assert lid_values(found) == {"open": 1312, "close": 1498}
+    assert found.evidence == {"holds_from_us": 1479, "gain": 0.887}
+    assert "close: 1498 us (the cube no longer follows the table from 1479 us on)" in found.text
+    assert world.went[0] == ("table", -2.25)
+    assert {way for name, way in world.went if name == "table"} == {-2.25, 2.25}
+
+
+def test_a_lid_with_slack_holds_as_one_without_it_that_is_reached_from_above(world: World) -> None:
+    world.slack = 8.0
+    found = world.finder.find_open()
+    assert (lid_values(found), found.evidence) == ({"open": 1310}, {"slack_us": 8.0})
+    assert list(found.uncertain.values()) == [6.0]
+    world.finder._look_part = None
+    found = world.finder.find_hold()
+    # It is held from 1483 us on its way down, 1479 without slack: 169 us where the profile has 148.
+    assert found.evidence == {"holds_from_us": 1483, "gain": 0.878}
+    assert lid_values(found) == {"close": round(1483 + 16.667 / 0.8777)}
+
+
+def test_slack_of_an_arm_that_shows_one_end_of_open() -> None:
+    here = beyond()
+    here.slack = 8.0
+    found = here.finder.find_open()
+    assert found.evidence == {"slack_us": 8.0}
+    here.finder.find_hold()
+    assert here.finder._unsure("hold") == 6.0
+
+
+class Order:
+    """Stands for a finder's parts, and tells in which order they are asked."""
+
+    def __init__(self, here: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.told: list[str] = []
+        for name in ("_face_in_view", "_wake", "find_open", "find_hold", "find_square"):
+            monkeypatch.setattr(here.finder, name, self.part(name))
+        for name in ("find_stops", "find_roll"):
+            monkeypatch.setattr(here.finder, name, self.part(name))
+        for name in ("find_line", "motor_finding"):
+            monkeypatch.setattr(flipper, name, self.part(name))
+        here.finder.table.settle = self.part("settle")  # type: ignore[method-assign]
+
+    def part(self, name: str) -> Callable[..., str]:
+        def asked(*_: object) -> str:
+            self.told.append(name)
+            return name
+
+        return asked
+
+
+@pytest.mark.parametrize("is_stepper", [False, True])
+def test_positions_are_found_in_their_order(
+    world: World, is_stepper: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = Order(world, monkeypatch)
+    world.finder.table.is_stepper = is_stepper  # type: ignore[misc]
+    found: list[Any] = list(world.finder.find())
+    motor = ["motor_finding"] if is_stepper else []
+    stops = [] if is_stepper else ["find_stops"]
+    ways = ["_face_in_view", "_wake", "find_line", *motor, "find_open", "find_hold"]
+    assert order.told == [*ways, "find_square", *stops, "find_roll", "settle"]
+    assert found == [name for name in order.told if name not in {"_wake", "settle"}]
+    seen = world.finder.seen_moving
+    assert list(seen) == ([] if is_stepper else ["holder"])
+
+
+@pytest.mark.parametrize(("into", "opens"), [(1420, 1312), (1330, 1302)])
+def test_open_keeps_away_from_where_the_lid_is_seen(world: World, into: int, opens: int) -> None:
+    world.covers = lambda pulse: pulse >= into or pulse <= 1200
+    world.finder.lid.at = 1301
+    world.finder.find_open()
+    assert lid_values(world.finder.find_hold())["open"] == opens
+
+
+def test_a_lid_that_opens_to_higher_pulses_is_the_same_the_other_way_round() -> None:
+    here = World(lid_at("cubotino", open=1665, close=1500, flip=1950))
+    here.lid = here.finder.lid.at = 1665
+    here.covers = lambda pulse: pulse <= 1580 or pulse >= 1800
+    here.holds = lambda pulse: pulse <= 1520
+    here.rolls = lambda pulse: pulse >= 1950
+    assert lid_values(here.finder.find_open()) == {"open": 1690}
+    assert lid_values(here.finder.find_hold()) == {"open": 1688, "close": 1502}
+    found = here.finder.find_roll()
+    assert lid_values(found) == {"flip": 2009}
+    assert round(285 / 0.887) == 2009 - 1688
+
+
+@pytest.mark.parametrize(("farthest", "holds"), [(1670, True), (1680, False)])
+def test_a_lid_that_never_holds_is_named(world: World, farthest: int, holds: bool) -> None:
+    world.finder.find_open()
+    world.holds = lambda pulse: pulse >= farthest
+    if holds:
+        assert world.finder.find_hold().evidence["holds_from_us"] == 1669
+    else:
+        with pytest.raises(CouldNot, match="lid does not hold the cube even at 1672 us"):
+            world.finder.find_hold()
+
+
+@pytest.mark.parametrize(("holds_from", "fits"), [(1430, False), (1450, True), (1560, True)])
+def test_a_lid_that_turns_quite_differently_is_not_the_profile_s(
+    world: World, holds_from: int, fits: bool
+) -> None:
+    world.finder.find_open()
+    world.holds = lambda pulse: pulse >= holds_from
+    world.finder._look_part = None
+    world.finder._open_at = 1390 if not fits else 1310
+    if fits:
+        assert lid_values(world.finder.find_hold()).keys() == {"close"}
+    else:
+        with pytest.raises(CouldNot, match="which does not fit the distances"):
+            world.finder.find_hold()
+
+
+def test_a_lid_rolls_the_cube_where_another_face_comes_into_view_twice(world: World) -> None:
+    finder = world.finder
+    finder._open_at, finder._hold_at = 1310.0, 1500.0
+    found = finder.find_roll()
+    assert lid_values(found) == {"flip": 1025}
+    assert found.evidence == {"gain": 1.0}
+    assert found.text == "lid flip: 1025 us (another face came into view, twice)"
+    # As far from open as in the profile, where it is 165 us from hold: 285 / 165 of 2 us.
+    assert list(found.uncertain.values()) == [3.5]
+    assert [at for _, at in world.went] == [1025, 1310, 1025, 1310]
+    finder._lid_gain, finder._lid_slack = 1.1, 2.0
+    found = finder.find_roll()
+    assert lid_values(found) == {"flip": 1051 - 17}
+    assert list(found.uncertain.values()) == [5.2]
+
+
+def test_a_lid_goes_deeper_until_it_rolls_the_cube_or_gives_up(world: World) -> None:
+    finder = world.finder
+    finder._open_at = 1310.0
+    world.rolls = lambda pulse: pulse <= 1000
+    assert lid_values(finder.find_roll()) == {"flip": 992}
+    world.went.clear()
+    world.rolls = lambda pulse: pulse <= 970
+    with pytest.raises(CouldNot, match="lid does not roll the cube even at 992 us"):
+        finder.find_roll()
+    assert len(world.went) == 6
+    rolled = iter([True, False] * 9)
+    world.rolls = lambda pulse: pulse < 1100 and next(rolled)
+    with pytest.raises(CouldNot, match="does not roll"):
+        finder.find_roll()
+
+
+def test_a_cube_that_goes_out_of_view_is_named(world: World) -> None:
+    world.finder._open_at = 1310.0
+    world.is_gone = True
+    with pytest.raises(CouldNot, match="out of view although the lid is open"):
+        world.finder.find_roll()
+
+
+def test_square_is_in_the_middle_of_what_the_walls_of_the_lid_leave(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finder = world.finder
+    said: list[Any] = []
+    monkeypatch.setattr(finder, "_square_place", lambda *told: said.append(told))
+    finder._open_at, finder._hold_at = 1310.0, 1500.0
+    world.leaves = iter([1.5, 3.5, 1.6, 3.6])
+    finder.find_square()
+    ((text, evidence),) = said
+    assert evidence == {"play_degrees": 1.0}
+    assert "it has 1.0 degrees of play there" in text
+    assert finder.table.centre == pytest.approx(2.6)  # type: ignore[attr-defined]
+    assert [place for name, place in world.went if name == "lid"] == [1500, 1310] * 4
+    turned = [place for name, place in world.went if name == "table"]
+    assert turned == [2.25, -2.25, 2.25, -2.25]
+
+
+def test_a_loose_lid_is_named(world: World) -> None:
+    world.finder._open_at, world.finder._hold_at = 1310.0, 1500.0
+    world.leaves = iter(range(99))
+    with pytest.raises(CouldNot, match="lid leaves the cube at another angle each time"):
+        world.finder.find_square()
+    assert sum(name == "table" for name, _ in world.went) == 12
+
+
+def test_stops_are_where_the_line_has_them_and_what_they_were_off(world: World) -> None:
+    table: Any = world.finder.table
+    table.off = {0: 0.5, 1: 1.4, -1: -1.3}
+    table.go = lambda degrees: table.walker.go(1500.0 + degrees)
+    found = world.finder.find_stops()
+    # 500 us to the quarter; 6 us of slack, half of them up and half down.
+    assert table.pulses == [1500, 1500, 1500, 1500, 997, 1500, 2003, 1500]
+    assert found.values == {"holder.home": 1500, "holder.ccw": 1010, "holder.cw": 1995}
+    assert found.evidence == {"off_the_line_degrees": {"home": 0.0, "ccw": -2.34, "cw": 1.44}}
+    assert set(found.uncertain.values()) == {4.0}
+    assert found.text == "holder: home 1500 us, ccw 1010 us, cw 1995 us"
+    assert table.expected == 90.5
+
+
+@pytest.mark.parametrize(("off", "is_too_far"), [(3.4, False), (-4.4, False), (3.6, True)])
+def test_a_stop_that_is_too_far_off_is_named(world: World, off: float, is_too_far: bool) -> None:
+    table: Any = world.finder.table
+    table.off = {1: off}
+    if is_too_far:
+        with pytest.raises(CouldNot, match=r"holder stands \+4.1 degrees off at 2003 us.*cw"):
+            world.finder.find_stops()
+    else:
+        world.finder.find_stops()
+
+
+def beyond() -> World:
+    """An arm that rolls the cube beyond where it holds it: it rests at 1000 us, pulls at 2000."""
+    here = World(lid_at("mindcuber", rest=997))
+    here.lid = here.finder.lid.at = 1000
+    here.covers = lambda pulse: pulse >= 1200
+    here.holds = lambda pulse: pulse >= 1460
+    here.rolls = lambda pulse: pulse >= 1990
+    return here
+
+
+def test_an_arm_that_rolls_beyond_where_it_holds() -> None:
+    here = beyond()
+    found = here.finder.find_open()
+    assert (found.values, found.evidence) == ({}, {"slack_us": 0.0})
+    assert "arm gets into the picture at 1199 us" in found.text
+    degree_us = here.finder._degree_us
+    assert here.lid == round(1199 - 5 * degree_us)
+    found = here.finder.find_hold()
+    hold = 1460 + 3 * degree_us
+    assert lid_values(found) == {"hold": round(hold), "rest": round(hold - 503)}
+    assert here.lid == round(hold - 503)
+    assert found.evidence == {"holds_from_us": 1460}
+    assert "as far from there as in the profile" in found.text
+    # The scale of its servo is not known: a fifth of the way may be wrong.
+    assert [*found.uncertain.values()] == [2.0, 102.6]
+    assert here.finder.find_roll().values == {"actuators.arm.positions_us.pull": round(hold + 500)}
+
+
+def test_an_arm_rests_out_of_the_picture_wherever_the_robot_looks_past_it() -> None:
+    here = beyond()
+    here.covers = lambda pulse: pulse >= 1050
+    finder = here.finder
+    finder.find_open()
+    edge = finder._open_at
+    found = finder.find_hold()
+    hold = 1460 + 3 * finder._degree_us
+    part = finder._looks_from
+    clear = (edge - (1 - part) * (hold + 500)) / part
+    assert clear < hold - 503
+    assert lid_values(found) == {"hold": round(hold), "rest": round(clear)}
+    assert "clear of the picture" in found.text
+
+
+def woken(here: World, first: int | None = None) -> list[float]:
+    if first is not None:
+        here.finder.lid.settings = here.profile.actuators[here.finder.lid.name]
+    here.finder._wake()
+    return [place for name, place in here.went if name == here.finder.lid.name]
+
+
+def test_a_lid_out_of_the_picture_stays_in_front_of_where_it_gets_into_it(world: World) -> None:
+    assert woken(world)[:2] == [1335, 1345]
+    assert world.lid == round(1420 - 5 * world.finder._degree_us)
+
+
+@pytest.mark.parametrize(
+    ("clear_from", "went"),
+    [(1365, [1335, 1345, 1355, 1365]), (1395, [1335, 1345, 1355, 1365, 1375, 1385, 1395])],
+)
+def test_a_lid_in_the_picture_goes_towards_the_cube_first(
+    world: World, clear_from: int, went: list[int]
+) -> None:
+    world.covers = lambda pulse: pulse < clear_from
+    world.finder._look_part = None
+    assert woken(world) == went
+
+
+def test_then_it_goes_the_other_way(world: World) -> None:
+    world.covers = lambda pulse: pulse > 1185
+    world.finder._look_part = None
+    went = woken(world)
+    assert went[:8] == [1335, 1345, 1355, 1365, 1375, 1385, 1395, 1335]
+    assert went[8:] == [*range(1325, 1184, -10)]
+    world.covers = lambda pulse: pulse > 1184
+    with pytest.raises(CouldNot, match="lid does not get out of the picture near 1335 us"):
+        world.finder._wake()
+    assert world.lid == 1335
+
+
+def test_an_arm_that_rolls_beyond_goes_only_away_from_the_cube() -> None:
+    here = beyond()
+    here.covers = lambda pulse: pulse > 975
+    assert woken(here) == [997, 987, 977, 967]
+    assert here.tried == []
+
+
+@pytest.mark.parametrize(
+    ("places", "why"),
+    [
+        ({"rest": 1000, "hold": 1500, "pull": 1400}, "rolls the cube on its way to where it holds"),
+        ({"rest": 1500, "hold": 1000, "pull": 1100}, "rolls the cube on its way to where it holds"),
+    ],
+)
+def test_an_arm_that_would_roll_before_it_holds_is_for_people(
+    places: dict[str, int], why: str
+) -> None:
+    with pytest.raises(CouldNot, match=f"arm {why}"):
+        World(lid_at("mindcuber", **places))
+
+
+def test_positions_that_an_arm_lacks_are_named() -> None:
+    profile = load_profile("cubotino")
+    document = profile.model_dump(mode="json")
+    del document["mechanism"]["arms"][0]["positions"]["flip"]
+    with pytest.raises(CouldNot, match="lid has no position that does roll"):
+        World(RobotProfile.model_validate(document))
+
+
+def test_it_suits_robots_with_one_servo_for_an_arm() -> None:
+    assert FlipperFinder.suits(load_profile("cubotino"))
+    assert FlipperFinder.suits(load_profile("mindcuber"))
+    assert flipper.FINDERS["flipper"] == (FlipperFinder,)
+
+
+def test_a_motor_that_turns_the_table_may_turn_once_the_lid_is_away() -> None:
+    here = beyond()
+    here.finder.table.is_stepper = True  # type: ignore[misc]
+    here.finder.table.name = "table"  # type: ignore[misc]
+    here.finder._wake()
+    assert here.tried == [{"actuators.table.invert_direction": False}]
+    assert here.finder.seen_moving == {}
