@@ -56,7 +56,7 @@ static int open_header(void)
 {
     int reason = ENODEV;
     for (unsigned number = 0; number < MOST_CHIPS; number++) {
-        char path[32];
+        char path[sizeof "/dev/gpiochip31"];
         snprintf(path, sizeof path, "/dev/gpiochip%u", number);
         int chip = open(path, O_RDWR | O_CLOEXEC);
         if (chip >= 0 && is_header(chip)) {

@@ -34,11 +34,6 @@ void clock_catch_up(uint64_t longest_ns)
     catch_up_ns = longest_ns;
 }
 
-void clock_start_granted(void)
-{
-    looked_ns = 0;
-}
-
 void clock_pass(uint64_t ticks)
 {
     looked_ns += ticks * NS_PER_TICK;

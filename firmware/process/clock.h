@@ -12,10 +12,7 @@ void clock_start(double speed, uint64_t catch_up_ns);
 /* The same from now on with another limit. */
 void clock_catch_up(uint64_t longest_ns);
 
-/* Starts to run as clock_pass() is told, whatever the real time does meanwhile. */
-void clock_start_granted(void);
-
-/* So many ticks have been granted and have passed. */
+/* Without a start: so many ticks have been granted and have passed, whatever the real time does. */
 void clock_pass(uint64_t ticks);
 
 /* Time in milliseconds, as it was when last looked at: the real one, or the one granted. */

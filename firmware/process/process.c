@@ -239,7 +239,6 @@ static bool run_for(uint64_t ticks)
 
 static bool run_as_granted(void)
 {
-    clock_start_granted();
     uint64_t ticks;
     for (enum pin_record_kind order; !finished && pins_await_order(&order, &ticks);) {
         if (order == PIN_RESET) {

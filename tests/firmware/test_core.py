@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-SUBJECTS = ("frame", "motion", "frames", "homing", "link", "messages", "setup")
+CORE = ("frame", "motion", "frames", "homing", "link", "messages", "setup")
+PROCESS = ("lines", "pwm", "clock", "timing")
+SUBJECTS = (*CORE, *PROCESS)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

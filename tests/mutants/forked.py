@@ -25,6 +25,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
+from robot.machine import firmware_build
 from tests.mutants.changes import Mutant
 from tests.mutants.copy import MARK, POLL_S, DoesNotBuild, end_marked
 from tests.mutants.named import CpuBudget, Named
@@ -233,10 +234,12 @@ def tried_in_a_fork(
 def tried_with(
     firmware: Firmware, tests: Sequence[str], session: pytest.Session, limit_s: float
 ) -> Mapping[str, object]:
-    """What becomes of a mutant in the firmware: tests find its programs beside their Python."""
+    """What becomes of a mutant in the firmware: tests find its programs beside their Python, and
+    build AVR boards of its sources."""
 
     def attempt() -> int:
         sys.executable = str(firmware.python)
+        firmware_build.sources = lambda: firmware.sources
         return _failing(tests, session)
 
     return _judged(*_forked(attempt, session, limit_s))

@@ -29,13 +29,14 @@ class Firmware:
     """Programs and unit tests of the firmware, from sources that may be changed one at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
-        self._sources = folder / "firmware"
+        self.sources = folder / "firmware"
+        """As they are now: tests that build the firmware themselves build it of these."""
         self._build = folder / "firmware-build"
         self._environment = folder / "venv"
-        _mirror(root / "firmware", self._sources)
+        _mirror(root / "firmware", self.sources)
         options = ["-G", "Ninja", "-DCUBIST_FIRMWARE_TESTS=ON"]
         cmake = Path(sys.executable).with_name("cmake")
-        _run([cmake, "-S", self._sources, "-B", self._build, *options])
+        _run([cmake, "-S", self.sources, "-B", self._build, *options])
         self._make()
         self._make_environment()
 
@@ -47,7 +48,7 @@ class Firmware:
     @contextlib.contextmanager
     def changed(self, path: str, text: bytes) -> Iterator[None]:
         """Built of a changed source; :class:`DoesNotBuild`. Afterwards it is what it was."""
-        target = self._sources / Path(path).relative_to("firmware")
+        target = self.sources / Path(path).relative_to("firmware")
         before = target.read_bytes()
         try:
             target.write_bytes(text)
