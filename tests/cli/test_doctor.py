@@ -366,6 +366,17 @@ def test_fix_names_what_a_person_has_to_change(
     assert "Replace that line" in answer["left"][0]["remedy"]
 
 
+def test_nothing_is_to_be_undone_where_there_is_no_pi(
+    machine: Computer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "this_computer", lambda: machine)
+    nowhere = f"there is no config.txt below {machine.boot}, as on a Raspberry Pi\n"
+    assert run(["doctor", "--unfix", "--yes"]) == 0
+    assert capsys.readouterr().err == f"nothing to undo: {nowhere}"
+    assert run(["doctor", "--fix", "--yes"]) == 1
+    assert nowhere in capsys.readouterr().err
+
+
 def test_fix_where_there_is_no_pi(ask_doctor: Callable[..., Answer]) -> None:
     assert ask_doctor("--fix", "--yes")[0] == 1
     assert ask_doctor("--unfix", "--yes")[0] == 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vision.frame import Frame
 from vision.measure.sticker_colours import srgb_to_linear
-from vision.measure.stickers import BadQuads, face_quads, measure_face
+from vision.measure.stickers import BadQuads, face_quads, measure, measure_face
 
 COLOURS = np.array(
     [
@@ -145,3 +145,110 @@ def test_what_covers_less_than_half_never_wins(
     look = measure_face(frame, [[0, 0], [80, 0], [80, 80], [0, 80]], 1)
     srgb = 255 * look.linear_rgb[0] ** (1 / 2.2)
     assert np.abs(srgb - np.array(colour)).max() < 12 + 2 * noise
+
+
+def flat(colour: tuple[int, int, int] = (120, 60, 30)) -> np.ndarray:
+    return np.full((41, 61, 3), colour, dtype=np.uint8)
+
+
+SQUARE = np.array([[[10, 10], [30, 10], [30, 30], [10, 30]]], dtype=np.float32)
+
+
+def lines(image: np.ndarray, colour: tuple[int, int, int], count: int) -> np.ndarray:
+    """The first so many of the ten rows of samples of SQUARE painted over."""
+    steps = 10 + 20 * np.linspace(0.14, 0.86, 10)
+    border = int(np.ceil((steps[count - 1] + steps[count]) / 2)) if count else 0
+    image[:border] = colour
+    return image
+
+
+@pytest.mark.parametrize(
+    ("quad", "valid"),
+    [
+        (SQUARE, True),
+        # The outermost samples on the first and the last pixel.
+        ([[[-2.8, 10], [17.2, 10], [17.2, 30], [-2.8, 30]]], True),
+        (SQUARE + np.array([32.7, 0], np.float32), True),
+        (SQUARE - np.array([0, 12.7], np.float32), True),
+        (SQUARE + np.array([0, 12.7], np.float32), True),
+        # A fifth of the samples is enough.
+        (SQUARE + np.array([49.5, 0], np.float32), False),
+    ],
+)
+def test_samples_lie_inside_the_sticker_and_the_picture(quad: np.ndarray, valid: bool) -> None:
+    look = measure_face(Frame(flat(), "test", 5), quad, 1)
+    assert look.valid.tolist() == [valid]
+    if valid:
+        assert look.linear_rgb[0] == pytest.approx(srgb_to_linear([120, 60, 30]), rel=1e-5)
+        assert look.spread.max() < 1e-6
+
+
+@pytest.mark.parametrize(("rows", "saturated"), [(0, False), (2, False), (4, True), (10, True)])
+def test_a_sticker_is_clipped_where_a_third_of_it_is(rows: int, saturated: bool) -> None:
+    """Of a colour near the top of one channel, so that all of it is one colour."""
+    image = flat((251, 60, 30))
+    image = lines(image, (254, 60, 30), rows) if rows < 10 else flat((254, 60, 30))
+    assert measure_face(Frame(image, "", 0), SQUARE, 1).saturated.tolist() == [saturated]
+
+
+def test_what_most_samples_share_is_taken_and_the_spread_told() -> None:
+    for rows, colour in ((4, (120, 60, 30)), (6, (20, 200, 90))):
+        image = lines(flat(), (20, 200, 90), rows)
+        look = measure_face(Frame(image, "", 0), SQUARE, 1)
+        assert look.linear_rgb[0] == pytest.approx(srgb_to_linear(colour), rel=0.02)
+    image = lines(flat((100, 100, 100)), (104, 100, 100), 5)
+    look = measure_face(Frame(image, "", 0), SQUARE, 1)
+    low, high = (float(srgb_to_linear(level)) for level in (100, 104))
+    assert look.linear_rgb[0, 0] == pytest.approx((low + high) / 2, rel=0.01)
+    assert look.spread[0] == pytest.approx([(high - low) / 2, 0, 0], rel=0.1, abs=1e-6)
+
+
+def test_sides_of_a_sticker_are_not_exchanged() -> None:
+    """Bright towards the right, and so to the middle of any quadrilateral."""
+    ramp = np.clip(np.arange(61) * 4, 0, 255).astype(np.uint8)
+    image = np.repeat(np.repeat(ramp[None, :, None], 41, axis=0), 3, axis=2)
+    quad = np.array([[[20, 5], [44, 9], [40, 33], [16, 29]]], np.float32)
+    look = measure_face(Frame(image, "", 0), quad, 1)
+    assert look.positions is not None
+    middle = quad.mean(axis=1)[0]
+    assert look.positions[0] == pytest.approx(
+        (middle - np.array([30, 20])) / (np.hypot(61, 41) / 2), rel=1e-5
+    )
+
+
+class Lit:
+    """A camera whose pictures clip until the exposure is small enough."""
+
+    name = "lit"
+
+    def __init__(self, enough: float) -> None:
+        self.asked: list[float] = []
+        self._enough = enough
+
+    def settle(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def capture(self) -> Frame:
+        return self.capture_at(1.0)
+
+    def capture_at(self, factor: float) -> Frame:
+        self.asked.append(factor)
+        return Frame(flat((255, 60, 30) if factor > self._enough else (200, 60, 30)), "", 0)
+
+
+@pytest.mark.parametrize(
+    ("enough", "asked"), [(1.0, []), (0.5, [0.4]), (0.2, [0.4, 0.16]), (0.1, [0.4, 0.16])]
+)
+def test_darker_pictures_are_taken_while_stickers_clip(enough: float, asked: list[float]) -> None:
+    camera = Lit(enough)
+    frame = camera.capture()
+    camera.asked.clear()
+    look = measure(camera, frame, SQUARE, 1, fit=0.7)
+    assert camera.asked == asked
+    assert look.saturated.tolist() == [enough == 0.1]
+    assert look.fit == 0.7
+    outside = SQUARE + np.array([60, 0], np.float32)
+    camera.asked.clear()
+    measure(camera, frame, outside, 1)  # what cannot be seen is no reason
+    assert camera.asked == []

@@ -79,7 +79,7 @@ class FaceColours:
 
 
 SATURATED = 0.983
-"""Linear light of sRGB 253: a channel from here on has lost what was above."""
+"""Linear light just above sRGB 253: a channel from here on has lost what was above."""
 
 
 @dataclass(frozen=True, eq=False)

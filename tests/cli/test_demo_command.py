@@ -1,0 +1,121 @@
+"""``cubist demo``: what its options ask for. The demos themselves are in ``tests/simulate``."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robot.cli import demo
+from robot.cli.main import run
+from robot.outcomes import ExitCode, Outcome
+from robot.settings import load_profile
+from robot.simulate.progress import SilentDisplay
+from robot.simulate.session import DemoOptions, nothing_beside
+from solver.cube.cube import Cube
+
+Ask = Callable[..., tuple[int, Any]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Runs ``cubist demo --json`` with options; exit code, and what would be simulated."""
+
+    def asked(*options: str, outcome: Outcome = Outcome.SOLVED, good: bool = True) -> Any:
+        found = SimpleNamespace(options=None, display=None, beside=None)
+
+        def simulated(given: DemoOptions, display: Any, beside: Any) -> Any:
+            found.options, found.display, found.beside = given, display, beside
+            record = SimpleNamespace(outcome=outcome)
+            return SimpleNamespace(record=record, good=good, as_dict=lambda: {"it": "ended"})
+
+        monkeypatch.setattr(demo, "_run", simulated)
+        return run(["demo", "--json", *options]), found
+
+    return asked
+
+
+def test_a_demo_is_of_a_random_cube_in_real_time(
+    ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = ask()
+    assert code == ExitCode.DONE
+    assert json.loads(capsys.readouterr().out) == {"it": "ended"}
+    options = found.options
+    assert (options.speed, options.seed, options.faults, options.photographs) == (1, 1, [], {})
+    assert options.firmware is None and options.misadjusted is None
+    assert options.profile_file is not None and options.profile_file.is_file()
+    assert options.title == f"{options.profile.title} · cube 1"
+    assert isinstance(found.display, SilentDisplay) and found.beside is nothing_beside
+    assert ask("--seed", "2")[1].options.body.facelets() != options.body.facelets()
+
+
+def test_options_of_a_demo_are_kept(ask: Ask) -> None:
+    arguments = ("--robot", "crane", "--size", "5", "--seed", "3", "--speed", "2.5")
+    _, found = ask(*arguments, "--firmware", "host", "--fault", "glare@scan", "--web")
+    options = found.options
+    assert (options.body.size, options.profile.cube.size, options.seed) == (5, 5, 3)
+    assert options.profile_file.name == "crane.yaml"
+    assert [(fault.name, fault.subject) for fault in options.faults] == [("glare", "")]
+    assert options.title.endswith(" · cube 3 · 2.5 times as fast")
+    assert (options.speed, options.firmware) == (2.5, "host")
+    assert found.beside is demo.shown_on_a_page
+
+
+@pytest.mark.parametrize(
+    ("outcome", "good", "code"),
+    [
+        (Outcome.SOLVED, True, ExitCode.DONE),
+        (Outcome.SOLVED, False, ExitCode.NO),
+        (Outcome.JAMMED, True, ExitCode.FAILED),
+    ],
+)
+def test_the_simulated_robot_has_to_agree(
+    ask: Ask, outcome: Outcome, good: bool, code: ExitCode
+) -> None:
+    assert ask(outcome=outcome, good=good)[0] == code
+
+
+def test_photographs_and_their_state_go_together(ask: Ask, tmp_path: Path) -> None:
+    state = Cube.solved().facelets()
+    for options in (("--faces", str(tmp_path)), ("--state", state)):
+        code, found = ask(*options)
+        assert code == ExitCode.USAGE and found.options is None
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_state_says_of_which_size_the_cube_is(
+    ask: Ask, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photographs = {"U": "picture"}
+    monkeypatch.setattr(demo, "load_photographs", lambda folder: photographs)
+    letters = "".join(face * size * size for face in "URFDLB")
+    _, found = ask("--faces", str(tmp_path), "--state", f"{letters[:9]} {letters[9:]}")
+    options = found.options
+    assert (options.body.size, options.profile.cube.size) == (size, size)
+    assert options.photographs is photographs
+    assert (options.profile_file is None) == (size == 2), "the file's robot holds a 3x3x3"
+    assert f"cube in {tmp_path.name}" in options.title
+
+
+def test_a_demo_has_a_title() -> None:
+    profile = load_profile("cubotino")
+    assert demo._title(profile, 7, None, 1.0) == f"{profile.title} · cube 7"
+    folder = Path("/tmp/pictures")  # only its name counts
+    assert demo._title(profile, 7, folder, 1.0) == f"{profile.title} · cube in pictures"
+    assert demo._title(profile, 7, None, 20.0) == f"{profile.title} · cube 7 · 20 times as fast"
+    assert demo._title(profile, 7, None, 0.5) == f"{profile.title} · cube 7 · 0.5 times as fast"
+
+
+def test_where_nobody_sits_at_a_terminal_no_enter_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    asyncio.run(asyncio.wait_for(demo._enter("Press Enter"), 5))
+    assert capsys.readouterr().err == ""
