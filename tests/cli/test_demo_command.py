@@ -58,7 +58,7 @@ def test_a_demo_is_of_a_random_cube_in_real_time(
 
 def test_options_of_a_demo_are_kept(ask: Ask) -> None:
     arguments = ("--robot", "crane", "--size", "5", "--seed", "3", "--speed", "2.5")
-    _, found = ask(*arguments, "--firmware", "host", "--fault", "glare@scan", "--web")
+    _, found = ask(*arguments, "--firmware", "host", "--fault", "glare@look", "--web")
     options = found.options
     assert (options.body.size, options.profile.cube.size, options.seed) == (5, 5, 3)
     assert options.profile_file.name == "crane.yaml"
