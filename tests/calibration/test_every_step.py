@@ -258,3 +258,58 @@ async def settled(pilot: Pilot[int]) -> None:
     while getattr(pilot.app.screen, "busy", False):
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
+
+
+NAME = {"minLength": 1, "maxLength": 64}
+CAMERA = {"maxLength": 64}
+PLACE = {"ge": -(2**31), "lt": 2**31}
+LIMITS = {
+    "film": {
+        "actuator": NAME,
+        "between": {"minItems": 2, "maxItems": 2},
+        "camera": CAMERA,
+        "aside": {"maxProperties": 16},
+    },
+    "proof": {"solved": {}},
+    "move": {"actuator": NAME, "to": PLACE, "begin_at": PLACE},
+    "turn": {"actuator": NAME, "inverted": {}},
+    "steps": {
+        "actuator": NAME,
+        "turn_steps": {"ge": 4, "le": 1_000_000, "multiple_of": 4},
+        "turns": {"minimum": 1, "maximum": 20},
+    },
+    "speed": {
+        "actuator": NAME,
+        "speed_steps_per_s": {"minimum": 50, "maximum": 200_000},
+        "acceleration_steps_per_s2": {"minimum": 1, "maximum": 10_000_000},
+        "held": {},
+    },
+    "play": {"actuator": NAME},
+    "home": {"as_profile": {}},
+    "picture": {"camera": CAMERA},
+    "travel": {"actuator": NAME, "between": {"minItems": 2, "maxItems": 2}},
+    "colours": {"facelets": {"pattern": "^[URFDLB]{24,54}$"}},
+    "timing": {},
+}
+"""What may be asked of each trial."""
+
+
+def test_what_may_be_asked_has_limits() -> None:
+    words = {"title", "description", "default", "type", "anyOf", "items", "additionalProperties"}
+    found = {}
+    for step in STEPS.values():
+        for trial in step.trials:
+            fields = trial.request.model_json_schema().get("properties", {})
+            found[trial.name] = {
+                name: {
+                    key: value
+                    for part in (field, *field.get("anyOf", ())[:1])
+                    for key, value in part.items()
+                    if key not in words
+                }
+                for name, field in fields.items()
+            }
+    assert found == LIMITS
+    renews = [each.name for step in STEPS.values() for each in step.trials if not each.renews]
+    asked = [each.name for step in STEPS.values() for each in step.trials if each.method == "GET"]
+    assert (renews, asked) == (["move", "home", "picture"], ["picture"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robot.calibration.stepper_limit import Ramp
+from robot.calibration.step import Doubt, Session, next_of
+from robot.calibration.stepper_limit import Limit, Ramp
 from robot.calibration.stepper_motor import motor_on
 from robot.calibration.stepper_trials import SpeedTried
 from robot.calibration.trial import Bench
@@ -170,6 +171,77 @@ def test_a_ramp_says_why_it_ended() -> None:
     assert ramp.ended == ""
     ramp.note(tried(1600, reached=1600, lost=True), True)
     assert (ramp.ended, ramp.wanted) == ("steps were lost at 1600", None)
+
+
+def conducted(daemon: Daemon, answers: Sequence[bool] = (), **asked: Any) -> Limit:
+    """A limit that was measured; ``answers`` to what nobody sees."""
+    limit = Limit(Session(daemon), "table", **asked)  # type: ignore[arg-type]
+    script, given = limit.measure(), iter(answers)
+    shown = next_of(script, None)
+    while shown is not None:
+        shown = next_of(script, next(given) if isinstance(shown, Doubt) else None)
+    return limit
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            {"what": "speed", "begin": 2000},
+            "steps were lost at 2645; table: 1600 -> 1840 steps/s",
+        ),
+        ({"what": "speed", "begin": 2500}, "steps were lost at 2500: nothing was good, begin"),
+        (
+            {"what": "speed", "begin": 2000, "end": 2300},
+            "no steps were lost at all; table: 1600 -> 1840 steps/s",
+        ),
+        ({"what": "speed", "last_good": 3000}, "as you say; table: 1600 -> 2400 steps/s"),
+        (
+            {"what": "acceleration", "held": True, "last_good": 5000},
+            "as you say; table: 5000 -> 4000 steps/s^2",
+        ),
+    ],
+)
+def test_how_a_limit_was_found_is_told(daemon: Daemon, asked: Any, told: str) -> None:
+    limit = conducted(daemon, **asked)
+    assert limit.text.startswith(told)
+    assert limit.is_found is ("nothing was good" not in told)
+    held = " under load" if asked.get("held") else ""
+    assert limit.name == f"table {asked['what']}{held}"
+    assert limit.columns == (f"{asked['what']}{held}", "result", "by")
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (
+            [True, False],
+            "steps were lost at 2300; set table and the cube square by hand now;",
+        ),
+        ([False], "steps were lost at 2000; set table and the cube square by hand now: nothing"),
+    ],
+)
+def test_what_a_person_says_counts_where_nothing_sees_it(
+    daemon: Daemon, answers: list[bool], told: str
+) -> None:
+    daemon.sees = False
+    limit = conducted(daemon, answers, what="speed", begin=2000)
+    assert limit.text.startswith(told)
+    assert limit.document["last_good"] == (2000 if len(answers) > 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("end", "wanted", "ended"),
+    [(920, 920, ""), (919, None, "no steps were lost at all"), (None, 920, "")],
+)
+def test_a_ramp_ends_where_it_should(end: float | None, wanted: float | None, ended: str) -> None:
+    ramp = Ramp(load_profile("mindcuber"), "table", "speed", end=end)
+    assert (ramp.wanted, ramp.end, ramp.present) == (800, end or 6400, 1600)
+    assert ramp.body() == {"actuator": "table", "held": False, "speed_steps_per_s": 800}
+    assert (ramp.safe, ramp.values()) == (None, {})
+    ramp.note(tried(800, reached=784), lost=False)
+    assert (ramp.wanted, ramp.ended) == (pytest.approx(wanted) if wanted else None, ended)
+    assert ramp.values() == {"actuators.table.max_speed_steps_per_s": 640}
 
 
 def test_the_motor_that_is_tried_is_the_one_named() -> None:
