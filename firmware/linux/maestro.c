@@ -152,7 +152,6 @@ static int open_port(void)
         settings.c_cflag |= CLOCAL;
         cfsetspeed(&settings, B115200);
         tcsetattr(fd, TCSANOW, &settings);
-        tcflush(fd, TCIFLUSH);
     }
     return fd;
 }
@@ -164,8 +163,6 @@ static enum fault plug(void)
         return complain(strerror(errno),
                         errno == ENOENT ? FAULT_PULSE_MISSING : FAULT_PULSE_REFUSED);
     }
-    answered = 0;
-    next_question = simulation_now();
     fail_all(FAULT_NONE);
     const uint8_t auto_baud = AUTO_BAUD;
     if (device < 0 && write(port, &auto_baud, 1) != 1) {
@@ -256,11 +253,10 @@ static void hear_errors(uint16_t bits)
 static bool hear(void)
 {
     while (asked && answered < sizeof answer) {
-        ssize_t got = read(port, answer + answered, sizeof answer - answered);
-        if (got <= 0) {
+        if (read(port, &answer[answered], 1) != 1) {
             return false;
         }
-        answered += (unsigned)got;
+        answered++;
     }
     uint16_t value = (uint16_t)(answer[0] | answer[1] << 8);
     if (asked == GET_POSITION) {
@@ -277,11 +273,12 @@ static void ask(uint64_t tick)
 {
     static uint8_t turn = CHANNELS;
     bool sent = true;
+    tcflush(port, TCIFLUSH); /* what nobody asked for would be taken for answers from now on */
     for (unsigned i = 0; i <= CHANNELS && !asked; i++) {
         turn = (turn + 1) % (CHANNELS + 1);
         const struct channel *channel = &channels[turn % CHANNELS];
         if (turn == CHANNELS) {
-            sent = send(GET_ERRORS, 0, 0, 0);
+            sent = send(GET_ERRORS, 0, &turn, 0);
             asked = GET_ERRORS;
         } else if (channel->open && channel->ticks && channel->ticks != NO_TICKS &&
                    tick - channel->set_at >= RESTS_TICKS) {

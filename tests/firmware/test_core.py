@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 CORE = ("frame", "motion", "frames", "homing", "link", "messages", "setup")
-PROCESS = ("lines", "pwm", "clock", "timing")
+PROCESS = ("lines", "maestro", "pwm", "clock", "timing")
 SUBJECTS = (*CORE, *PROCESS)
 
 
