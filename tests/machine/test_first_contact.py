@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from robot.machine.first_contact import (
@@ -11,8 +13,11 @@ from robot.machine.first_contact import (
     confirmable,
     direction_key,
     first_pulse,
+    guessed_steps,
     largest_step,
 )
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
 from robot.settings import load_profile, parse_profile, profile_path
 
 CUBOTINO = load_profile("cubotino-uno")
@@ -98,3 +103,108 @@ def test_homing_waits_for_every_position_and_direction() -> None:
     jaws = {key: 1 for key in confirmable(four_arm) if "positions" in key}
     with pytest.raises(NotConfirmed, match="direction of right"):
         FirstContact(jaws).require_all(four_arm)
+
+
+def test_what_is_not_confirmed_is_named_up_to_three() -> None:
+    values = confirmable(CUBOTINO)
+    keys = list(values)
+    for missing, told in (
+        (3, "position ccw of holder, position home of holder, position cw of holder"),
+        (4, "position cw of holder and 1 more"),
+        (6, "position cw of holder and 3 more"),
+    ):
+        kept = {key: values[key] for key in keys[missing:]}
+        with pytest.raises(NotConfirmed) as refused:
+            FirstContact(kept).require_all(CUBOTINO)
+        assert f"({told})" in str(refused.value) or f"{told})" in str(refused.value)
+        assert ("more" in str(refused.value).partition(")")[0]) is (missing > 3)
+
+
+def test_who_is_vouched_for_may_go_anywhere_meanwhile() -> None:
+    contact = FirstContact({f"{POSITIONS}.home": 1500})
+    with contact.vouching(["holder"]):
+        with contact.vouching(["lid"]):
+            contact.require_step("holder", HOLDER, 1500, 2100)
+            contact.require_step("lid", CUBOTINO.actuators["lid"], 1500, 2100)
+            contact.require_first("holder", HOLDER, 900)
+        with pytest.raises(NotConfirmed):
+            contact.require_step("lid", CUBOTINO.actuators["lid"], 1500, 2100)
+        contact.require_step("holder", HOLDER, 1500, 2100)
+    with pytest.raises(NotConfirmed):
+        contact.require_step("holder", HOLDER, 1500, 2100)
+
+
+@pytest.mark.parametrize(("at", "may"), [(1499, False), (1500, True), (2000, True), (2001, False)])
+def test_a_first_pulse_is_within_what_is_confirmed(at: int, may: bool) -> None:
+    contact = FirstContact({f"{POSITIONS}.home": 1500, f"{POSITIONS}.cw": 2000})
+    if may:
+        contact.require_first("holder", HOLDER, at)
+    else:
+        with pytest.raises(NotConfirmed, match="servo holder has no confirmed position there"):
+            contact.require_first("holder", HOLDER, at)
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_a_motor_moves_once_its_direction_is_known(is_confirmed: bool) -> None:
+    table = load_profile("mindcuber").actuators["table"]
+    contact = FirstContact({direction_key("table"): True} if is_confirmed else {})
+    for asked in (
+        lambda: contact.require_first("table", table, 0),
+        lambda: contact.require_step("table", table, 0, 10),
+        lambda: contact.require_direction("table"),
+    ):
+        if is_confirmed:
+            asked()
+        else:
+            with pytest.raises(NotConfirmed, match="nobody has confirmed which way table turns"):
+                asked()
+
+
+def test_a_simulated_robot_needs_nothing_confirmed_until_it_is_calibrated() -> None:
+    contact = FirstContact({}, simulated=True)
+    contact.require_all(CUBOTINO)
+    contact.require_start(CUBOTINO, {"holder": 1500, "lid": 1335})
+    contact.calibrating = True
+    with pytest.raises(NotConfirmed):
+        contact.require_all(CUBOTINO)
+    assert FirstContact({}).calibrating is False
+
+
+@pytest.mark.parametrize(
+    ("start", "may"), [(1000, True), (2000, True), (999, False), (2001, False)]
+)
+def test_a_start_beyond_what_is_confirmed_is_refused(start: int, may: bool) -> None:
+    contact = FirstContact(confirmable(CUBOTINO))
+    if may:
+        contact.require_start(CUBOTINO, {"holder": start})
+    else:
+        told = f"holder: it would go to {start}..{start} us; 1000..2000 us is confirmed"
+        with pytest.raises(NotConfirmed, match=re.escape(told)):
+            contact.require_start(CUBOTINO, {"holder": start})
+
+
+@pytest.mark.parametrize(("far", "may"), [(2000, True), (2010, False), (990, False)])
+def test_a_schedule_stays_within_what_is_confirmed(far: int, may: bool) -> None:
+    contact = FirstContact(confirmable(CUBOTINO))
+    move = servo_slew("holder", 1500, far, 100_000)
+    schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
+    if may:
+        contact.require_schedule(CUBOTINO, schedule)
+        return
+    with pytest.raises(NotConfirmed, match="holder: it would go to"):
+        contact.require_schedule(CUBOTINO, schedule)
+    overshooting = servo_slew("holder", 1500, 2000, 100_000, overshoot=(30, 20_000))
+    schedule = Schedule((overshooting,), (TimedTurn(0, 0),), overshooting.duration_us)
+    with pytest.raises(NotConfirmed, match=r"1500\.\.2030 us"):
+        contact.require_schedule(CUBOTINO, schedule)
+
+
+def test_motors_whose_steps_nobody_knows() -> None:
+    tried = {
+        "actuators.table.invert_direction": True,
+        "actuators.up.invert_direction": False,
+        "actuators.up.steps_per_turn": 3200,
+        "actuators.lid.positions_us.open": 1,
+    }
+    assert guessed_steps(tried) == {"table"}
+    assert guessed_steps({}) == set()

@@ -1,0 +1,257 @@
+"""Findings of the check-up, each with its text and what to do, on a computer that is made up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from robot.machine import checkup
+from robot.machine.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES, CheckResult, Computer
+from robot.machine.firmware_build import JOIN_GROUP
+from robot.settings import load_profile
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Computer:
+    (tmp_path / "dev/serial/by-id").mkdir(parents=True)
+    places = {name: tmp_path / name for name in ("boot", "dev", "etc", "sys", "run")}
+    return Computer(
+        **places,
+        now_s=lambda: 1_800_000_000.0,
+        has_module=lambda _: True,
+        may_use=lambda _: True,
+        members_of=lambda _: frozenset({"cubist"}),
+        own_groups=lambda: frozenset({"cubist"}),
+    )
+
+
+THROTTLED = {
+    0: ("bad", "the supply voltage is too low now"),
+    1: ("bad", "the processor's frequency is capped now"),
+    2: ("bad", "the processor is throttled now"),
+    16: ("warning", "the supply voltage was too low since the start"),
+    18: ("warning", "the processor was throttled since the start"),
+}
+
+
+@pytest.mark.parametrize("bit", range(20))
+def test_each_flag_of_a_pi_s_power_has_its_words(machine: Computer, bit: int) -> None:
+    path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{1 << bit:x}\n")
+    found = checkup.power(machine)
+    expected = THROTTLED.get(bit, ("ok", "voltage and temperature are fine"))
+    assert (found.verdict, found.text) == expected
+    assert ("official power supply" in found.remedy) is (bit in THROTTLED)
+    path.write_text("40005")
+    assert checkup.power(machine).text == (
+        "the supply voltage is too low now; the processor is throttled now; "
+        "the processor was throttled since the start"
+    )
+    path.write_text("throttled")
+    assert checkup.power(machine).text == "not a Raspberry Pi, or it does not tell"
+
+
+@pytest.mark.parametrize(
+    ("now_s", "verdict"), [(EARLIEST_CLOCK_S, "ok"), (EARLIEST_CLOCK_S - 1, "warning")]
+)
+def test_a_clock_before_2025_is_wrong(machine: Computer, now_s: float, verdict: str) -> None:
+    found = checkup.clock(replace(machine, now_s=lambda: now_s))
+    assert found.verdict == verdict
+    assert (found.remedy == "Connect to a network once.") is (verdict == "warning")
+    assert EARLIEST_CLOCK_S == 1_735_689_600
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(200, "ok"), (199.9, "bad")])
+def test_records_need_200_megabytes(
+    tmp_path: Path, free: float, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def usage(place: Path) -> SimpleNamespace:
+        asked.append(place)
+        return SimpleNamespace(free=int(free * 1024**2))
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    found = checkup.disk(tmp_path / "not/there")
+    assert (found.verdict, found.text) == (
+        *(verdict, f"{int(free)} MB free at {tmp_path / 'not/there'}"),
+    )
+    assert asked == [tmp_path]
+    assert MIN_FREE_BYTES == 200 * 1024**2
+
+
+def test_a_folder_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Path, int]] = []
+
+    def access(path: Path, mode: int) -> bool:
+        asked.append((path, mode))
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    found = checkup.disk(tmp_path)
+    assert (found.verdict, found.text) == ("warning", f"{tmp_path}: not writable by you")
+    assert asked == [(tmp_path, os.W_OK)]
+
+
+def test_cameras_each_with_what_helps(machine: Computer) -> None:
+    def found(kind: str, device: int | str = 0, on: Computer = machine) -> tuple[str, str, str]:
+        result = checkup.camera_of_kind(kind, device, on)
+        assert result.about == "camera"
+        return result.verdict, result.text, result.remedy
+
+    bare = replace(machine, has_module=lambda name: name != "picamera2")
+    remedy = "sudo apt install python3-picamera2 --no-install-recommends"
+    assert found("picamera2", on=bare) == ("bad", "picamera2 is not installed", remedy)
+    verdict, text, remedy = found("picamera2")
+    assert (verdict, text) == ("bad", "the Pi sees no camera module")
+    (machine.dev / "media1").touch()
+    assert found("picamera2") == ("ok", "picamera2", "")
+    path = machine.dev / "video3"
+    assert found("usb", 3) == ("bad", f"{path} does not exist", "Plug the camera in.")
+    path.touch()
+    assert found("usb", 3) == ("ok", str(path), "")
+    refused = replace(machine, may_use=lambda one: one != path)
+    remedy = "sudo usermod -aG video $USER, then log in again."
+    assert found("usb", 3, refused) == ("bad", f"{path}: no permission", remedy)
+    folder = str(machine.dev)
+    assert found("folder", folder) == ("ok", f"folder {folder}", "")
+    assert found("folder", f"{folder}/no") == (
+        *("bad", f"{folder}/no is no folder", "Correct it in the profile."),
+    )
+    assert found("simulated") == ("ok", "simulated 0", "")
+
+
+def test_button_light_and_buzzer(machine: Computer) -> None:
+    found = checkup.gpio(replace(machine, has_module=lambda name: name != "RPi"))
+    assert (found.about, found.verdict, found.text) == (
+        *("gpio", "warning", "RPi.GPIO is not installed"),
+    )
+    assert checkup.gpio(machine) == CheckResult("gpio", "ok", "0 GPIO chips")
+    assert checkup.gpio(replace(machine, may_use=lambda _: False)).verdict == "ok"
+    chips = [machine.dev / f"gpiochip{number}" for number in range(2)]
+    for chip in chips:
+        chip.touch()
+    assert checkup.gpio(machine) == CheckResult("gpio", "ok", "2 GPIO chips")
+    one = replace(machine, may_use=lambda path: path == chips[1])
+    assert checkup.gpio(one).verdict == "ok"
+    found = checkup.gpio(replace(machine, may_use=lambda _: False))
+    assert (found.verdict, found.text) == ("bad", f"{chips[0]}: no permission")
+
+
+def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:
+    assert list(checkup.groups(machine)) == []
+    (found,) = checkup.groups(replace(machine, members_of=lambda _: None))
+    assert (found.verdict, found.text) == ("warning", "Cubist is not installed as a service")
+
+    def members(group: str) -> frozenset[str] | None:
+        return frozenset({"cubist"}) if group != "gpio" else None
+
+    found, other = checkup.groups(
+        replace(machine, members_of=members, own_groups=lambda: frozenset({"gpio"}))
+    )
+    assert (found.verdict, found.text) == (
+        *("bad", "the service's user cubist is not in the group gpio"),
+    )
+    assert (other.verdict, other.text) == (
+        *("warning", "you are not in the group cubist, which may use the robot"),
+    )
+    root = replace(machine, own_groups=lambda: None)
+    assert list(checkup.groups(root)) == []
+
+
+def test_a_named_port_is_looked_at_as_it_is(machine: Computer) -> None:
+    port = machine.dev / "ttyACM7"
+    gone = checkup.board(str(port), machine)
+    assert (gone.verdict, gone.text, gone.remedy) == (
+        *("bad", f"{port} does not exist", checkup.ONE_BOARD),
+    )
+    port.touch()
+    assert checkup.board(str(port), machine) == CheckResult("board", "ok", str(port))
+    refused = checkup.board(str(port), replace(machine, may_use=lambda _: False))
+    assert (refused.verdict, refused.text, refused.remedy) == (
+        *("bad", f"{port}: no permission", JOIN_GROUP),
+    )
+    unclear = checkup.board("auto", machine)
+    assert unclear.remedy == checkup.ONE_BOARD
+    own = checkup.board("auto", machine, is_pi=True)
+    assert own.remedy != checkup.ONE_BOARD
+    assert own.text == f"{machine.run}/cubist-board/port does not exist"
+
+
+def test_settings_of_the_service_are_read_as_it_reads_them(machine: Computer) -> None:
+    assert machine.service_profile is None
+    path = machine.etc / "cubist/cubistd.env"
+    path.parent.mkdir(parents=True)
+    path.write_text('CUBIST_PROFILE=one\n# CUBIST_PROFILE=no\n CUBIST_PROFILE = "two" \nX=\n')
+    assert machine.service_profile is not None
+    assert machine.service_setting("X") is None
+    assert machine.service_setting("Y") is None
+    path.write_text("CUBIST_PROFILE='a b'\n")
+    assert machine.service_profile == "a b"
+
+
+def test_where_a_pi_keeps_its_config_and_name(machine: Computer) -> None:
+    assert (machine.boot_config, machine.model) == (None, "")
+    machine.boot.mkdir()
+    older = machine.boot / "config.txt"
+    older.touch()
+    assert machine.boot_config == older
+    (machine.boot / "firmware").mkdir()
+    assert machine.boot_config is None, "what stays beside it is not read"
+    newer = machine.boot / "firmware/config.txt"
+    newer.touch()
+    assert machine.boot_config == newer
+    model = machine.sys / "firmware/devicetree/base/model"
+    model.parent.mkdir(parents=True)
+    model.write_bytes(b"Raspberry Pi 5 Model B\0")
+    assert machine.model == "Raspberry Pi 5 Model B"
+
+
+def test_what_is_looked_at_and_in_which_order(machine: Computer, tmp_path: Path) -> None:
+    def about(name: str) -> list[str]:
+        found = checkup.check_up(load_profile(name), tmp_path, machine)
+        return list(dict.fromkeys(one.about for one in found))
+
+    always = ["camera", "gpio", "disk", "clock", "power"]
+    assert about("cubotino") == ["profile", "boot", "board", *always]
+    assert about("six-motor")[:2] == ["profile", "board"]
+    bare = load_profile("cubotino")
+    bare = bare.model_copy(
+        update={"panel": bare.panel.model_copy(update={"start_button_gpio": None})}
+    )
+    found = [one.about for one in checkup.check_up(bare, tmp_path, machine)]
+    assert "gpio" not in found
+    first = next(checkup.check_up(bare, tmp_path, machine))
+    assert (first.verdict, first.text) == ("ok", f"{bare.name}: {bare.title}")
+
+
+def test_a_maestro_that_is_named_is_the_one(machine: Computer) -> None:
+    path = machine.etc / "cubist/cubistd.env"
+    path.parent.mkdir(parents=True)
+    for option in ("--maestro=", "--maestro  "):
+        path.write_text(f"CUBIST_BOARD_OPTIONS={option}{machine.dev}/uart\n")
+        assert checkup.maestro(machine).text == f"there is no Pololu Maestro at {machine.dev}/uart"
+    path.write_text("")
+    assert checkup.maestro(machine).text.endswith("*Maestro*-if00")
+    for number in (2, 1):
+        name = f"usb-Pololu_Corporation_Mini_Maestro_{number}-if00"
+        (machine.dev / "serial/by-id" / name).touch()
+    assert checkup.maestro(machine).text.endswith("_1-if00")
+    refused = checkup.maestro(replace(machine, may_use=lambda _: False))
+    assert (refused.verdict, refused.remedy) == ("bad", JOIN_GROUP)
+
+
+def test_the_worst_of_all() -> None:
+    ok, warning, bad = (
+        CheckResult("a", "ok", ""),
+        CheckResult("b", "warning", ""),
+        CheckResult("c", "bad", ""),
+    )
+    assert checkup.worst([ok, warning, bad]) == "bad"
+    assert checkup.worst([warning, ok]) == "warning"
