@@ -41,11 +41,13 @@ def _stickers(size: int, rng):
 
 
 @pytest.mark.parametrize("size", [4, 5])
-def test_no_reduction_is_found_twice(size, rng):
+def test_no_reduction_is_found_twice_and_short_ones_come_first(size, rng):
     stickers = _stickers(size, rng)
     found = _reductions(size, stickers, threads=THREADS)
     assert len(found) == 25
     assert len({str(phases) for phases in found}) == len(found)
+    lengths = [sum(map(len, phases)) for phases in found]
+    assert lengths == sorted(lengths)
     for phases in found:
         after = stickers.copy()
         for turns in phases:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
-from solver import _native
+from solver import _native, tables, two_phase
+from solver.reduction import phased
+from solver.solution import Request
 
 PHASE_1 = {
     "htm": 0x8AA7578087F75A21,
@@ -23,6 +26,7 @@ PHASE_2 = {
 }
 OPTIMAL = {"htm": 0x4DB5B7D5ED82DDA0, "qtm": 0xEBA58B34531B2F29}
 POCKET_STEPS = 0x8639758D37D3C4C8
+REDUCTION = {4: 0xB1AA05A6C599E3AE, 5: 0x95FAB21480E6BF9C}
 THREADS = [1, pytest.param(2, marks=pytest.mark.long), 3]
 
 Hear = Callable[[float], bool]
@@ -61,6 +65,35 @@ def test_two_phase(threads: int) -> None:
 def test_two_phase_in_every_metric(metric: str, threads: int) -> None:
     assert phase1(metric, threads) == PHASE_1[metric]
     assert phase2(metric, threads) == PHASE_2[metric]
+
+
+@pytest.mark.parametrize("metric", ["qtm", "axial", "axial-qtm"])
+def test_the_tables_of_every_metric_that_are_kept(metric: str) -> None:
+    for phase, size, make, sums in (
+        ("phase1", _native.phase1_size, _native.make_phase1, PHASE_1),
+        ("phase2", _native.phase2_size, _native.make_phase2, PHASE_2),
+    ):
+        data = tables.load(
+            f"{phase}-{metric}",
+            two_phase.TABLE_VERSION,
+            size(metric),
+            partial(make_in_two_threads, make, metric),
+        )
+        assert _native.checksum(data) == sums[metric]
+
+
+def make_in_two_threads(
+    make: Callable[[str, np.ndarray, int, Hear], bool], metric: str, data: np.ndarray, hear: Hear
+) -> bool:
+    return make(metric, data, 2, hear)
+
+
+@pytest.mark.parametrize("size", REDUCTION)
+def test_the_tables_of_reductions_that_are_kept(size: int) -> None:
+    phased.load(size, Request())
+    (loaded,) = phased.SIZES[size].tables
+    assert loaded.table is not None
+    assert _native.checksum(loaded.table) == REDUCTION[size]
 
 
 @pytest.mark.long
