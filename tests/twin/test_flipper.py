@@ -1,0 +1,216 @@
+"""Table and arms of a flipper where they are told to be: borders of zones, play, what falls."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from robot.settings.profile import PanelSettings
+from robot.twin.cube import NORMALS, CubeBody, scrambled, turned
+from robot.twin.flipper import ArmPlace, Flipper, SimulatedArm
+from robot.twin.server import SimulatedPanel
+
+ROLL = (NORMALS["R"], 1)
+PLACES = (
+    ArmPlace("free", 0.0, "open"),
+    ArmPlace("close", 10.0, "hold"),
+    ArmPlace("flip", -10.0, "block", ROLL),
+)
+TOLERANCE = 0.125
+"""Quarters; as all here of few bits, so that borders are hit."""
+LITTLE = 2.0**-10
+FREE, HELD, HALF_WAY = 0.0, 10.0, 5.0
+
+
+@dataclass
+class Table:
+    """A flipper, and what is wrong."""
+
+    play: float | None = None
+    reported: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.arm = SimulatedArm("lid", PLACES)
+        self.flipper = Flipper(
+            scrambled(3, 1), "table", [self.arm], TOLERANCE, self._hear, self.play
+        )
+        self.at(0.0)
+
+    def _hear(self, kind: str, text: str, part: str) -> None:
+        assert text
+        self.reported.append(kind)
+
+    def at(self, table: float, lid: float = FREE) -> None:
+        self.flipper.update({"table": table, "lid": lid})
+
+    def lift(self, part: float) -> float:
+        """Where the lid has made this part of a lift."""
+        return -10 * (0.2 + 0.8 * part)
+
+    def angles(self) -> tuple[float, float]:
+        """Quarters by which cube and bottom layer are askew."""
+        pose = self.flipper.pose()
+        whole = math.atan2(pose.whole[0, 2], pose.whole[0, 0]) / (math.pi / 2)
+        twist = dict(pose.layers).get("D", 0.0)
+        assert np.allclose(pose.whole, turned(NORMALS["D"], whole))
+        return whole, twist
+
+    def is_changed_by(self, *moves: tuple[str, str, int]) -> bool:
+        """Whether the cube is as at first, but for turns of layers and of the whole cube."""
+        body: CubeBody = scrambled(3, 1)
+        for what, site, quarters in moves:
+            if what == "turn":
+                body.turn(site, quarters)
+            else:
+                body.rotate(NORMALS[site], quarters)
+        return body.facelets() == self.flipper.body.facelets()
+
+
+def test_an_arm_does_what_a_place_does_about_a_third_of_the_way() -> None:
+    arm = SimulatedArm("lid", PLACES)
+    roles = {0: "open", 3.49: "open", 3.51: "moving", 6.49: "moving", 6.51: "hold", 13.49: "hold"}
+    assert {at: arm.role(at) for at in roles} == roles
+    assert arm.role(13.51) == arm.role(-3.51) == "moving" and arm.role(-6.51) == "block"
+    zoned = SimulatedArm("lid", [*PLACES[:1], ArmPlace("close", 10, "hold", zone=(4, 12))])
+    roles = {3.51: "moving", 3.99: "moving", 4: "hold", 12: "hold", 12.01: "moving"}
+    assert {at: zoned.role(at) for at in roles} == roles
+
+
+def test_a_lift_begins_after_its_slack() -> None:
+    arm = SimulatedArm("lid", PLACES)
+    assert arm.lifts(-1.99) is None and arm.lifts(10) is None
+    for at, part in ((-2.01, 0.00125), (-6, 0.5), (-10, 1.0), (-12, 0.75)):
+        assert arm.lifts(at) == (ROLL, pytest.approx(part))
+
+
+def test_a_camera_sees_past_an_arm_that_comes_back_from_a_roll() -> None:
+    arm = SimulatedArm("lid", PLACES, slack_part=0.6)
+    names = {0: "free", 10: "close", -5: "free", -9: "flip", 5: None}
+    for at, name in names.items():
+        place = arm.appears(at)
+        assert (place and place.name) == name
+    assert SimulatedArm("lid", PLACES, slack_part=0.2).appears(-5) is None, "the cube is lifted"
+    between = ArmPlace("between", -4.0, "block")
+    crowded = SimulatedArm("lid", [*PLACES, between], slack_part=0.9)
+    assert crowded.appears(-7) is None and crowded.appears(-2) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_closing_is_square_up_to_the_tolerance(sign: int) -> None:
+    for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["hold-not-square"])):
+        table = Table()
+        table.at(sign * askew)
+        table.at(sign * askew, HALF_WAY)
+        table.at(sign * askew, HELD)
+        assert table.reported == reported
+        assert table.angles() == pytest.approx((sign * askew, 0))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_layer_is_square_up_to_the_tolerance(sign: int) -> None:
+    for askew, reported in ((TOLERANCE, []), (TOLERANCE + LITTLE, ["layer-not-square"])):
+        table = Table()
+        table.at(0, HELD)
+        table.at(sign * (1 + askew), HELD)
+        assert table.angles() == pytest.approx((0, sign * askew))
+        table.at(sign * (1 + askew), HALF_WAY)
+        assert table.reported == reported
+        assert table.angles() == pytest.approx((sign * askew, 0)), "the cube stands as its layer"
+        assert table.is_changed_by(("turn", "D", sign))
+
+
+def test_drift_below_a_moving_arm_adds_up_until_it_is_told() -> None:
+    table = Table()
+    table.at(0, HALF_WAY)
+    table.at(TOLERANCE / 2, HALF_WAY)
+    table.at(TOLERANCE, HALF_WAY)
+    assert not table.reported
+    table.at(TOLERANCE + LITTLE, HALF_WAY)
+    assert table.reported == ["turn-while-arm-moves"]
+    table.at(TOLERANCE + LITTLE, FREE)
+    table.at(1, FREE)
+    table.at(1, HALF_WAY)
+    table.at(1 - TOLERANCE, HALF_WAY)
+    assert table.reported == ["turn-while-arm-moves"], "another time"
+    table.at(1 - TOLERANCE - LITTLE, HALF_WAY)
+    assert len(table.reported) == 2
+    assert table.is_changed_by(("rotate", "D", 1))
+
+
+@pytest.mark.parametrize(
+    "highest, reported",
+    [(0.19, []), (0.21, ["flip-incomplete"]), (0.74, ["flip-incomplete"])],
+)
+def test_a_cube_falls_back_or_over(highest: float, reported: list[str]) -> None:
+    table = Table()
+    for part in (highest / 2, highest, highest / 2):
+        table.at(0, table.lift(part))
+        turn = turned(ROLL[0], part)
+        assert np.allclose(table.flipper.pose().whole, turn)
+    table.at(0)
+    assert table.reported == reported and table.is_changed_by()
+    table.reported.clear()
+    table.at(0, table.lift(highest))
+    table.flipper.interrupted()
+    table.at(0)
+    assert not table.reported, "that was a reset's fault"
+
+
+def test_a_cube_that_was_lifted_far_enough_rolls_once() -> None:
+    table = Table()
+    seen = {0.5: 0.5, 0.76: -0.24, 0.9: -0.1, 0.7: -0.1, 0.1: -0.1}
+    for part, off in seen.items():
+        table.at(0, table.lift(part))
+        assert np.allclose(table.flipper.pose().whole, turned(ROLL[0], off))
+        assert table.is_changed_by(("rotate", "R", int(off < 0)))
+    table.at(0)
+    assert not table.reported and table.is_changed_by(("rotate", "R", 1))
+    assert np.allclose(table.flipper.pose().whole, np.eye(3))
+    table.flipper.slips.wanted = 1
+    for rolls in (1, 2):
+        table.at(0, table.lift(1.0))
+        table.at(0)
+        assert table.is_changed_by(("rotate", "R", rolls))
+
+
+def test_a_lift_begins_square_up_to_the_tolerance() -> None:
+    for askew, reported in ((TOLERANCE, []), (-TOLERANCE - LITTLE, ["flip-not-square"])):
+        table = Table()
+        table.at(askew)
+        table.at(askew, table.lift(0.1))
+        table.at(askew, table.lift(0.15))
+        assert table.reported == reported
+
+
+def test_an_arm_with_play_turns_the_cube_until_it_fits() -> None:
+    table = Table(play=0.0625)
+    table.at(0.125)
+    table.at(0.125, HALF_WAY)
+    assert table.angles() == pytest.approx((0.125, 0)), "it does not touch it yet"
+    table.at(0.125, HELD)
+    assert table.angles() == pytest.approx((0.0625, 0.0625))
+    table.at(-0.25, HELD)
+    assert table.angles() == pytest.approx((-0.0625, -0.1875))
+    table.at(-0.0625, HELD)
+    assert table.angles() == pytest.approx((0.0625, -0.125)), "its layer drags it along"
+    table.at(-0.0625, HALF_WAY)
+    assert table.angles() == pytest.approx((0.0625, -0.125)), "a layer stays as it is"
+    assert not table.reported
+    table.at(-0.0625, table.lift(0.01))
+    table.at(-0.0625)
+    assert table.angles() == pytest.approx((-0.0625, 0)), "its neighbours square it"
+    table.flipper.set_square()
+    assert table.angles() == pytest.approx((0, 0)) and table.is_changed_by()
+
+
+def test_emergency_circuits_are_closed_at_first() -> None:
+    for active, level in (("low", True), ("high", False)):
+        panel = SimulatedPanel()
+        panel.connect(PanelSettings(estop_gpio=17, estop_active=active))
+        assert panel.pull(17, not level) is level
+    panel = SimulatedPanel()
+    panel.connect(PanelSettings())
+    assert panel.pull(17, False) is False and panel.pull(17, True) is False
