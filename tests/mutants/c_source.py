@@ -78,7 +78,21 @@ def changes(source: bytes) -> list[Edit]:
     """Every change to a file; floats stay, as in Python."""
     found = tokens(source)
     edits = {*_of_tokens(source, found), *_of_conditions(source, found), *_of_statements(found)}
-    return sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))
+    rooms = list(_rooms(found))
+    return sorted(
+        (edit for edit in edits if not any(start <= edit.start < end for start, end in rooms)),
+        key=lambda edit: (edit.start, edit.end, edit.text),
+    )
+
+
+def _rooms(found: list[Token]) -> Iterator[tuple[int, int]]:
+    """From where to where room is made for what comes later (``reserve``): it changes nothing."""
+    first = 0
+    for number, token in enumerate(found[:-1]):
+        if token.text in (b";", b"{", b"}"):
+            first = number + 1
+        elif token.text == b"reserve" and found[number + 1].text == b"(":
+            yield found[first].start, found[_closing(found, number + 1)].end
 
 
 def _of_tokens(source: bytes, found: list[Token]) -> Iterator[Edit]:
@@ -141,7 +155,8 @@ def _closing(found: list[Token], opening: int) -> int:
 
 
 def _of_statements(found: list[Token]) -> Iterator[Edit]:
-    """Statements that are calls, assignments or jumps; dropping a declaration never compiles."""
+    """Statements that are calls, assignments or jumps; dropping a declaration never compiles, or
+    means nothing (what is ``= delete``)."""
     for number in range(1, len(found) - 3):
         before, first, second = found[number - 1 : number + 2]
         if before.text not in (b";", b"{", b"}") or first.kind != "word":
@@ -151,7 +166,7 @@ def _of_statements(found: list[Token]) -> Iterator[Edit]:
         acts = second.text in AFTER_A_TARGET and first.text not in NO_STATEMENT
         if jump or acts or library_call:
             end = _semicolon(found, number)
-            if end is not None:
+            if end is not None and found[end - 1].text not in (b"delete", b"default"):
                 yield Edit(first.start, found[end].start, b"", "statement")
 
 

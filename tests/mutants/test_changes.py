@@ -66,6 +66,12 @@ def test_python_is_changed_by_its_tree(line: str, changed: set[str]) -> None:
         ('const char *x = "a < 3";', set()),
         ("\n#define X 3\n", set()),
         ("int x[] = {a};", set()),
+        (";Table(const Table&) = delete;", set()),
+        ("a.reserve(b * 2);", set()),
+        (
+            "a.reserve(b + 1);\nx = a - b;",
+            {"a.reserve(b + 1);\nx = a + b;", "a.reserve(b + 1);\n;"},
+        ),
     ],
 )
 def test_c_is_changed_by_its_tokens(line: str, changed: set[str]) -> None:

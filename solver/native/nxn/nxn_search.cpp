@@ -89,14 +89,13 @@ std::size_t NxnPositions::slot_of(const std::uint64_t* key) const {
     return slot;
 }
 
-bool NxnPositions::insert(const std::uint64_t* key, std::uint8_t distance) {
+void NxnPositions::insert(const std::uint64_t* key, std::uint8_t distance) {
     const std::size_t slot = slot_of(key);
-    if (slots_[slot] != kEmpty) return false;
+    if (slots_[slot] != kEmpty) return;
     slots_[slot] = static_cast<std::uint32_t>(size());
     keys_.insert(keys_.end(), key, key + words_);
     distances_.push_back(distance);
     if (2 * size() > slots_.size()) grow();
-    return true;
 }
 
 void NxnPositions::grow() {
@@ -105,10 +104,10 @@ void NxnPositions::grow() {
         slots_[slot_of(&keys_[number * words_])] = static_cast<std::uint32_t>(number);
 }
 
-bool NxnPositions::add(const Stickers& stickers, std::uint8_t distance) {
+void NxnPositions::add(const Stickers& stickers, std::uint8_t distance) {
     Key key(words_);
     pack(stickers, key.data());
-    return insert(key.data(), distance);
+    insert(key.data(), distance);
 }
 
 int NxnPositions::distance(const Stickers& stickers) const {

@@ -40,8 +40,8 @@ public:
 
     std::size_t words() const { return words_; }
     std::size_t size() const { return distances_.size(); }
-    // Adds the position unless it is there; whether it was added.
-    bool add(const Stickers& stickers, std::uint8_t distance);
+    // Adds the position unless it is there.
+    void add(const Stickers& stickers, std::uint8_t distance);
     // The distance, or -1.
     int distance(const Stickers& stickers) const;
     void unpack(std::size_t number, Stickers& stickers) const;
@@ -57,7 +57,7 @@ private:
 
     void pack(const Stickers& stickers, std::uint64_t* key) const;
     std::size_t slot_of(const std::uint64_t* key) const;
-    bool insert(const std::uint64_t* key, std::uint8_t distance);
+    void insert(const std::uint64_t* key, std::uint8_t distance);
     void grow();
 
     std::size_t stickers_, words_;

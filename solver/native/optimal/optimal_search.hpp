@@ -12,10 +12,10 @@
 namespace cubist {
 
 struct OptimalOptions {
-    int shortest = 0;                // no shorter solution is looked for
-    int longest = kLongestSolution;  // nor a longer one: what is known to exist ends the search
-    double time_limit = 0;           // seconds on the wall clock; 0 for none
-    int threads = 1;
+    int shortest;       // no shorter solution is looked for
+    int longest;        // nor a longer one: what is known to exist ends the search
+    double time_limit;  // seconds on the wall clock; 0 for none
+    int threads;
     const CancelFlag* cancel = nullptr;
 };
 

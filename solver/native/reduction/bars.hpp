@@ -21,9 +21,9 @@
 namespace cubist {
 
 struct BarOptions {
-    std::size_t count = 4;    // results
-    double time_limit = 1.0;  // seconds of each thread; after it one result is enough
-    int threads = 1;
+    std::size_t count;  // results
+    double time_limit;  // seconds of each thread; after it one result is enough
+    int threads;
     const CancelFlag* cancel = nullptr;
 };
 

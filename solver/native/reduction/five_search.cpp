@@ -319,7 +319,6 @@ private:
     void add_reduction(const HeldFive& end) {
         FiveReduction& found = reductions_.emplace_back();
         found.start = end.start;
-        found.length = end.length();
         found.time = end.cost;
         std::size_t start = 0;
         for (int phase = 0; phase < kPhases; ++phase) {

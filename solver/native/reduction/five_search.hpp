@@ -41,10 +41,10 @@ private:
 };
 
 struct FiveOptions {
-    std::size_t candidates = 500;  // that go on from a phase to the next
-    std::size_t reductions = 50;   // then enough are found
-    double time_limit = 3.0;       // seconds of each thread; after it one is enough
-    int threads = 1;
+    std::size_t candidates;  // that go on from a phase to the next
+    std::size_t reductions;  // then enough are found
+    double time_limit;       // seconds of each thread; after it one is enough
+    int threads;
     const CancelFlag* cancel = nullptr;
     const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };
@@ -59,8 +59,7 @@ struct FiveStart {
 struct FiveReduction {
     std::size_t start = 0;  // which one
     std::array<BlockTurns, 5> phases;
-    int length = 0;  // with the turns before the start
-    int time = 0;    // on the robot, where times are given
+    int time = 0;  // on the robot, where times are given
 };
 
 // Reductions to a 3x3x3 from any of the starts, shorter ones first, or sooner ones; none only when

@@ -387,7 +387,6 @@ private:
                 all.push_back(one);
             }
             found.phases[phase - 1] = all;
-            found.length += static_cast<int>(turns.size());
         };
         add(1, from.turns1);
         add(2, from.turns2);

@@ -14,11 +14,11 @@
 namespace cubist {
 
 struct FourOptions {
-    std::size_t ends1 = 500;      // candidates that phase 2 starts from
-    std::size_t ends2 = 200;      // and phase 3
-    std::size_t reductions = 50;  // then enough are found
-    double time_limit = 1.0;      // seconds of each thread; after it one reduction is enough
-    int threads = 1;
+    std::size_t ends1 = 500;  // candidates that phase 2 starts from
+    std::size_t ends2 = 200;  // and phase 3
+    std::size_t reductions;   // then enough are found
+    double time_limit;        // seconds of each thread; after it one reduction is enough
+    int threads;
     const CancelFlag* cancel = nullptr;
     const BlockTimes* times = nullptr;  // where the robot's time is to be short, not the turns few
 };
@@ -26,7 +26,6 @@ struct FourOptions {
 // Turns by phase: two for the centres, one for the wings.
 struct FourReduction {
     std::array<BlockTurns, 3> phases;
-    int length = 0;
     int time = 0;  // on the robot, where times are given
 };
 

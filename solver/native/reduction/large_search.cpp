@@ -52,7 +52,6 @@ std::vector<LargeReduction> reduce_outside(const Geometry& geometry, const FiveT
         LargeReduction& reduction = result.emplace_back();
         reduction.phases[0] = firsts[one.start];
         std::copy(one.phases.begin(), one.phases.end(), reduction.phases.begin() + 1);
-        reduction.length = one.length;
     }
     return result;
 }

@@ -13,17 +13,16 @@
 namespace cubist {
 
 struct LargeOptions {
-    std::size_t candidates = 500;  // that go on from a phase to the next
-    std::size_t reductions = 50;   // then enough are found
-    double time_limit = 6.0;       // seconds of each thread; after it one is enough
-    int threads = 1;
+    std::size_t candidates;  // that go on from a phase to the next
+    std::size_t reductions;  // then enough are found
+    double time_limit;       // seconds of each thread; after it one is enough
+    int threads;
     const CancelFlag* cancel = nullptr;
 };
 
 // Turns by phase: core and bars, then the five of a 5x5x5.
 struct LargeReduction {
     std::array<BlockTurns, 6> phases;
-    int length = 0;
 };
 
 // Reductions to a 3x3x3, shorter ones first; none only when cancelled. Throws

@@ -22,7 +22,7 @@ constexpr int opposite(int face) { return (face + 3) % kFaces; }
 
 // Layers `first`..`last` counted from `face`, 1 outermost, turned clockwise.
 struct BlockTurn {
-    std::uint8_t face = 0, first = 1, last = 1, quarters = 1;
+    std::uint8_t face, first, last, quarters;
 
     bool operator==(const BlockTurn&) const = default;
     int axis() const { return face % 3; }

@@ -16,9 +16,9 @@
 namespace cubist {
 
 struct TimeProofOptions {
-    std::uint32_t below_us = CostModel::kImpossible;  // slower solutions are not looked for
-    double time_limit = 1.0;                          // seconds of each thread's processor time
-    int threads = 1;
+    std::uint32_t below_us;  // slower solutions are not looked for
+    double time_limit;       // seconds of each thread's processor time
+    int threads;
     const CancelFlag* cancel = nullptr;
 };
 

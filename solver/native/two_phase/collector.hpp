@@ -19,8 +19,8 @@ struct Found {
 };
 
 struct CollectorOptions {
-    int solutions = 1;                 // how many to keep
-    int target = -1;                   // enough when that many are no longer than this
+    int solutions;                     // how many to keep
+    int target;                        // enough when that many are no longer than this
     const CostModel* model = nullptr;  // the cheapest on a robot, instead of the shortest
     std::function<void(const Found&)> on_better;
 };

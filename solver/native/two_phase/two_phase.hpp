@@ -42,9 +42,9 @@ public:
 };
 
 struct TwoPhaseOptions {
-    int directions = kDirections;
-    double time_limit = 1.0;
-    int threads = 1;
+    int directions;
+    double time_limit;
+    int threads;
     std::vector<const CancelFlag*> cancels;
 };
 
