@@ -60,13 +60,13 @@ class Watch:
     """
 
     PERIOD_S = 0.01
+    _start: float
 
     def __init__(self, cancel: CancelFlag, clock: Callable[[], float] = time.monotonic) -> None:
         self._cancel, self._clock = cancel, clock
         self._rule, self._lock = StoppingRule(), threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="search watch", daemon=True)
-        self._start = 0.0
 
     def __enter__(self) -> Self:
         self._start = self._clock()

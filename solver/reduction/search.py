@@ -102,7 +102,13 @@ def _in_few_turns(cube: StickerCube, request: Request, watch: SearchClock) -> So
     least = solution.length if is_least else solution.lower_bound
     costs = request.block_costs
     cost_us = None if costs is None else costs.time_us(moves)
-    solution = replace(solution, phase_names=(FEW_TURNS,), lower_bound=least, cost_us=cost_us)
+    solution = replace(
+        solution,
+        phase_names=(FEW_TURNS,),
+        optimal=solution.length == least,
+        lower_bound=least,
+        cost_us=cost_us,
+    )
     if request.on_better is not None:
         request.on_better(solution)
     return solution
