@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robot.machine.solve_planner import SolvePlanner
-from robot.planner import Plan, build_mechanism, greedy_us, plan_composites, plan_solve
+from robot.planner import Plan, build_mechanism, greedy, greedy_us, plan_composites, plan_solve
 from robot.planner.solve import to_rest
 from robot.planner.survey import random_cube
 from robot.settings import load_profile
@@ -109,3 +109,11 @@ def test_what_the_robot_cannot_turn_has_no_time() -> None:
     start = mechanism.start
     down = Plan(mechanism, (), start, start, moves=("D",))
     assert SolvePlanner(profile, mechanism).greedy_us([down]) is None
+
+
+def test_what_the_last_move_leaves_to_do_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = build_mechanism(load_profile("four-arm"))
+    before = greedy_us(mechanism, mechanism.start, ("R", "U"))
+    monkeypatch.setattr(greedy, "owed_us", lambda mechanism, nodes: np.array([250] * len(nodes)))
+    assert greedy_us(mechanism, mechanism.start, ("R", "U")) == before + 250
+    assert greedy_us(mechanism, mechanism.start, ()) == 0

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve
+from robot.planner import build_mechanism, plan_composites, plan_scan, plan_solve, solve
 from robot.planner.plan import make_plan
-from robot.planner.solve import to_rest
+from robot.planner.solve import prepare, to_rest
 from robot.settings import load_profile, parse_profile, profile_path
+from robot.settings.other_cubes import for_cube
 from solver.cost import composite_index
 from solver.cube.cube import Cube
 from solver.cube.pocket import PocketCube
+from solver.solution import CancelFlag
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +170,18 @@ def test_six_turns_that_phase_2_has_no_part_in_are_found():
     plan = plan_solve(Cube.from_facelets(facelets), mechanism, time_limit=1.0)
     assert plan.duration_us == 144_000
     assert plan.moves == ("B'", "R'", "D2", "F2", "L", "B'")
+
+
+@pytest.mark.parametrize(("robot", "size", "blocks"), [("cubotino-uno", 3, 0), ("crane", 4, 1)])
+def test_all_that_plans_need_is_made_ready(robot, size, blocks, monkeypatch):
+    """Before a cube is there, so that nobody waits for it then."""
+    mechanism = build_mechanism(for_cube(load_profile(robot), size))
+    made, asked = [], []
+    monkeypatch.setattr(solve, "block_turns", made.append)
+    monkeypatch.setattr(solve, "make_ready", lambda size, request: asked.append((size, request)))
+    cancel, hear = CancelFlag(), print
+    prepare(mechanism, cancel, hear)
+    assert made == [mechanism] * blocks
+    ((layers, request),) = asked
+    assert (layers, request.cancel, request.progress) == (size, cancel, hear)
+    assert request.cost is not None

@@ -14,6 +14,7 @@ from robot.records.timeline import (
     LEGEND,
     LONGEST_SINGLE_US,
     Bar,
+    _bars,
     draw,
     operations_svg,
     write_chart,
@@ -242,3 +243,27 @@ def test_the_legend_shows_each_kind_beside_the_next():
 def test_a_chart_is_written_with_what_it_takes(tmp_path):
     write_chart(tmp_path / "plan.svg", OPERATIONS, 2_400_000)
     assert ">2.40 s</text>" in (tmp_path / "plan.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("start_us", "end_us", "drawn"),
+    [
+        (0, 1_000, None),
+        (2_000, 3_000, None),
+        (999, 1_001, (LEFT, 0.2)),
+        (1_999, 2_001, (LEFT + BAND_WIDTH - 1.2, 0.2)),
+        (1_500, 1_600, (LEFT + BAND_WIDTH / 2, BAND_WIDTH / 10 - 1)),
+        (0, 9_000, (LEFT, BAND_WIDTH - 1)),
+        (1_500, 1_501, (LEFT + BAND_WIDTH / 2, 1.0)),
+    ],
+)
+def test_of_a_bar_what_lies_in_the_band_is_drawn(start_us, end_us, drawn):
+    bar = Bar("lid", start_us, end_us - start_us, "", "open")
+    found = list(_bars([bar], ["cube", "lid"], 100, (1_000, 2_000)))
+    assert len(found) == (drawn is not None)
+    if drawn is not None:
+        box = ET.fromstring(found[0]).find("rect")
+        left, width = float(box.get("x")), float(box.get("width"))
+        assert (left, width) == pytest.approx((drawn[0], max(drawn[1], 1.0)), abs=0.06)
+        assert float(box.get("y")) == 100 + 26 + 4
+        assert box.get("fill") == COLOURS["open"]
