@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.motors import (
     MICROSTEPS,
+    _limits,
     _speed_of,
     _turn_of,
+    check_motors,
     common_speeds,
     let_turn,
     wiring_finding,
@@ -24,6 +27,7 @@ from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.ring import RingFinder
 from robot.calibration.finding.rotations import Rotation
 from robot.calibration.finding.walking import Walker
+from robot.calibration.stepper_trials import STEPPING
 from robot.calibration.store import Calibration, apply
 from robot.documents import JsonObject
 from robot.settings import load_profile
@@ -223,3 +227,113 @@ def test_a_motor_that_lost_its_place_is_named_with_what_to_do() -> None:
     ) as raised:
         _speed_of(session, "up")  # type: ignore[arg-type]
     assert str(raised.value).startswith("up lost steps")
+
+
+class Loses:
+    """A session whose motor loses steps down to a part of its speed, as ``tells`` sees it."""
+
+    def __init__(self, good: float, tells: str | None = "camera", square: bool = True) -> None:
+        self.calibrated = self.profile = load_profile("six-motor")
+        self.good, self.tells, self.square = good, tells, square
+        self.asked: list[tuple[float, float]] = []
+
+    def perform(self, trial: Any, **asked: Any) -> Any:
+        motor = self.profile.actuators_of(Stepper)[asked["actuator"]]
+        if trial is STEPPING:
+            turn = motor.steps_per_turn
+            return SimpleNamespace(turn_steps=turn, found_steps=turn if self.tells else None)
+        part = asked["speed_steps_per_s"] / motor.max_speed_steps_per_s
+        self.asked.append((part, asked["acceleration_steps_per_s2"]))
+        lost = None if self.tells is None else part > self.good + 1e-9
+        return SimpleNamespace(lost=lost, square=self.square, seen_by=self.tells)
+
+
+@pytest.mark.parametrize(
+    ("good", "parts"), [(1.0, [1.0]), (0.8, [1.0, 0.8]), (0.5, [1.0, 0.8, 0.64, 0.512, 0.4096])]
+)
+def test_a_motor_that_loses_steps_is_tried_slower(good: float, parts: list[float]) -> None:
+    session: Any = Loses(good)
+    motor = session.profile.actuators_of(Stepper)["up"]
+    finding, part = _speed_of(session, "up")
+    assert [each for each, _ in session.asked] == pytest.approx(parts)
+    accelerations = [motor.max_acceleration_steps_per_s2 * each for each in parts]
+    assert [each for _, each in session.asked] == pytest.approx(accelerations)
+    assert part == pytest.approx(parts[-1])
+    speed = motor.max_speed_steps_per_s * parts[-1]
+    assert finding.text == f"up: no steps lost at {speed:.0f} steps/s"
+    assert finding.evidence == {"seen_by": "camera"}
+
+
+def test_a_motor_that_always_loses_steps_is_named() -> None:
+    session: Any = Loses(0.4)
+    with pytest.raises(CouldNot, match=r"up loses steps even at \d+ steps/s: is it powered"):
+        _speed_of(session, "up")
+    assert len(session.asked) == 5
+
+
+def test_what_nothing_tells_stays_and_says_so() -> None:
+    session: Any = Loses(0.0, None)
+    finding, part = _speed_of(session, "up")
+    assert part == 1.0
+    assert finding.values == {}
+    assert set(finding.uncertain) == {
+        "actuators.up.max_speed_steps_per_s",
+        "actuators.up.max_acceleration_steps_per_s2",
+    }
+    turn = _turn_of(session, "up")
+    assert turn.text == "up: the camera cannot tell whole turns"
+    assert set(turn.uncertain) == {"actuators.up.steps_per_turn"}
+
+
+def test_all_motors_are_as_slow_as_the_worst_with_a_margin() -> None:
+    session: Any = Loses(1.0)
+    names = list(session.profile.actuators_of(Stepper))
+    findings = list(check_motors(session))
+    assert len(findings) == 2 * len(names)
+    assert {tuple(one.values) for one in findings} == {()}
+    assert findings[0].text == f"{names[0]}: {findings[0].text.split()[1]} steps are a whole turn"
+    assert findings[0].evidence == {"turns": 1}
+    session = Loses(0.8)
+    *_, last = check_motors(session)
+    assert last.text == "all motors at 64% of their speed"
+    for name, motor in session.profile.actuators_of(Stepper).items():
+        speed = last.values[f"actuators.{name}.max_speed_steps_per_s"]
+        assert speed == round(motor.max_speed_steps_per_s * 0.64)
+        start = last.values[f"actuators.{name}.start_speed_steps_per_s"]
+        assert start == min(motor.start_speed_steps_per_s, speed)
+
+
+def test_limits_of_a_motor_are_slowed_together() -> None:
+    settings = {
+        "max_speed_steps_per_s": 1000,
+        "max_acceleration_steps_per_s2": 1,
+        "max_jerk_steps_per_s3": 400.0,
+    }
+    assert _limits(settings, 0.25) == {
+        "max_speed_steps_per_s": 250,
+        "max_acceleration_steps_per_s2": 1,
+        "max_jerk_steps_per_s3": 100.0,
+    }
+    assert _limits({"max_speed_steps_per_s": 10, "max_jerk_steps_per_s3": None}, 0.5) == {
+        "max_speed_steps_per_s": 5
+    }
+
+
+@pytest.mark.parametrize(
+    ("off", "is_one"), [(1.079, True), (1.081, False), (0.921, True), (0.919, False)]
+)
+def test_steps_may_seem_a_little_off(off: float, is_one: bool) -> None:
+    steps = off * 1600 / 360
+    if is_one:
+        found = wiring_of(TABLE, "table", steps, 3.6)
+        assert (found.turn_steps, found.play_steps) == (1600, 4)
+        assert found.misses == pytest.approx(off - 1)
+        told = wiring_finding("table", TABLE, found, {"seen": 1})
+        assert told.evidence == {"seen": 1, "steps_off_percent": round(100 * (off - 1), 2)}
+        assert told.uncertain == {"actuators.table.backlash_steps": 2}
+        assert told.text == "table: turns the right way, 1600 steps are a turn, 4 of play"
+    else:
+        with pytest.raises(CouldNot, match=f"table makes {1600 * off:.0f} steps in a turn"):
+            wiring_of(TABLE, "table", steps, 3.6)
+    back = wiring_of(TABLE, "table", -1600 / 360, 0.0)
+    assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text

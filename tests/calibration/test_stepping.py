@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.step import Doubt, Session, next_of
+from robot.calibration.step import STEPS, Doubt, Session, next_of
 from robot.calibration.stepper_limit import Limit, Ramp
 from robot.calibration.stepper_motor import motor_on
 from robot.calibration.stepper_trials import SpeedTried
+from robot.calibration.steppers import Backlash, Direction, TurnSteps
 from robot.calibration.trial import Bench
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
@@ -261,3 +262,145 @@ def test_the_motor_that_is_tried_is_the_one_named() -> None:
             assert motor.name == name
     assert done[:3] == ["home", "reconfigure ['up']", "home"]
     assert done[-1] == "reconfigure []"
+
+
+def first_row(measurement: Any, choice: str = "", answers: Sequence[bool] = ()) -> Any:
+    """A measurement that was made; ``answers`` to what it asks."""
+    script, given = measurement.measure(choice), iter(answers)
+    shown = next_of(script, None)
+    while shown is not None:
+        shown = next_of(script, next(given, None))
+    return measurement
+
+
+@pytest.mark.parametrize(
+    ("went", "answers", "turns", "inverted", "text"),
+    [
+        (None, [True], [False], False, "table: right"),
+        (None, [False, True], [False, True], True, "table: turned round"),
+        (None, [False, False, True], [False, True, False], False, "table: right"),
+        ("right", [], [False], False, "table: right"),
+        ("wrong", [], [False, True], True, "table: turned round"),
+    ],
+)
+def test_a_direction_is_what_somebody_saw(
+    daemon: Daemon,
+    went: str | None,
+    answers: list[bool],
+    turns: list[bool],
+    inverted: bool,
+    text: str,
+) -> None:
+    found = first_row(Direction(Session(daemon), "table", went), answers=answers)  # type: ignore[arg-type]
+    assert daemon.turns == turns
+    assert found.values == {f"{KEY}.invert_direction": inverted}
+    assert (found.text, found.is_found, found.name) == (text, True, "table direction")
+    told = "wrong" if inverted else "right"
+    assert found.document == {"actuator": "table", "went": told, "inverted": inverted}
+
+
+@pytest.mark.parametrize(("steps", "way"), [(400, "clockwise"), (-400, "counterclockwise")])
+def test_a_direction_that_nobody_saw_is_not_known(
+    daemon: Daemon, steps: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turned = TABLE | {"steps": steps, "inverted": False, "values": {}}
+    monkeypatch.setattr(daemon, "turn", lambda _: turned)
+    measurement = Direction(Session(daemon), "table")  # type: ignore[arg-type]
+    script = measurement.measure()
+    asked = next_of(script, None)
+    assert isinstance(asked, Doubt)
+    assert asked.question == f"Did table go the right way first ({way})?"
+    assert next_of(script, None) is None
+    assert (measurement.is_found, measurement.values) == (False, {})
+    assert measurement.text.startswith(f"table went {way}, or should have")
+
+
+@pytest.mark.parametrize(
+    ("turned", "turns", "found"),
+    [
+        (180, 1, 3200),
+        (360, 1, 1600),
+        (720, 2, 1600),
+        (359, 1, 1604),
+        (36_000, 1, 16),
+        (None, 1, 3200),
+    ],
+)
+def test_steps_of_a_turn_by_what_was_seen(
+    daemon: Daemon, turned: float | None, turns: int, found: int
+) -> None:
+    one = first_row(TurnSteps(Session(daemon), "table", turns, turned))  # type: ignore[arg-type]
+    assert (one.number, one.value, one.document["found_steps"]) == (found, found, found)
+    assert one.document["steps"] == 1600 * turns
+    same = found == 1600
+    assert one.values == ({} if same else {f"{KEY}.steps_per_turn": found})
+    assert one.text == f"table: {found} steps are a turn" + ("" if same else ", not 1600")
+    assert one.is_found
+
+
+def test_steps_of_a_turn_are_doubled_and_halved_by_eye(daemon: Daemon) -> None:
+    daemon.sees = False
+    one = first_row(TurnSteps(Session(daemon), "table"))  # type: ignore[arg-type]
+    assert (one.is_found, one.number, one.values) == (False, 1600, {})
+    assert "say --turned" in one.text
+    for steps, number in ((1, 3200), (10, 6400), (-1, 3200), (-10, 1600)):
+        one.adjust(steps)
+        assert one.number == number
+    one.choose(4)
+    one.adjust(-1)
+    assert one.number == 4, "no turn has two steps"
+    one.choose(8)
+    one.adjust(-1)
+    assert (one.number, one.values) == (4, {f"{KEY}.steps_per_turn": 4})
+    one.choose(20)
+    one.adjust(-1)
+    assert one.number == 20, "nor ten"
+
+
+def test_play_is_measured_said_or_set_by_eye(daemon: Daemon) -> None:
+    one = first_row(Backlash(Session(daemon), "table"))  # type: ignore[arg-type]
+    assert one.text == "table: 0 -> 12 steps of play, within 4, by the camera"
+    assert one.values == {f"{KEY}.backlash_steps": 12}
+    assert (one.document["before"], one.document["play_steps"]) == (0, 12)
+    one.adjust(-10)
+    assert (one.value, one.values) == (2, {f"{KEY}.backlash_steps": 2})
+    one.adjust(-10)
+    assert (one.value, one.values) == (0, {})
+    said = first_row(Backlash(Session(daemon), "table", 7))  # type: ignore[arg-type]
+    assert said.text == "table: 0 -> 7 steps of play, within 0, by the person"
+    daemon.sees = False
+    unseen = first_row(Backlash(Session(daemon), "table"))  # type: ignore[arg-type]
+    assert (unseen.is_found, unseen.values, unseen.value) == (False, {}, 0)
+    assert "use your eyes (--to)" in unseen.text
+
+
+def test_all_that_there_is_to_calibrate_of_a_motor(daemon: Daemon) -> None:
+    session = Session(daemon)  # type: ignore[arg-type]
+    items = STEPS["steppers"].items
+    assert items is not None
+    found = list(items(session))
+    assert [item.cells for item in found] == [
+        ("table", "direction", "as wired"),
+        ("table", "steps", "1600 a turn"),
+        ("table", "speed", "1600 steps/s"),
+        ("table", "acceleration", "8000 steps/s^2"),
+        ("table", "speed under load", "1000 steps/s"),
+        ("table", "acceleration under load", "5000 steps/s^2"),
+        ("table", "backlash", "0 steps"),
+    ]
+    assert [item.begin().name for item in found] == [f"table {item.cells[1]}" for item in found]
+    daemon.values[f"{KEY}.invert_direction"] = True
+    assert next(iter(items(session))).cells[2] == "turned round"
+    unasked = STEPS["steppers"].unasked(session, {})
+    assert [one.name for one in unasked] == ["table steps", "table backlash"]
+
+
+def test_positions_of_a_motor_are_listed_behind_it(daemon: Daemon) -> None:
+    session = Session(daemon, load_profile("crane"))  # type: ignore[arg-type]
+    items = STEPS["steppers"].items
+    assert items is not None
+    daemon.values.clear()
+    cells = [item.cells for item in items(session)]
+    positions = [each for each in cells if each[1].startswith("position ")]
+    assert positions and cells[-len(positions) :] == positions
+    assert all(value.endswith(" steps") for _, _, value in positions)

@@ -1,0 +1,327 @@
+"""The automatic calibration's stages, before a robot that finds what the test says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robot.calibration.colours import LOOKING
+from robot.calibration.finding import flow
+from robot.calibration.finding.film import FILMING, Passage
+from robot.calibration.finding.finder import SeenMoving
+from robot.calibration.finding.flow import AutomaticCalibration, _why_not, stage_of
+from robot.calibration.finding.proof import PROVING, Proof
+from robot.calibration.finding.result import Finding
+from robot.calibration.step import Row
+from robot.client import NoDaemon
+from robot.settings import load_profile
+from robot.settings.actuators import Servo
+from solver.errors import CubistError
+
+CUBOTINO = load_profile("cubotino")
+OPEN = "actuators.lid.positions_us.open"
+QUAD = "cameras.top.views.U.quad"
+TRAVEL = "actuators.holder.travel"
+LID_TRAVEL = "actuators.lid.travel"
+
+
+class Turning:
+    """A table whose films show a quarter turn in so many microseconds."""
+
+    name = "holder"
+    quarters = MappingProxyType({"ccw": -1, "home": 0, "cw": 1})
+
+    def __init__(self, took_us: float) -> None:
+        self.took_us = took_us
+        self.ways: list[float] = []
+        self.moving = 6
+
+    def filmed(self, film: object, way: float) -> list[tuple[int, float]]:
+        self.ways.append(way)
+        step = self.took_us / (self.moving + 1)
+        rest = [(n * 10_000, 0.0) for n in range(6)]
+        moves = [
+            (round(100_000 + n * step), way * n / (self.moving + 1))
+            for n in range(1, self.moving + 1)
+        ]
+        return [*rest, *moves, *((10_000_000 + n, way) for n in range(6))]
+
+
+class Robot:
+    """A session: what was tried out and asked, in order."""
+
+    def __init__(self) -> None:
+        self.profile = self.calibrated = CUBOTINO
+        self.tried: list[dict[str, Any]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.solves: list[bool] = []
+        self.turning = Turning(500_000.0)
+
+    def try_out(self, values: Any) -> None:
+        self.tried.append(dict(values))
+
+    def perform(self, trial: Any, **asked: Any) -> Any:
+        self.asked.append((trial.name, asked))
+        if trial is PROVING:
+            return Proof(
+                solved=self.solves.pop(0) if self.solves else True,
+                facelets="UUU",
+                moves="R U",
+                planned_us=20_000_000 + 1_000_000 * len(self.asked),
+                planned_before_us=30_000_000,
+                executed_us=21_250_000,
+            )
+        if trial is LOOKING:
+            return SimpleNamespace(facelets="URF", values={"colours": {"trust": 1}})
+        assert trial is FILMING
+        return "film"
+
+    @property
+    def proofs(self) -> list[Any]:
+        return [asked["solved"] for name, asked in self.asked if name == "proof"]
+
+
+class Finds:
+    """Finds two positions and a camera's place; the table is seen to move."""
+
+    def __init__(self, session: Any) -> None:
+        self.seen_moving = {"holder": SeenMoving(session.turning, {"lid": "open"})}
+
+    def find(self) -> Iterator[Finding]:
+        yield Finding("camera", "the face is in view", {QUAD: [[0, 0]]}, {QUAD: 0.003})
+        yield Finding("lid", "there", {OPEN: 1340}, {OPEN: 2.0})
+
+
+@pytest.fixture
+def robot(monkeypatch: pytest.MonkeyPatch) -> Robot:
+    monkeypatch.setattr(flow, "finder_for", lambda _: Finds)
+    monkeypatch.setattr(flow, "common_speeds", lambda *_: iter(()))
+    monkeypatch.setattr(flow, "check_motors", lambda *_: iter(()))
+    return Robot()
+
+
+def calibrated(robot: Robot, **how: Any) -> tuple[AutomaticCalibration, list[Any]]:
+    clock = iter([10.0, 75.04])
+    measurement = AutomaticCalibration(robot, lambda: next(clock), **how)  # type: ignore[arg-type]
+    rows = [row for row in measurement.measure() if isinstance(row, Row)]
+    return measurement, [row.document for row in rows]
+
+
+def test_all_stages_in_their_order_with_what_was_found(robot: Robot) -> None:
+    found, rows = calibrated(robot)
+    stages = [row["stage"] for row in rows]
+    assert stages == [
+        "camera",
+        "lid",
+        "times",
+        "times",
+        "times",
+        "times",
+        "colours",
+        *["proof"] * 2,
+    ]
+    document = found.document
+    assert (document["calibrated"], document["solved"], document["took_s"]) == (True, 2, 65.0)
+    assert set(document["values"]) == {QUAD, OPEN, TRAVEL, "colours"}
+    assert found.values == document["values"]
+    assert document["uncertain"] == {
+        QUAD: 0.003,
+        OPEN: 2.0,
+        TRAVEL: document["uncertain"][TRAVEL],
+        LID_TRAVEL: "not seen by the camera: as in the profile",
+    }
+    # Two proofs, planned for 29 and 30 seconds.
+    first = len(robot.asked) - 1
+    planned = 20 + (first + first + 1) / 2
+    assert (document["planned_s"], document["planned_before_s"]) == (planned, 30.0)
+    assert found.text == (
+        f"calibrated in 65 s: 2 of 2 cubes solved, planned for {planned:.1f} s on average, with "
+        "the values before for 30.0 s"
+    )
+    assert found.is_found
+    assert "because" not in document
+    proof = rows[-1]
+    assert proof["text"] == "cube 2 read and solved in 21.2 s of turning"
+    assert proof["evidence"] == {"planned_s": 20.0 + first + 1, "executed_s": 21.25}
+    assert robot.proofs == [False, True], "the second cube is known to be solved"
+    assert robot.tried[-1] == {}
+    assert robot.tried[-2] == found.values
+    colours = next(row for row in rows if row["stage"] == "colours")
+    assert colours["evidence"] == {"facelets": "URF"}
+
+
+def test_times_are_kept_a_little_longer_than_filmed(robot: Robot) -> None:
+    found, rows = calibrated(robot)
+    films = [asked for name, asked in robot.asked if name == "film"]
+    ways = [("ccw", "home"), ("home", "cw"), ("ccw", "cw")]
+    assert [tuple(asked["between"]) for asked in films] == [way for way in ways for _ in range(2)]
+    assert all(asked["actuator"] == "holder" for asked in films)
+    assert all(asked["aside"] == {"lid": "open"} for asked in films)
+    assert robot.turning.ways == [90, 90, 90, 90, 180, 180]
+    times = [row for row in rows if row["stage"] == "times"]
+    assert [row["text"] for row in times[:1]] == ["holder, ccw to home: 500 ms"]
+    evidence = times[0]["evidence"]
+    assert (evidence["took_ms"], evidence["pictures_of_it"]) == (500.0, 12)
+    assert times[-1]["text"] == "lid: its times are not seen by the camera: as in the profile"
+    # A twenty-fifth longer, and by what it is known to: half a percent.
+    kept = [(row["between"], row["ms"], row["held_ms"]) for row in found.values[TRAVEL]]
+    assert kept == [
+        (["ccw", "home"], 522.5, round(800 * 522.5 / 700, 1)),
+        (["home", "cw"], 522.5, round(800 * 522.5 / 700, 1)),
+        (["ccw", "cw"], 522.5, round(1680 * 522.5 / 1470, 1)),
+    ]
+    assert times[0]["uncertain"] == {TRAVEL: 2.5}
+
+
+def test_a_motion_with_too_few_pictures_keeps_its_time(robot: Robot) -> None:
+    robot.turning.moving = 1
+    found, rows = calibrated(robot)
+    assert TRAVEL not in found.values
+    assert sum(name == "film" for name, _ in robot.asked) == 3 * 6
+    times = [row["text"] for row in rows if row["stage"] == "times"]
+    assert times[0] == "holder, ccw to home: too few pictures show it move, as in the profile"
+
+
+@pytest.mark.parametrize(
+    ("only", "stages", "values"),
+    [
+        ("lid", ["camera", "lid", "proof", "proof"], {OPEN}),
+        ("camera", ["camera", "lid", "proof", "proof"], {QUAD}),
+        ("times", ["camera", "times", "times", "times", "times", "proof", "proof"], {TRAVEL}),
+        ("colours", ["colours", "proof", "proof"], {"colours"}),
+    ],
+)
+def test_one_stage_is_found_alone(
+    robot: Robot, only: str, stages: list[str], values: set[str]
+) -> None:
+    found, rows = calibrated(robot, only=only)
+    assert [row["stage"] for row in rows] == stages
+    assert set(found.values) == values
+    assert {key for tried in robot.tried for key in tried} == values
+
+
+def test_motors_are_checked_with_what_was_found(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+
+    def speeds(profile: Any, found: Any) -> Iterator[Finding]:
+        heard.append(dict(found))
+        yield Finding("motor", "slower", {"actuators.up.max_speed_steps_per_s": 5})
+
+    def checked(session: Any) -> Iterator[Finding]:
+        heard.append(dict(robot.tried[-1]))
+        yield Finding("motor", "checked", {"actuators.up.max_speed_steps_per_s": 4})
+
+    monkeypatch.setattr(flow, "common_speeds", speeds)
+    monkeypatch.setattr(flow, "check_motors", checked)
+    calibrated(robot)
+    positions = {QUAD: [[0, 0]], OPEN: 1340}
+    speed = "actuators.up.max_speed_steps_per_s"
+    assert heard == [positions, positions | {speed: 5}]
+    assert robot.tried[1] == positions | {speed: 4}
+
+
+def test_a_cube_that_was_not_solved_ends_it(robot: Robot) -> None:
+    robot.solves = [True, False]
+    found, _ = calibrated(robot)
+    assert not found.is_found
+    assert found.values == {}
+    assert isinstance(found.error, CubistError)
+    why = "with all that was found the robot did not solve cube 2: it was read as UUU and turned"
+    assert found.document["because"].startswith(why)
+    assert found.text.startswith(f"could not be calibrated, because {why}")
+    assert (found.document["calibrated"], found.document["solved"]) == (False, 1)
+    assert set(found.document["values"]) == {QUAD, OPEN, TRAVEL, "colours"}
+    assert robot.tried[-1] == {}
+    found, _ = calibrated(robot)
+    assert found.error is None
+
+
+def test_a_daemon_that_goes_away_is_not_the_robot_s_fault(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise NoDaemon("gone")
+
+    monkeypatch.setattr(robot, "perform", gone)
+    with pytest.raises(NoDaemon):
+        calibrated(robot)
+    assert robot.tried[-1] == {}
+
+
+def test_times_are_shortened_while_cubes_are_solved(robot: Robot) -> None:
+    robot.solves = [True, True, True, True, True, True, False, True, True]
+    found, rows = calibrated(robot, faster=0.2)
+    # 5 and 10 % were good, 15 % not: back by two steps.
+    assert rows[-1]["stage"] == "faster"
+    assert rows[-1]["evidence"] == {"percent": 5.0}
+    assert rows[-1]["text"] == (
+        "times are 5 % shorter where no camera sees them, and cubes are solved"
+    )
+    lid = found.values[LID_TRAVEL]
+    assert lid[0]["ms"] == 285.0
+    assert found.values[TRAVEL][0]["ms"] == 700.0, "what is filmed stays as calibrated"
+    assert found.document["solved"] == 2
+    assert robot.proofs == [*[False, True] * 3, False, *[False, True]]
+
+
+def test_a_robot_that_is_as_fast_as_asked_ends_there(robot: Robot) -> None:
+    found, rows = calibrated(robot, faster=0.1)
+    assert rows[-1]["evidence"] == {"percent": 10.0}
+    assert found.values[LID_TRAVEL][0]["ms"] == 270.0
+    robot.solves = [True, True, False]
+    found, rows = calibrated(robot, faster=0.1)
+    assert rows[-1]["evidence"] == {"percent": 0.0}
+    assert LID_TRAVEL not in found.values
+    robot.solves = [True, True, False, False]
+    found, _ = calibrated(robot, faster=0.1)
+    assert "the cube was lost while shorter times were tried" in found.document["because"]
+
+
+@pytest.mark.parametrize(
+    ("key", "stage"),
+    [
+        ("actuators.lid.settle_ms", "times"),
+        ("actuators.lid.held_settle_ms", "times"),
+        ("actuators.lid.travel", "times"),
+        ("actuators.up.max_speed_steps_per_s", "up"),
+        ("cameras.top.views.U.quad", "camera"),
+        ("colours", "colours"),
+        ("policy.self_adjust", "policy"),
+    ],
+)
+def test_a_value_belongs_to_a_stage(key: str, stage: str) -> None:
+    assert stage_of(key) == stage
+
+
+def test_why_a_robot_does_not_find_its_positions() -> None:
+    soltvvo = load_profile("soltvvo")
+    assert _why_not(soltvvo).startswith(
+        "soltvvo finds right, front, left, back by sensors rather than by watching the cube, see"
+    )
+    assert _why_not(CUBOTINO).startswith("cubotino is not built like a robot that finds its")
+
+
+def test_times_of_a_servo_are_those_found_by_now(robot: Robot) -> None:
+    measurement = AutomaticCalibration(robot)  # type: ignore[arg-type]
+    faster = CUBOTINO.actuators_of(Servo)["holder"].model_copy(update={"held_settle_ms": 1.0})
+    robot.calibrated = CUBOTINO.model_copy(
+        update={"actuators": {**CUBOTINO.actuators, "holder": faster}}
+    )
+    assert measurement._servo_with_times("holder").held_settle_ms == 200.0
+    only = AutomaticCalibration(robot, only="times")  # type: ignore[arg-type]
+    assert only._servo_with_times("holder").held_settle_ms == 1.0
+    rows = [{"between": ["ccw", "home"], "ms": 5.0}]
+    only._found = {TRAVEL: rows}
+    (row,) = only._servo_with_times("holder").travel
+    assert (row.between, row.ms) == (("ccw", "home"), 5.0)
+
+
+def test_passages_of_a_motion_have_a_spread() -> None:
+    one = Passage(np.array([0.0, 2.0]), np.array([0.0, 1.0]), 10.0)
+    assert (one.spread, one.duration_us) == (2.0, 20.0)
