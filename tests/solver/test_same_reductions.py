@@ -147,3 +147,32 @@ def test_reductions_in_phases(size: int, limit_s: float, timed: bool, seed: int)
         options["times"] = block_times(size, 3) if timed else None
     found = told(reducer.reductions(stickers(size, seed), **options))
     assert found == REDUCED[size, limit_s, timed, seed]
+
+
+FINISHING = {
+    4: [0.675, 0.975],
+    5: [0.36, 0.72, 0.96],
+    7: [
+        0.2571428571428572,
+        0.5142857142857143,
+        0.7714285714285715,
+        0.9428571428571428,
+        0.9714285714285714,
+    ],
+}
+
+
+@pytest.mark.parametrize("size", FINISHING)
+def test_how_far_exchanges_are(size: int) -> None:
+    """And whoever refuses to go on hears no more."""
+    heard: list[float] = []
+    assert geometry(size).finish(stickers(size, 1), lambda done: heard.append(done) is None)
+    assert heard == pytest.approx(FINISHING[size])
+    for most in range(1, len(heard) + 1):
+        again: list[float] = []
+        finished = geometry(size).finish(
+            stickers(size, 1),
+            lambda done: again.append(done) is None and len(again) < most,  # noqa: B023
+        )
+        assert finished is None
+        assert again == heard[:most]
