@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 import pytest
 
-from robot.mechanism.compile.closure import FAR, close
+from robot.mechanism.compile.closure import FAR, close, turns_layers
 from robot.mechanism.frames import ORIENTATIONS
 from robot.mechanism.graph import weight_of
 from robot.planner import build_mechanism
@@ -36,6 +36,15 @@ def test_no_way_is_shorter(name):
         for node, weight in distances(closure, ORIENTATIONS * configuration).items():
             expected[node] = weight
         assert (far == expected).all()
+
+
+@pytest.mark.parametrize("name", ["cubotino-uno", "two-arm", "two-arm-2x2x2"])
+def test_no_layer_is_turned_on_a_way(name):
+    mechanism = build_mechanism(load_profile(name))
+    steps = close(mechanism).steps.values()
+    assert steps
+    assert all(not step.turns or mechanism.size == 2 for step in steps)
+    assert not any(turns_layers(step, mechanism.size) for step in steps)
 
 
 @pytest.mark.parametrize("name", ["cubotino-uno", "two-arm"])

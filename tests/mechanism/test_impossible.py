@@ -89,7 +89,7 @@ REFUSED_WHEN_BUILT = [
             ("      - {between: [home, cw], ms: 700, held_ms: 800}\n", ""),
             ("      - {between: [ccw, cw], ms: 1470, held_ms: 1680}\n", ""),
         ],
-        "holder can never get to cw",
+        "holder can never get to cw; a way to it is missing",
     ),
     # While a layer turns, only the two grippers beside its axis can hold the cube.
     (
