@@ -19,7 +19,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -49,6 +49,7 @@ OPTIONS = (
 PASSED, NOT_COLLECTED = 0, 97
 write = os.write
 """As it is before tests put something else in its place."""
+_CACHED = type(cache(lambda: None))
 SLOWER, START_S, LIMIT_ALONE_S = 5, 30.0, 600.0
 """Times as long as when they were traced, and beyond that: a hang."""
 
@@ -192,7 +193,19 @@ def exchange(mutant: Mutant, root: Path) -> int:
                     return 0
                 function.__code__ = after[key]
                 count += 1
+    _forget(root)
     return count
+
+
+def _forget(root: Path) -> None:
+    """Empty the caches of the product's functions: what they found was with the code as it was,
+    when the tests were collected."""
+    for each in gc.get_objects():
+        if isinstance(each, _CACHED):
+            code = getattr(each.__wrapped__, "__code__", None)
+            path = Path("" if code is None else code.co_filename)
+            if path.is_relative_to(root) and ".venv" not in path.parts:
+                each.cache_clear()
 
 
 def traced(session: pytest.Session, folder: Path) -> Trace:

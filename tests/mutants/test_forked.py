@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,23 @@ def test_a_function_gets_its_changed_code_and_back() -> None:
     finally:
         percentile.__code__ = usual
     assert latency.percentile([1.0, 2.0, 3.0], 1.0) == 3.0
+
+
+def test_what_a_cache_kept_of_the_code_as_it_was_is_forgotten(tmp_path: Path) -> None:
+    source = (
+        "from functools import cache\n"
+        "@cache\n"
+        "def twice(n):\n"
+        "    return once(n) + once(n)\n"
+        "def once(n):\n"
+        "    return n + 1\n"
+    )
+    names: dict[str, Callable[[int], int]] = {}
+    exec(compile(source, str(tmp_path / "cached.py"), "exec"), names)
+    assert names["twice"](3) == 8
+    after = source.replace("n + 1", "n - 1")
+    assert exchange(Mutant("cached.py", 6, "sign", source.encode(), after.encode()), tmp_path) == 1
+    assert names["twice"](3) == 4
 
 
 def test_a_method_that_loses_its_super_is_left_to_an_import(tmp_path: Path) -> None:

@@ -136,3 +136,48 @@ def test_centres_of_one_orbit_may_stand_anywhere(size, rng):
         slots = centre_slots(row, column, size)
         letters[slots] = letters[rng.permutation(slots)]
     assert StickerCube.from_facelets("".join(letters), size).letters == "".join(letters)
+
+
+@pytest.mark.parametrize("size", [5, 7])
+@pytest.mark.parametrize(("first", "second"), [("UF", "UR"), ("DB", "BL"), ("UB", "DF")])
+def test_two_middle_edges_cannot_change_places(size, first, second):
+    letters = letters_of(size)
+    a, b = list(slot_facelets(first, size)), list(slot_facelets(second, size))
+    letters[a + b] = letters[b + a]
+    told = "two corners, or two middle edges, are swapped: no turns exchange only those"
+    assert str(refusal(letters, size)) == told
+
+
+@pytest.mark.parametrize("size", [4, 5, 7])
+def test_two_corners_cannot_change_places_where_there_are_middle_edges(size):
+    letters = letters_of(size)
+    a, b = list(slot_facelets("UFR", size)), list(slot_facelets("DFL", size))
+    letters[a + b] = letters[b + a]
+    if size % 2:
+        assert refusal(letters, size).detail == {"kind": "parity"}
+    else:
+        assert StickerCube.from_facelets("".join(letters), size).letters == "".join(letters)
+
+
+def test_a_centre_too_many_is_told_with_its_place():
+    """Of the four copies of U that turns bring to one place, one shows where another belongs."""
+    size, (row, column) = 7, centre_spots(7)[0]
+    letters = letters_of(size)
+    own = centre_slots(row, column, size)
+    other = next(centre_slots(*spot, size) for spot in centre_spots(7)[1:])
+    by_letter = {face: [at for at in own if letters[at] == face] for face in FACES}
+    place = next(at for at in other if letters[at] == "R")
+    letters[[by_letter["U"][0], place]] = letters[[place, by_letter["U"][0]]]
+    error = refusal(letters, size)
+    assert error.detail == {"kind": "count", "face": "U", "count": 3, "centre": [row, column]}
+    shown = f"row {(size + 1 + row) // 2}, column {(size + 1 + column) // 2}"
+    assert str(error) == f"of the centres that turns bring to {shown}, 3 are U instead of 4"
+
+
+def test_a_wing_three_times_is_told_with_all_its_places():
+    slots = wing_slots(1, 4)
+    letters = letters_of(4)
+    for pair in ("FU", "UR"):
+        letters[slots[WING_PAIRS.index(pair)]] = list("UF")
+    error = refusal(letters, 4)
+    assert error.detail["kind"] in {"count", "duplicate-piece"}

@@ -140,3 +140,44 @@ def test_a_parity_that_no_one_pair_explains_is_laid_to_two_edges() -> None:
     pieces = " and ".join(EDGES[piece] for piece in states[8:10, 0])
     with pytest.raises(IllegalCube, match=f"edges {pieces} are swapped"):
         Cube(states)
+
+
+@pytest.mark.parametrize(
+    ("slot", "column", "value", "told"),
+    [
+        (3, 0, 8, "Slot ULF has cubie 8; it must be 0 to 7."),
+        (3, 1, 3, "Slot ULF has orientation 3; it must be 0 to 2."),
+        (8, 0, 12, f"Slot {EDGES[0]} has cubie 12; it must be 0 to 11."),
+        (19, 1, 2, f"Slot {EDGES[11]} has orientation 2; it must be 0 to 1."),
+    ],
+)
+def test_states_out_of_range_are_told_with_their_range(slot, column, value, told):
+    states = Cube.solved().states.astype(np.int64)
+    states[slot, column] = value
+    with pytest.raises(BadNotation) as caught:
+        Cube(states)
+    assert str(caught.value) == told
+    states[slot, column] = -1
+    with pytest.raises(BadNotation, match=r" -1; it must be 0 to "):
+        Cube(states)
+
+
+def test_states_belong_to_the_cube_alone():
+    for cube in (Cube.from_moves("R U"), PocketCube.from_moves("R U")):
+        states = cube.states.copy()
+        again = type(cube)(states)
+        states[0] = 0
+        assert again == cube
+        with pytest.raises(ValueError, match="read-only"):
+            again.states[0] = 0
+
+
+def test_a_pocket_cube_drawn_at_random_is_solved_by_no_accident():
+    rng = np.random.default_rng(3)
+    seen = {PocketCube.random(rng).facelets() for _ in range(50)}
+    assert len(seen) == 50
+    for letters in seen:
+        cube = PocketCube.from_facelets(letters)
+        assert not cube.is_solved
+        assert tuple(cube.states[CORNERS.index("DLB")]) == (CORNERS.index("DLB"), 0)
+    assert PocketCube.from_moves("x y").is_solved

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solver.cost import AXES, composite_index, composite_of, merged_moves, moves_of
 from solver.cube.cube import Cube
-from solver.cube.notation import Move, face_turns, length, parse_moves
+from solver.cube.notation import FACE_TURNS, Move, face_turns, joined, length, parse_moves
 from solver.errors import BadNotation
 
 MOVES = st.builds(
@@ -82,3 +83,85 @@ def test_lengths(text, size, htm, qtm, axial, axial_qtm):
 def test_an_unknown_metric_is_refused():
     with pytest.raises(BadNotation, match="'moves' is not a metric"):
         length(parse_moves("R"), "moves")
+
+
+@pytest.mark.parametrize(
+    ("moves", "merged"),
+    [
+        ("R U U' R", "R2"),
+        ("R U2 U2 R'", ""),
+        ("D D", "D2"),
+        ("D U D", "U D2"),
+        ("D' U", "U D'"),
+        ("R L R2 L'", "R'"),
+        ("3Rw Rw 3Rw", "Rw 3Rw2"),
+        ("R U R", "R U R"),
+        ("F B2 F2 B2 F", ""),
+        ("F2 U F F", "F2 U F2"),
+    ],
+)
+def test_turns_of_one_axis_in_a_row_are_made_one(moves, merged):
+    assert merged_moves(moves.split()) == tuple(merged.split())
+
+
+def test_composites_are_told_by_their_number():
+    numbers = set()
+    for axis, faces in enumerate(AXES):
+        for first in range(4):
+            for second in range(4):
+                if (first, second) == (0, 0):
+                    continue
+                number = composite_index(axis, first, second)
+                numbers.add(number)
+                assert composite_of(number) == (axis, first, second)
+                signs = ("", "", "2", "'")
+                turned = [
+                    face + signs[q] for face, q in zip(faces, (first, second), strict=True) if q
+                ]
+                assert moves_of([number]) == tuple(turned)
+    assert numbers == set(range(45))
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "obtm"),
+    [
+        ("R Rw2 3Rw'", 4, 3),
+        ("2R", 4, 2),
+        ("3R", 4, 2),
+        ("4R", 4, 1),
+        ("x 4Rw", 4, 0),
+        ("M", 5, 2),
+        ("M", 3, 2),
+        ("R x U", 5, 2),
+    ],
+)
+def test_inner_layers_alone_are_two_outer_block_turns(text, size, obtm):
+    assert length(parse_moves(text), "obtm", size) == obtm
+
+
+def test_moves_know_what_they_turn():
+    outer, middle, whole = parse_moves("B2 M x'")
+    assert outer == Move("B", 2) == Move("B", 2, 1, 1)
+    assert (outer.axis, outer.quarter_turns, outer.is_rotation) == (2, 2, False)
+    assert (middle.axis, middle.quarter_turns, middle.is_rotation) == (1, 1, False)
+    assert (whole.axis, whole.quarter_turns, whole.is_rotation) == (1, 1, True)
+    assert [middle.layers(size) for size in (3, 5, 7)] == [(2, 2), (3, 3), (4, 4)]
+    assert (outer.layers(5), whole.layers(5), Move("R", 1, 2, 0).layers(5)) == (
+        (1, 1),
+        (1, 5),
+        (2, 5),
+    )
+    assert Move("R", 1, 5, 5).layers(5) == (5, 5)
+    assert not Move("R", 1, 2, 0).is_rotation and not Move("R", 1, 1, 1).is_rotation
+    assert [str(move.inverse) for move in (outer, middle, whole)] == ["B2", "M'", "x"]
+
+
+def test_quarter_turns_in_a_row_are_half_turns():
+    assert joined(parse_moves("R R U U2 F F F L' L'")) == parse_moves("R2 U U2 F2 F L2")
+    assert [str(move) for move in FACE_TURNS[:4]] == ["U", "U2", "U'", "R"]
+
+
+def test_as_many_moves_as_can_be_performed_are_read():
+    assert len(parse_moves("R" * 20_000)) == 20_000
+    with pytest.raises(BadNotation, match=r"more than 20,000 moves; a shorter sequence does"):
+        parse_moves("R" * 20_001)
