@@ -20,12 +20,14 @@ from robot.calibration.drift import (
     FIRST_SOLVES,
     MOST_AT_ONCE_DEGREES,
     MOST_DEGREES,
+    CameraDrift,
     Correction,
     DriftRecord,
     DriftStore,
+    PositionDrift,
     values_of,
 )
-from robot.calibration.sighting import Sighting, sightings
+from robot.calibration.sighting import Sighting, sightings, turners
 from robot.calibration.store import Calibration, apply
 from robot.documents import JsonMapping
 from robot.settings import RobotProfile, list_profiles, load_profile
@@ -355,3 +357,61 @@ def test_without_following_it_the_fifty_end_early(tmp_path: Path, profile: Robot
     with drifting(tmp_path, self_adjust=False, robot=profile) as robot:
         assert robot.solve(50, 0.2) < 30
         assert {note.code for note in robot.records[-1].notes} & {"moved", "moved-too-far"}
+
+
+def test_the_first_solves_are_averaged_and_later_ones_weigh_a_third() -> None:
+    one = PositionDrift(actuator="holder", position="home", pulse_us=1500, since=MAY)
+    for degrees, square in ((3.0, 3.0), (0.0, 1.5), (6.0, 3.0)):
+        one = one.seen_at(degrees)
+        assert (one.square, one.degrees, one.is_known) == (pytest.approx(square), 0.0, False)
+    for degrees, moved_by in ((6.0, 1.0), (6.0, 1 + 2 / 3), (3.0, 10 / 9)):
+        one = one.seen_at(degrees)
+        assert (one.square, one.degrees) == (pytest.approx(3.0), pytest.approx(moved_by))
+    assert (one.solves, one.is_known) == (6, True)
+    corrected = one.model_copy(update={"corrected": 2.0})
+    assert corrected.moved == pytest.approx(10 / 9 + 2)
+
+
+def test_a_camera_s_place_is_averaged_alike() -> None:
+    one = CameraDrift()
+    for place, first in (
+        ((3.0, 1.0), (3.0, 1.0)),
+        ((0.0, 0.0), (1.5, 0.5)),
+        ((6.0, 2.0), (3.0, 1.0)),
+    ):
+        one = one.seen_at(place)
+        assert (one.first, one.moved) == (pytest.approx(first), (0.0, 0.0))
+    one = one.seen_at((6.0, 5.0))
+    assert (one.first, one.moved) == (pytest.approx((3.0, 1.0)), pytest.approx((1.0, 4 / 3)))
+    assert one.distance == pytest.approx(5 / 3)
+    assert one.solves == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("cubotino", [("holder", "D", {}, {})]),
+        ("mindcuber", []),
+        (
+            "two-arm",
+            [
+                ("right", "R", {"down-jaw": ("open", "nearly open")}, {"right-jaw": "closed"}),
+                ("down", "D", {"right-jaw": ("open", "nearly open")}, {"down-jaw": "closed"}),
+            ],
+        ),
+        ("six-motor", []),
+    ],
+)
+def test_what_turns_the_cube_before_the_camera(name: str, found: list[Any]) -> None:
+    seen = [(one.part.motor, one.site, one.others, one.jaw) for one in turners(load_profile(name))]
+    assert seen == found
+
+
+def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open() -> None:
+    right, down = turners(TWO_ARM)
+    alone = {"right": "cw", "down": "home", "right-jaw": "closed", "down-jaw": "open"}
+    assert right.holds_alone(alone)
+    assert right.holds_alone(alone | {"down-jaw": "nearly open"})
+    assert not down.holds_alone(alone)
+    for change in ({"right-jaw": "open"}, {"down-jaw": "closed"}, {"right": "half way"}):
+        assert not right.holds_alone(alone | change)

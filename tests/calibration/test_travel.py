@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.calibration.step import STEPS
 from robot.calibration.travel import (
     STILL_PICTURES,
     Grey,
+    Motion,
     Travel,
     TravelRequest,
+    TravelTime,
     measured_travel,
     motion_in,
     travel_values,
@@ -119,3 +122,125 @@ def test_times_with_a_layer_follow_to_a_tenth_of_a_millisecond() -> None:
     exact = row.held_ms * 123.5 / row.ms
     assert abs(exact - round(exact, 1)) > 0.01, "neither does it come out even"
     assert (found["ms"], found["held_ms"]) == (123.5, round(exact, 1))
+
+
+def bars(*columns: float, noise: float = 0.0) -> list[tuple[int, Grey]]:
+    """Grey pictures 10 ms apart, each brighter than black by so much; every other one by noise."""
+    return [
+        (10_000 * number, np.full((2, 2), level + noise * (number % 2), np.float32))
+        for number, level in enumerate(columns)
+    ]
+
+
+def test_a_motion_begins_and_ends_half_way_between_pictures() -> None:
+    levels = [0.0] * STILL_PICTURES + [1.0, 2.0, 3.0, 4.0] + [4.0] * 3
+    assert motion_in(bars(*levels)) == Motion(55_000, 85_000, 10_000)
+    late = bars(*levels)
+    late[6] = (62_001, late[6][1])
+    found = motion_in(late)
+    assert found == Motion((50_000 + 62_001) // 2, 85_000, (12_001 + 10_000 + 1) // 2)
+
+
+@pytest.mark.parametrize(
+    ("levels", "is_one"),
+    [
+        ([1, 2, 3, 4, 4], True),
+        ([1, 2, 3, 3, 3], False),
+        ([1, 2, 3, 4], False),
+        ([1, 2, 2, 3, 4, 4], True),
+        ([1, 2, 2, 2, 3, 4, 4], False),
+        ([0.3, 0.6, 0.9, 1.2, 1.2], True),
+        ([0.25, 0.5, 0.75, 1.0, 1.0], False),
+    ],
+)
+def test_a_motion_changes_four_pictures_without_a_gap_and_more_than_least(
+    levels: list[float], is_one: bool
+) -> None:
+    assert (motion_in(bars(*[0.0] * STILL_PICTURES, *levels)) is not None) is is_one
+
+
+def test_a_change_is_three_times_the_noise_at_rest() -> None:
+    noisy = bars(*[0.0] * STILL_PICTURES, noise=0.5)
+    for step, is_one in ((1.4, False), (1.6, True)):
+        moving = [(100_000 + 10_000 * n, np.full((2, 2), n * step, np.float32)) for n in range(6)]
+        rest = [(200_000 + n, moving[-1][1]) for n in range(2)]
+        assert (motion_in([*noisy, *moving, *rest]) is not None) is is_one
+
+
+class Watching:
+    """A session whose camera has measured, or has not."""
+
+    def __init__(self, measured_us: int | None) -> None:
+        self.calibrated = load_profile("cubotino")
+        self.measured_us = measured_us
+        self.asked: list[Any] = []
+
+    def perform(self, trial: Any, **asked: Any) -> Any:
+        self.asked.append(asked)
+        within = None if self.measured_us is None else 7_000
+        return Travel(
+            actuator="holder",
+            between=("home", "cw"),
+            planned_us=700_000,
+            measured_us=self.measured_us,
+            within_us=within,
+            values={"seen": 1} if within else {},
+        )
+
+
+def measured(session: Any, *names: str) -> TravelTime:
+    one = TravelTime(session, *names)
+    assert list(one.measure()) == []
+    return one
+
+
+def test_a_time_is_what_was_measured_and_what_it_is_known_to() -> None:
+    session: Any = Watching(640_000)
+    one = measured(session, "holder", "home", "cw")
+    assert one.text == "took 640 ms (within 7 ms), planned 700 ms"
+    assert (one.is_found, one.value, one.values) == (True, 647.0, {"seen": 1})
+    assert session.asked == [{"actuator": "holder", "between": ["home", "cw"]}]
+    assert one.name == "holder: home to cw"
+    one.adjust(-1)
+    assert one.value == 637.0
+    rows = one.values["actuators.holder.travel"]
+    (row,) = (row for row in rows if row["between"] == ["home", "cw"])
+    assert row["ms"] == 637.0
+    one.adjust(-100)
+    assert one.value == 10
+
+
+def test_a_time_that_nobody_sees_is_set_by_eye() -> None:
+    session: Any = Watching(None)
+    one = measured(session, "holder", "cw", "home")
+    assert (one.is_found, one.value) == (False, 700.0)
+    assert "use your eyes" in one.text
+    one.adjust(3)
+    assert one.value == 730.0
+    away = TravelTime(session, "holder", "home", "home")
+    away.adjust(1)
+    none = TravelTime(session, "wing", "home", "cw")
+    none.adjust(1)
+    assert (none.value, none.values) == (None, {})
+
+
+def test_a_row_for_one_way_keeps_the_other() -> None:
+    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
+    first, *rest = servo.travel
+    one_way = first.model_copy(update={"one_way": True})
+    changed = servo.model_copy(update={"travel": (one_way, *rest)})
+    back = first.between[::-1]
+    rows = travel_values("lid", changed, back, 111.0)["actuators.lid.travel"]
+    assert [row["ms"] for row in rows] == [row.ms for row in changed.travel]
+    rows = travel_values("lid", servo, back, 111.0)["actuators.lid.travel"]
+    assert [row["ms"] for row in rows] == [111.0, *[row.ms for row in rest]]
+    assert all(row["held_ms"] is None for row in rows)
+
+
+def test_ways_of_servos_are_listed_with_their_times() -> None:
+    items = STEPS["travel"].items
+    assert items is not None
+    session: Any = Watching(None)
+    cells = [item.cells for item in items(session)]
+    assert cells[:2] == [("holder", "ccw", "home", "700 ms"), ("holder", "home", "cw", "700 ms")]
+    assert len(cells) == 6
