@@ -62,6 +62,13 @@ def test_the_right_sizes_are_taken() -> None:
     optimal(1, 0)
 
 
+def test_tables_of_steps_are_for_as_many_states_as_a_byte_numbers() -> None:
+    """Nine turns to each of them, and two numbers for none."""
+    sizes = {states: _native.pocket_steps_size(states) for states in (-1, 0, 1, 28, 29)}
+    of_one = 3 * 3_674_160
+    assert sizes == {-1: 0, 0: 0, 1: of_one, 28: 28 * of_one, 29: 0}
+
+
 def turn_costs(following: int, final: int) -> object:
     return _native.TurnCosts(np.zeros(following, np.uint32), np.zeros(final, np.uint32))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from solver import _native, tables, two_phase
+from solver.cube.pocket import PocketCube
 from solver.reduction import phased
 from solver.solution import Request
 
@@ -26,31 +27,40 @@ PHASE_2 = {
 }
 OPTIMAL = {"htm": 0x4DB5B7D5ED82DDA0, "qtm": 0xEBA58B34531B2F29}
 POCKET_STEPS = 0x8639758D37D3C4C8
+POCKET_STEPS_OF_TWO = 0xE9F2A17ACEB67EA3
+STEPS_FOUND = [
+    ([3, 6, 1, 6, 1, 3, 1, 3, 7, 2], 1380, 9, 1600),
+    ([0, 5, 8, 1, 5, 6, 1, 3, 8, 1, 6], 1430, 9, 1600),
+    ([3, 6, 2, 6, 2, 6, 2, 3], 1180, 9, 1700),
+]
+LEFT_OF_TWO = [1400, 1300, 1350, None, 1400, 1300]
 REDUCTION = {4: 0xB1AA05A6C599E3AE, 5: 0x95FAB21480E6BF9C}
 THREADS = [1, pytest.param(2, marks=pytest.mark.long), 3]
 
 Hear = Callable[[float], bool]
 
 
-def made(size: int, make: Callable[[np.ndarray, Hear], bool]) -> int:
-    """The checksum of a table, the making of which was reported from 0 to 1 and never backwards."""
+def made(size: int, make: Callable[[np.ndarray, Hear], bool]) -> np.ndarray:
+    """A table, the making of which was reported from 0 to 1 and never backwards."""
     data = np.zeros(size, np.uint8)
     heard: list[float] = []
     assert make(data, lambda done: heard.append(done) is None)
     assert (heard[0], heard[-1]) == (0.0, 1.0)
     assert heard == sorted(heard)
     assert max(np.diff(heard)) < 0.2
-    return _native.checksum(data)
+    return data
 
 
 def phase1(metric: str, threads: int) -> int:
     size = _native.phase1_size(metric)
-    return made(size, lambda data, hear: _native.make_phase1(metric, data, threads, hear))
+    data = made(size, lambda data, hear: _native.make_phase1(metric, data, threads, hear))
+    return _native.checksum(data)
 
 
 def phase2(metric: str, threads: int) -> int:
     size = _native.phase2_size(metric)
-    return made(size, lambda data, hear: _native.make_phase2(metric, data, threads, hear))
+    data = made(size, lambda data, hear: _native.make_phase2(metric, data, threads, hear))
+    return _native.checksum(data)
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -103,19 +113,49 @@ def test_optimal(metric: str, threads: int) -> None:
     shape = _native.OptimalShape(1, 0)
     size = _native.optimal_size(shape)
     found = made(size, lambda data, hear: _native.make_optimal(metric, shape, data, threads, hear))
-    assert found == OPTIMAL[metric]
+    assert _native.checksum(found) == OPTIMAL[metric]
 
 
-@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("threads", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
 def test_pocket_steps(threads: int) -> None:
     """On a robot with one state, where many ways take equally long."""
-    following = np.random.default_rng(5).integers(1, 5, (3, 45, 1, 1)).astype(np.uint32) * 100
-    final = np.zeros((3, 1), np.uint32)
-    found = made(
-        _native.pocket_steps_size(1),
+    following, final, data = pocket_steps(1, np.ones((3, 45, 1, 1), bool), threads)
+    assert _native.checksum(data) == POCKET_STEPS
+    steps = _native.PocketSteps(following, final, data)
+    first = np.arange(45, dtype=np.uint32)[:, None] * 10
+    found = []
+    for seed in range(3):
+        cube = PocketCube.random(np.random.default_rng(seed))
+        one = steps.solve(cube.states, first)
+        assert one.proven
+        found.append((one.turns, one.cost, one.nodes, steps.left(cube.states, 1, 0)))
+    assert found == STEPS_FOUND
+
+
+def test_pocket_steps_of_a_robot_with_two_states() -> None:
+    """Of which the second is a dead end after R."""
+    is_open = np.ones((3, 45, 2, 2), bool)
+    is_open[1, :, 1] = False
+    following, final, data = pocket_steps(2, is_open, 3)
+    assert _native.checksum(data) == POCKET_STEPS_OF_TWO
+    steps = _native.PocketSteps(following, final, data)
+    far = PocketCube.random(np.random.default_rng(1)).states
+    assert [steps.left(far, axis, state) for axis in range(3) for state in range(2)] == LEFT_OF_TWO
+
+
+def pocket_steps(
+    states: int, is_open: np.ndarray, threads: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Costs and the table of steps made of them."""
+    shape = (3, 45, states, states)
+    following = np.random.default_rng(5).integers(1, 5, shape).astype(np.uint32) * 100
+    following[~is_open] = 0xFFFFFFFF
+    final = np.arange(3 * states, dtype=np.uint32).reshape(3, states) * (states - 1) * 50
+    data = made(
+        _native.pocket_steps_size(states),
         lambda data, hear: _native.make_pocket_steps(following, final, data, threads, hear),
     )
-    assert found == POCKET_STEPS
+    return following, final, data
 
 
 @pytest.mark.parametrize("threads", [1, 3])
