@@ -85,3 +85,19 @@ def test_the_tables_are_exact_next_to_the_goal(rng):
         around = [kernel().distances(cube.apply(name).states)[0] for name in names]
         assert max(around) <= here + 1
         assert here == 0 or min(around) == here - 1
+
+
+@pytest.mark.parametrize(
+    ("moves", "left"),
+    [
+        ("", [0, 0, 0, 0]),
+        ("R2", [0, 0, 0, 1]),
+        ("R2 F2 U2 L2", [0, 0, 0, 4]),
+        ("U", [0, 0, 1, 0]),
+        ("R", [0, 1, 0, 0]),
+        ("F", [1, 0, 0, 0]),
+    ],
+)
+def test_each_group_is_left_by_the_turns_it_lacks(moves: str, left: list[int]) -> None:
+    """How far it is to the next group, told up to the first phase that is not done."""
+    assert kernel().distances(Cube.from_moves(moves).states) == left
