@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from robot.calibration.camera import CHOSEN, FRAME, FaceFrame, Image
+from robot.calibration import camera
+from robot.calibration.camera import CHOSEN, FRAME, CameraView, FaceFrame, Image
+from robot.calibration.step import STEPS, NotPossible, Row
+from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
+from vision.frame import Frame
+from vision.locate.face import FaceGrid
+from vision.locate.view_check import OddView, ViewTrouble
 
 
 def pixels(picture: Image, colour: tuple[int, int, int]) -> int:
@@ -15,13 +25,150 @@ def pixels(picture: Image, colour: tuple[int, int, int]) -> int:
 
 @pytest.mark.parametrize("corner", range(4))
 def test_the_chosen_corner_is_a_disc_around_its_place(corner: int) -> None:
-    camera = load_profile("cubotino").cameras[0]
-    frame = FaceFrame(camera, camera.views[0], 3)
+    settings = load_profile("cubotino").cameras[0]
+    frame = FaceFrame(settings, settings.views[0], 3)
     frame.move_to(corner, 0.5, 0.25)
-    width, height = camera.resolution
+    width, height = settings.resolution
     image = np.zeros((height, width, 3), np.uint8)
     picture = frame.drawn(image, corner)
     assert tuple(picture[round(height / 4), round(width / 2)]) == CHOSEN
     assert pixels(picture, FRAME) > 2 * pixels(picture, CHOSEN) > 0
     assert not image.any(), "the picture itself stays"
     assert pixels(frame.drawn(image), CHOSEN) == 0
+
+
+def top_frame() -> FaceFrame:
+    profile = load_profile("cubotino")
+    return FaceFrame(profile.cameras[0], profile.cameras[0].views[0], 3)
+
+
+IMAGE = np.zeros((8, 8, 3), np.uint8)
+
+
+class Seen:
+    """What is in view: a face with these corners, or something odd."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, corners: Any) -> None:
+        self.corners, self.odd = corners, False
+        self.advice: list[Any] = []
+        monkeypatch.setattr(camera, "face_in_view", self.face)
+        monkeypatch.setattr(camera, "advise", lambda *_: self.advice)
+
+    def face(self, image: Any, size: int, grid: Any = None) -> Any:
+        assert image is IMAGE and size == 3
+        if self.odd:
+            raise OddView(ViewTrouble.COVERED, "a hand")
+        return SimpleNamespace(corners=self.corners)
+
+
+def test_advice_is_about_what_is_in_view_then_the_frame_then_light_and_focus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frame = top_frame()
+    seen = Seen(monkeypatch, frame.corners.copy())
+    assert frame.advice(IMAGE) == ["all is well: one face, in focus, evenly lit"]
+    seen.advice = [SimpleNamespace(matter="light", text="more of it")]
+    assert frame.advice(IMAGE) == ["light: more of it"]
+    pitch = FaceGrid.of_corners(frame.corners, 3).pitch
+    for part, told in ((0.14, False), (0.16, True)):
+        seen.corners = np.add(frame.corners, (part * pitch, 0.0))
+        lines = frame.advice(IMAGE)
+        assert (len(lines) == 2) is told
+        assert lines[-1] == "light: more of it"
+    assert lines[0] == f"framing: the frame is up to {0.16 * pitch:.0f} pixels off the face"
+    seen.odd = True
+    (line,) = frame.advice(IMAGE)
+    assert line.startswith("in view: a hand")
+
+
+def test_a_face_is_found_with_its_corners_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = top_frame()
+    before = frame.corners.copy()
+    assert frame.values() == {}
+    seen = Seen(monkeypatch, np.roll(before + 3.0, 2, axis=0))
+    frame.find(IMAGE)
+    assert frame.corners == pytest.approx(before + 3.0)
+    assert frame.values() == {"cameras.top.views.U.quad": frame.quad}
+    seen.odd = True
+    with pytest.raises(OddView):
+        frame.find(IMAGE)
+    assert frame.corners == pytest.approx(before + 3.0)
+
+
+def test_corners_are_kept_as_parts_of_the_picture() -> None:
+    frame = top_frame()
+    width, height = load_profile("cubotino").cameras[0].resolution
+    frame.corners = np.array([(-5.0, 0.0), (width, 0.0), (width / 3, height + 9), (1.0, 2.0)])
+    assert frame.quad == [
+        [0.0, 0.0],
+        [1.0, 0.0],
+        [0.33333, 1.0],
+        [round(1 / width, 5), round(2 / height, 5)],
+    ]
+
+
+class Cameras:
+    """A session with a profile's cameras, whose pictures are jpegs of one colour."""
+
+    def __init__(self, name: str) -> None:
+        self.profile = self.calibrated = load_profile(name)
+        self.asked: list[Any] = []
+
+    def perform(self, trial: Any, **asked: Any) -> Any:
+        self.asked.append((trial.name, asked))
+        jpeg = as_jpeg(Frame(np.full((8, 8, 3), 90, np.uint8), "top", 0))
+        return SimpleNamespace(jpeg=base64.b64encode(jpeg).decode())
+
+
+def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FaceFrame, "advice", lambda self, _: [f"{self.view.site} is well"])
+    session: Any = Cameras("six-motor")
+    names = [one.name for one in session.profile.cameras]
+    view = CameraView(session, names[1])
+    rows = list(view.measure())
+    assert isinstance(rows[0], Row)
+    sites = [one.site for one in session.profile.cameras[1].views]
+    assert [row.cells for row in rows if isinstance(row, Row)] == [
+        (f"face {site}:", f"{site} is well") for site in sites
+    ]
+    assert view.document == {
+        "camera": names[1],
+        "views": {site: [f"{site} is well"] for site in sites},
+    }
+    assert session.asked == [("picture", {"camera": names[1]})]
+    view.drawn()
+    list(view.measure())
+    assert len(session.asked) == 1, "one picture"
+    assert view.jpeg.startswith(b"\xff\xd8")
+    assert not view.keeps
+    assert view.drawn().shape == (8, 8, 3)
+    first = CameraView(session)
+    list(first.measure())
+    assert first.document["camera"] == names[0]
+
+
+def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FaceFrame, "find", lambda self, _: self.move_to(0, 0.5, 0.25))
+    session: Any = Cameras("cubotino")
+    view = CameraView(session, "top", "U")
+    assert list(view.measure()) == []
+    key = "cameras.top.views.U.quad"
+    assert view.keeps
+    assert view.values[key][0] == [0.5, 0.25]
+    assert view.document == {
+        "key": key,
+        "before": [list(corner) for corner in session.profile.cameras[0].views[0].quad],
+        "after": view.values[key],
+    }
+    assert view.text == f"{key}: {view.values[key]}"
+    with pytest.raises(NotPossible, match="--place R: camera top sees U"):
+        list(CameraView(session, "top", "R").measure())
+
+
+def test_without_anybody_each_camera_is_looked_at_after_homing() -> None:
+    session: Any = Cameras("six-motor")
+    found = STEPS["camera"].unasked(session, {})
+    assert len(list(found)) == len(session.profile.cameras)
+    assert [name for name, _ in session.asked] == ["home"] * len(session.profile.cameras)

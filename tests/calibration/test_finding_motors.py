@@ -320,7 +320,7 @@ def test_limits_of_a_motor_are_slowed_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("off", "is_one"), [(1.079, True), (1.081, False), (0.921, True), (0.919, False)]
+    ("off", "is_one"), [(1.07912, True), (1.081, False), (0.921, True), (0.919, False)]
 )
 def test_steps_may_seem_a_little_off(off: float, is_one: bool) -> None:
     steps = off * 1600 / 360
