@@ -53,7 +53,6 @@ static void forget_configuration(void)
     safety_release();
     actuators_forget();
     configured = false;
-    config_crc = 0;
 }
 
 static uint8_t config_begin(const uint8_t *payload)

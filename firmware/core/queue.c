@@ -10,7 +10,6 @@ static uint16_t filled;
 
 void queue_clear(void)
 {
-    head = 0;
     filled = 0;
 }
 

@@ -115,6 +115,47 @@ static void emergency_stop_ends_all_steps(void)
     CHECK(bench_rises(SERVO_PIN) == 0); /* its safe state is off */
 }
 
+static void an_emergency_stop_is_told_rather_than_what_was_before(void)
+{
+    static const uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
+    start_turning(25);
+    bench_command(0x55, 0, 0);
+    CHECK(bench_status().fault == FAULT_BAD_STATE && bench_status().fault_detail == 0x55);
+    bench_bytes(pattern, sizeof pattern);
+    bench_run_ms(1);
+    CHECK(bench_status().fault == FAULT_EMERGENCY_STOP && bench_status().fault_detail == 0);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    CHECK(bench_status().state == STATE_IDLE);
+    bench_run_ms(300);
+    CHECK(bench_status().fault == FAULT_NONE && bench_rises(STEP2_PIN) == 10);
+}
+
+static void what_is_released_does_not_go_on(void)
+{
+    start_turning(26);
+    bench_command(MESSAGE_RELEASE, 0, 0);
+    CHECK(bench_status().state == STATE_IDLE && bench_status().homed == 0);
+    run_with_heartbeat(26, 2500);
+    CHECK(bench_status().state == STATE_IDLE && bench_rises(STEP2_PIN) == 10);
+}
+
+static void silence_ends_homing(void)
+{
+    start_turning(27);
+    bench_command(MESSAGE_RELEASE, 0, 0);
+    run_with_heartbeat(27, 50);
+    inputs[SENSOR_PIN] = true; /* not pressed */
+    bench_clear_edges();
+    bench_home(1 << 1);
+    run_with_heartbeat(27, 100);
+    CHECK(bench_status().state == STATE_HOMING && bench_rises(STEP_PIN) > 0);
+    bench_run_ms(250);
+    unsigned steps = bench_rises(STEP_PIN);
+    bench_run_ms(200);
+    CHECK(bench_rises(STEP_PIN) == steps && bench_status().moving == 0);
+    CHECK(bench_status().homed == 0);
+}
+
 static void almost_an_emergency_stop_is_none(void)
 {
     uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
@@ -137,6 +178,7 @@ static void silence_holds_and_then_makes_safe(void)
     CHECK(bench_rises(STEP2_PIN) <= 100);
     bench_run_ms(500);
     CHECK(bench_status().fault == FAULT_HOST_LOST && bench_status().state == STATE_FAULT);
+    CHECK(bench_status().fault_detail == 0);
     CHECK(bench_rises(STEP2_PIN) <= 100);
     CHECK(!levels[ENABLE_PIN]); /* the motor whose safe state is to hold keeps its power */
 }
@@ -227,6 +269,9 @@ int main(void)
     a_repeated_hello_keeps_the_session();
     another_host_with_the_same_number_begins_anew();
     emergency_stop_ends_all_steps();
+    an_emergency_stop_is_told_rather_than_what_was_before();
+    what_is_released_does_not_go_on();
+    silence_ends_homing();
     almost_an_emergency_stop_is_none();
     silence_holds_and_then_makes_safe();
     a_new_session_drops_the_plan();

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CORE = ("frame", "motion", "frames", "homing", "link", "messages", "setup")
+CORE = ("frame", "memory", "motion", "frames", "homing", "link", "messages", "setup")
 PROCESS = ("lines", "maestro", "pwm", "clock", "timing")
 SUBJECTS = (*CORE, *PROCESS)
 
