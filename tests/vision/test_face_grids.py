@@ -234,6 +234,35 @@ def test_windows_start_where_they_hold_what_was_found(
 
 
 @pytest.mark.parametrize(
+    ("marks", "fit"),
+    [([None] * 3, None), ([0.14, None, 0.1], None), ([0.15, None, 0.1], 0.15), ([0.2, 0.9], 0.9)],
+)
+def test_near_a_hint_the_best_of_what_may_be_a_face_is_taken(
+    marks: list[float | None], fit: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(marks)
+    asked: list[np.ndarray] = []
+
+    def window_at(work: Any, blobs: Any, homography: np.ndarray, size: int) -> Window | None:
+        asked.append(homography)
+        mark = next(answers, None)
+        found = Lattice(np.zeros((1, 2), int), np.zeros(1, int), homography, 0.0)
+        return None if mark is None else Window(found, size, (0, 0), mark, 1.0)
+
+    monkeypatch.setattr(finding, "window_at", window_at)
+    image = np.zeros((960, 1280, 3), np.uint8)
+    hint = at(100, 50, pitch=40)
+    found = finding.HintedFaces(image).near(hint)
+    assert (None if found is None else found.fit) == fit
+    if found is not None:
+        assert found.corners == pytest.approx(hint.corners)
+    # Nodes are the centres of cells, in the picture as it was searched: at half its size.
+    node = asked[0] @ np.array([0, 0, 1.0])
+    assert node[:2] == pytest.approx([(120.5 / 2) - 0.5, (70.5 / 2) - 0.5])
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
     ("window", "whole", "is_part"),
     [
         ((2, (1, 1), 0.9), (3, (0, 0), 0.5), True),

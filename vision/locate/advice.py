@@ -113,7 +113,7 @@ def _light(frame: Frame, grid: FaceGrid, colours: FaceColours) -> list[Advice]:
         found.append(Advice(Matter.LIGHT, text, 1 - bright / _DIM))
     shading = falloff(frame, grid)
     row, column = np.unravel_index(int(shading.argmin()), (3, 3))
-    lost = 1 - float(shading.min() / shading.max())
+    lost = 1 - float(shading.min())
     if lost > _UNEVEN:
         place = _PLACES[row][column]
         text = f"the {place} is in shadow ({lost:.0%} darker): light the face more evenly"
