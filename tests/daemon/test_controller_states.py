@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,8 @@ from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
 from robot.documents import ApiDocument, ApiRequest
-from robot.faults import MotionFault, Refused
+from robot.faults import InvalidRequest, MotionFault, Refused
+from robot.notes import Note
 from robot.records.runs import RunStore
 from solver.cube.cube import Cube
 
@@ -461,3 +464,92 @@ async def test_motors_that_may_stand_askew_are_noted_until_the_mode_ends(
     assert store._under_way.exists() is noted
     await mode.leave()
     assert store.note_over() is False
+
+
+async def test_after_a_job_there_is_nothing_to_stop(controller: JobController, fake: Any) -> None:
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    fake.motion.done.clear()
+    assert await controller.stop() is False
+    assert fake.motion.done == []
+
+
+async def test_a_picture_is_taken_at_rest_and_is_the_job_s_own_meanwhile(
+    controller: JobController, fake: Any, eventually: Any
+) -> None:
+    controller._starting = True
+    with pytest.raises(Refused) as refused:
+        await controller.picture("top")
+    assert code_of(refused) == "no-picture-yet"
+    controller._starting = False
+    assert (await controller.picture(None)).jpeg == b"preview"
+    assert fake.scanner.previews == 1
+    with pytest.raises(InvalidRequest, match="there is no 'up'"):
+        await controller.picture("up")
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await eventually(fake.motion.moving)
+    with contextlib.suppress(Refused):
+        await controller.picture(None)
+    assert fake.scanner.previews == 1, "the job is not kept waiting for the camera"
+
+
+async def test_reading_is_made_ready_before_the_search(
+    controller: JobController, fake: Any
+) -> None:
+    done: list[str] = []
+    fake.scanner.prepare = lambda: done.append("reading")
+    fake.planner.prepare = lambda *_: done.append("search")
+    controller.prepare()
+    assert controller._preparing is not None
+    await controller._preparing
+    assert done == ["reading", "search"]
+
+
+async def test_what_has_moved_is_among_the_warnings(controller: JobController) -> None:
+    note = Note.of("looked-again-unsure", faces=None)
+    controller.drift = SimpleNamespace(notes=[note], estimates=[])  # type: ignore[assignment]
+    status = controller.status()
+    assert status.warnings == [note]
+    assert [one.code for one in status.notes] == ["looked-again-unsure"]
+    controller.drift = None
+
+
+async def test_times_before_a_job_are_not_its_own(controller: JobController, fake: Any) -> None:
+    controller.machine.stopwatch.add("upload", 100.0)
+    run_id = await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert (await controller.run_record(run_id)).latency_s.get("upload", 0.0) < 100
+
+
+@pytest.mark.parametrize("adjusted", [True, False])
+async def test_a_robot_that_was_adjusted_connects_anew_and_is_not_homed(
+    controller: JobController, fake: Any, adjusted: bool
+) -> None:
+    async def follow(_: object) -> bool:
+        return adjusted
+
+    controller.drift = SimpleNamespace(notes=[], estimates=[], follow=follow)  # type: ignore[assignment]
+    fake.motion.done.clear()
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert controller.status().homed is not adjusted
+    assert fake.motion.done == ["home", *["open"] * adjusted]
+    assert controller.state is RobotState.IDLE
+    controller.drift = None
+
+
+@pytest.mark.parametrize("failing", [True, False])
+async def test_a_record_that_is_not_closed_is_no_reason_to_connect_anew(
+    controller: JobController, fake: Any, failing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise FileNotFoundError("gone meanwhile")
+
+    if failing:
+        monkeypatch.setattr("robot.records.runs.RunWriter.finish", fail)
+    fake.motion.done.clear()
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    assert controller.status().homed
+    assert fake.motion.done == ["home"]

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
 import pytest
 
-from robot.faults import NotReadable
-from robot.machine.scanner import SITES, FaceImage, Scanner, odd_view
+from robot.faults import InvalidRequest, NotReadable
+from robot.machine import scanner as scanning
+from robot.machine.scanner import (
+    SITES,
+    FaceImage,
+    Scanner,
+    as_jpeg,
+    from_jpeg,
+    odd_view,
+    usual_oddity,
+)
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
@@ -20,6 +29,8 @@ from solver.cube.orientation import site_facelets
 from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, Picture
+from vision.locate.view_check import OddView, ViewTrouble
+from vision.measure.sticker_colours import FaceColours
 from vision.measure.stickers import face_quads, measure_face
 
 PROFILE = load_profile("cubotino-uno")
@@ -244,3 +255,107 @@ def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
     (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
     scanner.check_view(scanner.take(step.looks))
     assert known == [("(480, 640, 3)", 2)]
+
+
+class StillCamera:
+    """Shows one picture."""
+
+    name = CAMERA.name
+
+    def __init__(self, width: int, height: int) -> None:
+        draw = np.random.default_rng(3)
+        self.image = draw.integers(0, 255, (height, width, 3), dtype=np.uint8)
+        self.taken = 0
+
+    def capture(self) -> Frame:
+        self.taken += 1
+        return Frame(self.image, self.name, 10 * self.taken)
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        ((1280, 960), (480, 640, 3)),
+        ((640, 480), (480, 640, 3)),
+        ((1920, 1080), (360, 640, 3)),
+        ((320, 300), (300, 320, 3)),
+    ],
+)
+def test_who_watches_gets_pictures_no_wider_than_needed(
+    size: tuple[int, int], shown: tuple[int, int, int]
+) -> None:
+    camera = StillCamera(*size)
+    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    preview = scanner.preview(CAMERA.name)
+    assert from_jpeg(preview).shape == shown
+    assert from_jpeg(scanner.picture(None)).shape == (size[1], size[0], 3)
+    assert len(preview) < len(scanner.picture(None))
+
+
+def test_a_glance_is_small_and_grey() -> None:
+    camera = StillCamera(640, 480)
+    camera.image[:] = (200, 100, 50)
+    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    time_us, grey = scanner.glance()
+    assert (time_us, grey.shape, grey.dtype) == (10, (60, 80), np.float32)
+    assert grey == pytest.approx(0.299 * 200 + 0.587 * 100 + 0.114 * 50, abs=1)
+    assert scanner.frame(CAMERA.name).time_us == 20
+
+
+def test_a_camera_is_one_of_those_that_there_are() -> None:
+    camera = StillCamera(64, 48)
+    scanner = Scanner(PROFILE, {CAMERA.name: camera})  # type: ignore[dict-item]
+    assert scanner.camera_named(None) == scanner.camera_named(CAMERA.name) == CAMERA.name
+    with pytest.raises(InvalidRequest, match=f"there is no 'up'; there is {CAMERA.name}"):
+        scanner.camera_named("up")
+    with pytest.raises(InvalidRequest, match="there is no ''; there is none"):
+        Scanner(PROFILE, {}).camera_named(None)
+
+
+def test_a_picture_is_sent_in_its_own_colours() -> None:
+    image = np.zeros((16, 16, 3), np.uint8)
+    image[:] = (250, 20, 10)
+    sent = from_jpeg(as_jpeg(Frame(image, "top", 0)))
+    assert np.abs(sent.astype(int) - image).max() < 6
+    for odd in (b"", b"no jpeg"):
+        with pytest.raises(ValueError, match="sent no JPEG"):
+            from_jpeg(odd)
+
+
+def looked(face: str, whole: bool = True) -> FaceImage:
+    frame = Frame(np.zeros((48, 64, 3), np.uint8), "top", 0)
+    return FaceImage(face, frame, FaceColours.unseen(3), FaceGrid.of_corners(QUADS[0], 3), whole)
+
+
+def test_most_of_what_is_odd_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    covered, two = ViewTrouble.COVERED, ViewTrouble.TWO_CUBES
+    troubles = iter([None, two, covered, covered])
+
+    def seen(*_: object) -> None:
+        trouble = next(troubles)
+        if trouble is not None:
+            raise OddView(trouble, str(trouble))
+
+    monkeypatch.setattr(scanning, "face_in_view", seen)
+    images = [looked(face) for face in "URFD"]
+    odd = usual_oddity([*images, looked("L", whole=False)], 3)
+    assert odd is not None and odd.trouble is covered
+    troubles = iter([None] * 4)
+    assert usual_oddity(images, 3) is None
+    assert looked("U").whole
+    assert FaceImage("U", images[0].frame, images[0].colours, images[0].grid).whole
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_only_faces_in_the_same_picture_are_beside_the_first(
+    same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside: list[int] = []
+    monkeypatch.setattr(
+        scanning, "odd_view", lambda first, size, others: beside.append(len(others))
+    )
+    first, other, third = looked("U"), looked("R"), looked("F")
+    if same:
+        other = replace(other, frame=first.frame)
+    scanner_of(PaintedCamera("")).check_view([first, other, third])
+    assert beside == [1 if same else 0]
