@@ -265,3 +265,27 @@ def test_steps_between_stickers_are_neither_too_short_nor_too_long() -> None:
     for side, found in ((32.0, True), (33.5, False), (15.0, True), (13.5, False)):
         lattices = find_lattices(squares(30.0 * nodes, np.full(9, side)))
         assert any(len(each.blobs) == 9 for each in lattices) == found
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_steps_of_frames_are_as_long_as_from_one_sticker_to_the_next(gaps: bool) -> None:
+    """Half of those to the next but one, where a reflection may lie between: never of others."""
+    side = 27.0
+    nodes = np.array([[x, y] for y in range(4) for x in range(4)])
+    anchors, frames = lattice._seeds(squares(30.0 * nodes, np.full(16, side)), gaps)
+    lengths = np.linalg.norm(frames, axis=1) / side
+    assert lengths.min() > 0.92 and lengths.max() < (2.6 if gaps else 2.1)
+    assert set(anchors.tolist()) == set(range(16))
+    # Square, the first to the right, the second down.
+    across = frames[:, 0, 0] * frames[:, 1, 1] - frames[:, 1, 0] * frames[:, 0, 1]
+    assert (across > 0).all() and (frames[:, 0, 0] > 0).all()
+    assert lengths[:, 0] == pytest.approx(lengths[:, 1])
+
+
+@pytest.mark.parametrize("side", [17.0, 44.0])
+def test_patches_of_another_size_are_no_neighbours(side: float) -> None:
+    nodes = np.array([[x, y] for y in range(4) for x in range(4)])
+    sides = np.full(16, 27.0)
+    sides[5] = side
+    anchors, _ = lattice._seeds(squares(30.0 * nodes, sides), gaps=False)
+    assert set(anchors.tolist()) == set(range(16)) - {1, 4, 5}  # two have no other below or beside
