@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from synthetic_scans import synthetic_scan
 
-from vision.decide import reader
+from vision.decide import consistency, estimate, reader
 from vision.decide.colour_model import centres, starts
 from vision.decide.consistency import UNIQUE, Explained
 from vision.decide.estimate import Decision, _enough, _namings, decide, same_cube
@@ -468,3 +468,73 @@ def test_colours_to_start_from_come_in_their_order() -> None:
     hidden[centres(3)[5]] = 0
     seen.features = replace(light, weight=hidden)
     assert len(list(starts(seen, None))) == 3
+
+
+def test_the_cheapest_of_what_starts_lead_to_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And how much it leads before those that lead to another cube."""
+    other = clear().letters.copy()
+    other[0] = (other[0] + 1) % 6
+    starting = ["first", "second", "third"]
+    answers = {
+        "first": replace(clear(), cost=50.0, margin=90.0, letters=other),
+        "second": replace(clear(), cost=20.0, margin=40.0),
+        "third": replace(clear(), cost=60.0, margin=1.0),
+    }
+    tried: list[str] = []
+
+    def decided(seen: Any, start: str) -> Decision:
+        tried.append(start)
+        return answers[start]
+
+    monkeypatch.setattr(estimate, "starts", lambda seen, references: iter(starting))
+    monkeypatch.setattr(estimate, "_decided", decided)
+    monkeypatch.setattr(estimate, "_enough", lambda found: len(found) == 3)
+    colours = synthetic_scan(1, 3).colours
+    found = decide(colours)
+    assert (found.cost, found.margin, tried) == (20.0, 30.0, starting)
+    answers["first"] = replace(answers["first"], cost=90.0)
+    assert decide(colours).margin == 40.0
+    answers["first"] = replace(clear(), cost=21.0)  # the same cube is no rival
+    assert decide(colours).margin == 40.0
+    tried.clear()
+    monkeypatch.setattr(estimate, "_enough", lambda found: len(found) == 1)
+    assert decide(colours).cost == 21.0 and tried == ["first"]
+
+
+def test_candidates_are_weighed_until_no_other_can_come_near(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exact = [40.0, 30.0, 38.0, 5.0]
+    priors = [3.0, 4.0, 2.0, 1.0]
+    limits: list[float] = []
+
+    class Candidate:
+        def __init__(self, number: int, bound: float, is_plain: bool = False) -> None:
+            self.number, self.bound, self.is_plain = number, bound, is_plain
+            self.against = np.array([priors[number], 99.0])
+            self.order = SimpleNamespace(colours=np.arange(6))
+            self.explanation = SimpleNamespace(stickers=lambda size: np.full(1, number))
+
+    def cheapest(cost: np.ndarray, namings: Any, size: int, limit: float) -> Any:
+        limits.append(limit)
+        total = exact[int(cost[0])]
+        return SimpleNamespace(cost=total) if total < limit else None
+
+    monkeypatch.setattr(consistency, "cheapest_naming", cheapest)
+    cost = np.arange(4.0)
+
+    def weighed(*bounds: float, beyond: float = 99.0, plain: int = -1) -> Any:
+        limits.clear()
+        candidates = [Candidate(i, bound, i == plain) for i, bound in enumerate(bounds)]
+        near, complete = consistency._cheapest(cost, candidates, beyond, 3)  # type: ignore[arg-type] # as far as they are used
+        return [(total, one.number) for total, one in near], complete
+
+    # 34 leads once it is known: what costs more than 40 with its prior is not near.
+    assert weighed(1, 2, 3, 41) == ([(43.0, 0), (34.0, 1), (40.0, 2)][:2], True)
+    assert limits == [np.inf, 43.0 + 6 - 4, 34.0 + 6 - 2]
+    assert weighed(1, 2, 3, 40) == ([(43.0, 0), (34.0, 1), (6.0, 3)], False)
+    assert weighed(1, 2, 41, 42) == ([(43.0, 0), (34.0, 1)], True)
+    assert weighed(1, 2, 41, 42, beyond=40.0) == ([(43.0, 0), (34.0, 1), (6.0, 3)], False)
+    assert weighed(1, 2, 3, 41, plain=2)[0][2] == (40.0, 2) and limits[2] == np.inf
+    monkeypatch.setattr(consistency, "_EXACT", 2)
+    assert weighed(1, 2, 3, 4) == ([(43.0, 0), (34.0, 1)], False)
