@@ -17,7 +17,12 @@ from robot.mechanism.registry import build_mechanism
 from robot.settings import list_profiles, load_profile
 
 FIGURES = Path(__file__).with_name("figures.json")
-NAMES = (*(str(name) for name in list_profiles()), *(f"reference/{letter}" for letter in "abcd"))
+ALIKE = {"cubotino-micro", "cubotino-pocket", "cubotino-uno", "rubpyx", "six-motor-cnc"}
+"""Built as others are, with the same graph."""
+NAMES = (
+    *(name for name in map(str, list_profiles()) if name not in ALIKE),
+    *(f"reference/{letter}" for letter in "abcd"),
+)
 
 
 def figures(mechanism: Mechanism) -> JsonObject:
