@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from click.testing import CliRunner
 
 from robot.cli import firmware as command
 from robot.cli.firmware import choose_board, choose_port
+from robot.cli.main import run
+from robot.link import Capabilities
+from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.machine import firmware_build
 from robot.machine.firmware_build import FirmwareTrouble, board_for
 from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
@@ -183,3 +187,40 @@ def test_a_board_of_another_kind_is_refused_at_its_port() -> None:
     trouble = flashed("--robot", "soltvvo", "--port", mega.device, ports=[FIRST, mega]).exception
     assert isinstance(trouble, FirmwareTrouble)
     assert "the robot needs Arduino Uno" in str(trouble)
+
+
+@pytest.mark.parametrize(
+    ("version", "code", "more"),
+    [
+        (FIRMWARE_VERSION, 0, []),
+        ("0.0.9", 1, [f"Expected {FIRMWARE_VERSION}: cubist firmware flash --port tty"]),
+    ],
+)
+def test_what_a_board_runs_and_whether_it_should_be_flashed(
+    version: str,
+    code: int,
+    more: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def ask(port: str, baud: int) -> Capabilities:
+        asked.append((port, baud))
+        return Capabilities(
+            Board.ATMEGA328P, version, 1, 7, 0, ResetCause(0), 100, 100, 9000, 8000, 7000
+        )
+
+    monkeypatch.setattr(command, "ask", ask)
+    assert run(["firmware", "version", "--port", "tty"]) == code
+    assert capsys.readouterr().out.splitlines() == [f"ATMEGA328P: firmware {version}", *more]
+    assert run(["firmware", "version", "--port", "tty", "--json"]) == code
+    assert json.loads(capsys.readouterr().out) == {
+        "board": "atmega328p",
+        "version": version,
+        "expected": FIRMWARE_VERSION,
+        "matches": code == 0,
+        "steps_per_s": [9000, 8000, 7000],
+        "reset_cause": ResetCause(0).name.lower(),
+    }
+    assert [port for port, _ in asked] == ["tty", "tty"]
