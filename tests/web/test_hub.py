@@ -356,6 +356,20 @@ async def test_a_tab_may_say_a_hundred_things_a_second(
     assert here.tabs[0].done()
 
 
+async def test_the_first_second_is_as_long_as_any(
+    here: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: 10.0)
+    tab = here.opens()
+    await settled()
+    tab.asks("frame", MOST_MESSAGES)
+    await settled_all(tab)
+    assert not here.tabs[0].done()
+    tab.asks("frame")
+    await settled_all(tab)
+    assert here.tabs[0].done()
+
+
 async def settled_all(tab: Socket) -> None:
     while not tab.said.empty():
         await really_sleep(0)
