@@ -1,9 +1,11 @@
 /* The link from the wire: sessions, order, duplicates, the emergency stop, silence. */
 #include <string.h>
 
+#include "actuators.h"
 #include "bench.h"
 #include "board.h"
 #include "link.h"
+#include "safety.h"
 
 #define SESSION 17
 
@@ -110,6 +112,7 @@ static void emergency_stop_ends_all_steps(void)
     CHECK(bench_rises(STEP2_PIN) == 10);
     struct status status = bench_status();
     CHECK(status.fault == FAULT_EMERGENCY_STOP && status.homed == 0 && status.moving == 0);
+    CHECK(actuators_mask(actuator_is_placed) == 0);
     bench_clear_edges();
     bench_run_ms(100);
     CHECK(bench_rises(SERVO_PIN) == 0); /* its safe state is off */
@@ -130,6 +133,15 @@ static void an_emergency_stop_is_told_rather_than_what_was_before(void)
     CHECK(bench_status().fault == FAULT_NONE && bench_rises(STEP2_PIN) == 10);
 }
 
+static void a_stop_needs_no_round_of_the_main_loop(void)
+{
+    start_turning(28);
+    CHECK(actuators[2].motor.stepper.active);
+    safety_stop(FAULT_EMERGENCY_STOP);
+    CHECK(!actuators[2].motor.stepper.active);
+    bench_run_ms(1);
+}
+
 static void what_is_released_does_not_go_on(void)
 {
     start_turning(26);
@@ -137,6 +149,10 @@ static void what_is_released_does_not_go_on(void)
     CHECK(bench_status().state == STATE_IDLE && bench_status().homed == 0);
     run_with_heartbeat(26, 2500);
     CHECK(bench_status().state == STATE_IDLE && bench_rises(STEP2_PIN) == 10);
+    CHECK(bench_status().free == BOARD_QUEUE_BYTES);
+    bench_command(MESSAGE_GO, 0, 0); /* there is nothing to go on with */
+    CHECK(bench_status().fault == FAULT_BAD_STATE);
+    bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
 static void silence_ends_homing(void)
@@ -153,7 +169,9 @@ static void silence_ends_homing(void)
     unsigned steps = bench_rises(STEP_PIN);
     bench_run_ms(200);
     CHECK(bench_rises(STEP_PIN) == steps && bench_status().moving == 0);
-    CHECK(bench_status().homed == 0);
+    CHECK(bench_status().homed == 0 && actuators[1].powered);
+    bench_run_ms(1000);
+    CHECK(bench_status().fault == FAULT_HOST_LOST && !actuators[1].powered);
 }
 
 static void almost_an_emergency_stop_is_none(void)
@@ -270,6 +288,7 @@ int main(void)
     another_host_with_the_same_number_begins_anew();
     emergency_stop_ends_all_steps();
     an_emergency_stop_is_told_rather_than_what_was_before();
+    a_stop_needs_no_round_of_the_main_loop();
     what_is_released_does_not_go_on();
     silence_ends_homing();
     almost_an_emergency_stop_is_none();
