@@ -158,6 +158,9 @@ def test_letting_go_between_quarters_is_a_violation(make_arms: MakeArms) -> None
     arms.hand.move(300_000, **{"turn-r": 1600})
     arms.hand.rest()
     assert arms.do("r-") == ["layer-not-square"]
+    assert list(dict(arms.hand.robot.pose().layers)) == ["R"]
+    arms.hand.robot.set_square()
+    assert not arms.hand.robot.pose().layers
 
 
 def test_closing_on_a_slanted_cube_is_a_violation(make_arms: MakeArms) -> None:

@@ -61,6 +61,7 @@ def firmware(server: TwinServer) -> socket.socket:
 async def test_camera_takes_pictures(server: TwinServer) -> None:
     camera = await asyncio.to_thread(TwinCamera, str(server.daemon_path))
     camera.settle()
+    assert camera.calibrated, "nothing else is known yet"
     frame = await asyncio.to_thread(camera.capture)
     assert frame.image.shape == (480, 640, 3)
     assert frame.image.dtype == np.uint8
