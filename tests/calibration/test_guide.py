@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -21,6 +22,7 @@ from robot.calibration.step import STEPS, Session, steps_of
 from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_of
 from robot.cli.guide.camera import Picture
 from robot.cli.guide.jog import JogScreen
+from robot.cli.guide.screens import MeasureScreen
 from robot.client import BadRequest, RequestRefused
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
@@ -481,3 +483,25 @@ async def test_each_kind_shows_its_own(
 
 def _named(call: Callable[..., Any], name: str) -> Callable[..., Any]:
     return lambda *arguments: call(*arguments) | {"robot": name, "format": 1, "values": {}}
+
+
+@pytest.mark.parametrize(
+    ("values", "is_found", "said"),
+    [
+        ({"key": 1}, True, ("found it (Enter keeps it)", "")),
+        ({}, True, ("found it", "good")),
+        ({}, False, ("found it", "bad")),
+    ],
+)
+def test_what_was_measured_is_said_and_asked_for(
+    values: dict[str, int], is_found: bool, said: tuple[str, str]
+) -> None:
+    heard: list[tuple[str, str]] = []
+    measurement = SimpleNamespace(values=values, is_found=is_found, text="found it")
+    screen: Any = SimpleNamespace(
+        measurement=measurement,
+        _show_value=lambda: None,
+        say=lambda text, mood: heard.append((text, mood)),
+    )
+    MeasureScreen._conclude(screen)
+    assert heard == [said]

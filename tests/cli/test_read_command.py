@@ -46,6 +46,26 @@ def test_colours_of_several_cubes_in_one_file(
     assert {"confident", "margin", "doubtful", "read_s"} <= set(found[0])
 
 
+def test_what_was_put_right_is_told_where_something_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facelets, scan = document(3)
+    file = tmp_path / "scan.json"
+    file.write_text(json.dumps(scan))
+    assert run(["read", "--colours", str(file), "--json"]) == 0
+    assert "corrections" not in answers(capsys)[0]
+    faces = np.array(scan["rgb"]).reshape(6, 9, 3)
+    faces[2] = np.rot90(faces[2].reshape(3, 3, 3), -1).reshape(9, 3)
+    file.write_text(json.dumps({"size": 3, "rgb": faces.reshape(54, 3).tolist()}))
+    told = "face F was seen a quarter turn clockwise from how it should be"
+    assert run(["read", "--colours", str(file), "--json"]) == 0
+    (answer,) = answers(capsys)
+    assert (answer["facelets"], answer["corrections"]) == (facelets, [told])
+    assert run(["read", "--colours", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == (facelets + "\n", told + "\n")
+
+
 def test_text_is_the_state_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facelets, scan = document(3)
     file = tmp_path / "scan.json"

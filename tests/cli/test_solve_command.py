@@ -257,3 +257,9 @@ def test_an_internal_error_is_no_traceback(
 def test_one_turn_is_known_to_be_the_least(ask: Ask, move: str) -> None:
     _, (answer,), _ = ask("solve", "--scramble", move)
     assert (answer["length"], answer["lower_bound"], answer["optimal"]) == (1, 1, True)
+
+
+def test_a_robot_s_cubes_are_told_where_it_does_not_take_this_one(ask: Ask) -> None:
+    code, _, err = ask("solve", "--robot", "cubotino", "--size", "4", "--scramble", "R")
+    assert code == 1
+    assert "cubotino takes cubes of 3 layers, not of 4" in err
