@@ -337,3 +337,15 @@ def test_steps_may_seem_a_little_off(off: float, is_one: bool) -> None:
             wiring_of(TABLE, "table", steps, 3.6)
     back = wiring_of(TABLE, "table", -1600 / 360, 0.0)
     assert "turns the other way round" in wiring_finding("table", TABLE, back, {}).text
+
+
+@pytest.mark.parametrize(("factor", "shows"), [(0.047, False), (0.056, True), (-0.056, True)])
+def test_a_motor_that_hardly_turns_is_taken_for_one_that_does_not(
+    factor: float, shows: bool
+) -> None:
+    motor = ScriptedMotor(factor, 0.0)
+    if shows:
+        motor._peeked()
+    else:
+        with pytest.raises(CouldNot, match="does not turn with table"):
+            motor._peeked()

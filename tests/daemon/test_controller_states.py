@@ -553,3 +553,10 @@ async def test_a_record_that_is_not_closed_is_no_reason_to_connect_anew(
     await controller.finished()
     assert controller.status().homed
     assert fake.motion.done == ["home"]
+
+
+async def test_a_cube_that_was_told_is_in_the_record(controller: JobController) -> None:
+    facelets = SCRAMBLED.facelets()
+    run_id = await controller.start(StartRequest(facelets=facelets))
+    await controller.finished()
+    assert (await controller.run_record(run_id)).facelets == facelets
