@@ -34,7 +34,6 @@ public:
     void solutions(const CubieCube& cube, int length, int last_face, std::size_t limit,
                    std::vector<Turns>& found) const;
     std::size_t bytes() const { return distance_.size(); }
-    const std::vector<std::uint8_t>& distances() const { return distance_; }
 
 private:
     struct Node {

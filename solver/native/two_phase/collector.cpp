@@ -18,7 +18,6 @@ void Collector::keep(Found found) {
     if (std::any_of(found_.begin(), at,
                     [&](const Found& other) { return other.composites == found.composites; }))
         return;
-    if (static_cast<int>(at - found_.begin()) >= options_.solutions) return;
     found_.insert(at, std::move(found));
     if (static_cast<int>(found_.size()) > options_.solutions) found_.pop_back();
     if (is_best) report(found_.front());
