@@ -261,3 +261,7 @@ def test_tables_fit_a_small_computer(metric, most) -> None:
 def test_lower_bound_of_random_cubes_is_not_trivial(rng) -> None:
     bounds = [solve(Cube.random(rng), time_limit=SHORT).lower_bound for _ in range(10)]
     assert np.mean(bounds) > 8
+
+
+def test_nothing_is_known_of_the_least_while_a_search_goes_on() -> None:
+    assert two_phase._lower_bound(Request(), None, None) == 0  # type: ignore[arg-type] # not looked at
