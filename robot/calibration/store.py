@@ -28,6 +28,8 @@ from robot.records.storage import (
 )
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
+from robot.settings.complaints import complaints_of
+from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
 
@@ -229,14 +231,16 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     document = profile.model_dump(mode="json")
     for key, value in calibration.values.items():
         _place(document, key, value)
+    source = ProfileDocument("the calibration", document, {})
     try:
         calibrated = RobotProfile.model_validate(document)
     except ValidationError as error:
-        raise BadCalibration(_first_of(error)) from error
+        first, *_ = complaints_of(error, source, RobotProfile)
+        raise BadCalibration(f"{first.key}: {first.text}") from error
     findings = check_profile(calibrated)
     if findings:
         path, text = findings[0]
-        raise BadCalibration(f"{'.'.join(str(part) for part in path)}: {text}")
+        raise BadCalibration(f"{dotted(path)}: {text}")
     return calibrated
 
 

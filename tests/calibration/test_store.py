@@ -49,8 +49,9 @@ QUAD = "cameras.top.views.U.quad"
         ("cameras.bottom.views.U.quad", 1, "the profile has no bottom there"),
         ("cameras.top.views.D.quad", 1, "the profile has no D there"),
         ("actuators.lid.positions_us.open.more", 1, "the profile has no more there"),
-        (OPEN, "far", "actuators.lid"),
-        (OPEN, 5000, "lid"),
+        (OPEN, "far", rf"^{OPEN}: Input should be a valid integer.*'far'"),
+        (OPEN, 5000, rf"^{OPEN}: .* less than or equal to 2500, not 5000"),
+        (QUAD, [[0.3, 2], [0.7, 0.2], [0.7, 0.7], [0.2, 0.7]], r"^cameras\[0\]\.views\[0\]\.quad"),
     ],
 )
 def test_what_does_not_fit_is_named(key: str, value: object, why: str) -> None:
