@@ -324,3 +324,220 @@ async def test_a_short_inspection_has_fewer_warnings(
     assert inspection.left_s == seconds
     await ended.wait()
     assert (waited, heard, inspection.running) == (slept, said, False)
+
+
+@pytest.fixture
+def told(pads: FrontPanel, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What light and buzzer are told, one after the other; sounds in capitals."""
+    told: list[str] = []
+    monkeypatch.setattr(pads._panel, "show", told.append)
+    monkeypatch.setattr(pads._panel, "sound", lambda sound: told.append(sound.upper()))
+    # The inspection sounds by itself.
+    monkeypatch.setattr(pads._inspection, "_sound", told.append)
+    return told
+
+
+async def settled(panel: FrontPanel) -> None:
+    """Whatever was told to the event loop is done."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_hands_are_shown_from_the_pads_to_the_start(
+    pads: FrontPanel, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await pads.hands(Hands.LAID)
+    assert told == [], "nothing to be called off"
+    await pads.hands(Hands.READY)
+    assert told == ["ready", "READY"]
+    await pads.hands(Hands.LIFTED)
+    assert told[2:] == ["inspection"]
+    await pads.hands(Hands.LAID)
+    assert told[3:] == ["idle"]
+    assert caplog.messages == [
+        "hands lifted off the pads",
+        "inspection called off: hands on the pads again",
+    ]
+
+
+async def test_hands_are_ignored_in_every_state_that_works(
+    pads: FrontPanel, controller: JobController, told: list[str]
+) -> None:
+    for state in RobotState:
+        controller.state = state
+        await pads.hands(Hands.READY)
+        free = state in {RobotState.IDLE, RobotState.FAULT}
+        assert told == (["ready", "READY"] if free else []), state
+        told.clear()
+    controller.state = RobotState.IDLE
+
+
+async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do(
+    pads: FrontPanel, controller: JobController, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await pads.hands(Hands.LIFTED)
+    await pads.pressed(Press.SHORT)
+    assert await controller.runs(9) == []
+    assert "button: short press" in caplog.messages
+    assert "inspection called off: the button was pressed" in caplog.messages
+    await pads.hands(Hands.LIFTED)
+    await pads.pressed(Press.LONG)
+    await controller.finished()
+    assert [run.kind for run in await controller.runs(9)] == ["home"]
+    await pads.pressed(Press.SHORT)
+    await controller.finished()
+    assert [run.kind for run in await controller.runs(9)] == ["solve", "home"]
+
+
+async def test_a_refusal_sounds_and_is_written_down(
+    pads: FrontPanel, controller: JobController, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    controller.estop_open = True
+    await pads.pressed(Press.SHORT)
+    assert told == ["FAULT"]
+    assert caplog.messages[-1].startswith("button: the emergency stop is ")
+    told.clear()
+    await pads._start_solve()
+    assert told == ["FAULT", "idle"], "the light shows the inspection no more"
+    assert caplog.messages[-1].startswith("hands: the emergency stop is ")
+    told.clear()
+    controller.estop_open = False
+    await pads._start_solve()
+    assert told == []
+    await controller.finished()
+
+
+async def test_states_are_shown_and_endings_heard(
+    pads: FrontPanel, controller: JobController, fake: Any, told: list[str]
+) -> None:
+    await settled(pads)
+    await controller.start(StartRequest())
+    await controller.finished()
+    await settled(pads)
+    assert [one for one in told if one.isupper()] == ["SOLVED"]
+    shown = [one for one in dict.fromkeys(told) if one.islower()]
+    assert shown == ["homing", "scanning", "solving", "turning", "checking", "idle"]
+    assert told[-2:] == ["idle", "SOLVED"]
+    told.clear()
+    fake.scanner.readings = ["solved"]
+    await controller.start(StartRequest())
+    await controller.finished()
+    await settled(pads)
+    assert told[-2:] == ["idle", "SOLVED"]
+    told.clear()
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    await settled(pads)
+    assert set(told) == {"homing", "idle"}
+    told.clear()
+    controller.report_panel(PanelFault("GPIO 17: gone"))
+    await settled(pads)
+    assert told == ["fault", "FAULT"]
+    told.clear()
+    # A step in a fault, and the end of a job in one, sound no second time.
+    controller._publish("step", "waiting")
+    controller._publish("finished", "jammed", outcome="fault")
+    await settled(pads)
+    assert told == ["fault", "fault"]
+
+
+async def test_whatever_else_starts_ends_the_inspection(
+    pads: FrontPanel, controller: JobController
+) -> None:
+    await settled(pads)
+    await pads.hands(Hands.LIFTED)
+    controller._publish("step", "at rest")
+    await settled(pads)
+    assert pads._inspection.running
+    await controller.start(StartRequest(kind="home"))
+    await controller.finished()
+    await settled(pads)
+    assert not pads._inspection.running
+
+
+async def test_the_emergency_stop_and_stuck_buttons_end_the_inspection_and_are_written_down(
+    pads: FrontPanel,
+    controller: JobController,
+    told: list[str],
+    fake: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    await pads.hands(Hands.LIFTED)
+    await pads.stuck(("GPIO 17", "GPIO 5"))
+    assert not pads._inspection.running
+    assert "inspection called off: a button is stuck" in caplog.messages
+    assert any("button-stuck" in line and "GPIO 17, GPIO 5" in line for line in caplog.messages)
+    assert told[-1] == "fault"
+    await pads.stuck(())
+    assert told[-1] == "idle"
+    assert caplog.messages[-1] == "no button is stuck any more"
+    await pads.hands(Hands.LIFTED)
+    await pads.estop(True)
+    assert controller.estop_open and not pads._inspection.running
+    assert "inspection called off: emergency stop" in caplog.messages
+    assert "emergency stop pressed, or its wire is broken" in caplog.messages
+    fake.motion.done.clear()
+    await pads.estop(False)
+    assert not controller.estop_open
+    assert (fake.motion.done, caplog.messages[-1]) == ([], "emergency stop released")
+
+
+async def test_a_failed_panel_opens_the_emergency_stop_only_where_it_has_one(
+    pads: FrontPanel, controller: JobController, gpio: FakeGpio
+) -> None:
+    await pads.failed(PanelFault("GPIO 5: gone"))
+    fault = controller.status().fault
+    assert fault is not None
+    assert (fault.code, controller.estop_open) == ("panel-failed", False)
+    assert "GPIO 5: gone" in fault.cause
+    front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
+    await front.failed(PanelFault("GPIO 23: gone"))
+    assert controller.estop_open
+
+
+async def test_what_the_panel_tells_on_its_thread_is_done_in_the_loop(
+    pads: FrontPanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Any] = []
+
+    async def note(what: Any) -> None:
+        done.append((what, threading.current_thread() is threading.main_thread()))
+
+    for name in ("pressed", "estop", "hands", "stuck", "failed"):
+        monkeypatch.setattr(pads, name, note)
+    listener, fault = pads._panel._listener, PanelFault("gone")
+
+    def tell() -> None:
+        listener.press(Press.LONG)
+        listener.estop(True)
+        listener.hands(Hands.READY)
+        listener.stuck(("GPIO 5",))
+        listener.fault(fault)
+
+    await asyncio.to_thread(tell)
+    await settled(pads)
+    assert done == [(what, True) for what in (Press.LONG, True, Hands.READY, ("GPIO 5",), fault)]
+    assert not pads._tasks
+
+
+async def test_a_panel_shows_at_once_how_the_robot_is_and_lets_go_of_it_twice(
+    controller: JobController, gpio: FakeGpio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller.estop_open = True
+    controller.enter_maintenance()
+    front = FrontPanel(controller, gpio, PanelPins(Input(17), Output(27)))
+    calls: list[str] = []
+    for name in ("open", "start", "close"):
+        monkeypatch.setattr(front._panel, name, lambda name=name: calls.append(name))
+    monkeypatch.setattr(front._panel, "show", calls.append)
+    front.open()
+    assert calls == ["open", "maintenance", "start"]
+    await settled(front)
+    await front.close()
+    assert front._listener is not None and front._listener.done()
+    await front.close()
+    assert calls[3:] == ["close", "close"]
+    await FrontPanel(controller, gpio, PanelPins()).close()

@@ -1,0 +1,441 @@
+"""The jobs by themselves: what is asked of the robot, in which order, what is told and noted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.daemon import jobs, scanning
+from robot.daemon.job import Job
+from robot.daemon.job_control import utc_now
+from robot.daemon.live import LiveBoard
+from robot.daemon.models import RobotState
+from robot.faults import InvalidRequest, MotionFault, NotReadable
+from robot.machine.assembly import Machine
+from robot.machine.solve_planner import SplitPlan
+from robot.motion.schedule import Schedule
+from robot.notes import Note
+from robot.outcomes import Outcome
+from robot.records.runs import LinkRecord, RunStore
+from robot.settings.profile import PolicySettings
+from solver.cube.cube import Cube
+from solver.cube.orientation import Orientation
+from tests.daemon.test_perform import Part, part
+
+SCRAMBLED = Cube.solved().apply("R U F2")
+GONE = NotReadable("nothing there", "U", "no-cube")
+
+
+def jam(recoverable: bool = True, code: str = "overload") -> MotionFault:
+    return MotionFault(code, "the table is jammed", "Free it", recoverable=recoverable)
+
+
+class Board(LiveBoard):
+    """It also lists what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda *_, **__: None)
+        self.calls: list[tuple[Any, ...]] = []
+
+    def forget_cube(self, size: int) -> None:
+        self.calls.append(("forget", size))
+        super().forget_cube(size)
+
+    def home(self, positions: Any) -> None:
+        self.calls.append(("home", dict(positions)))
+        super().home(positions)
+
+    def move(self, purpose: Any, parts: Any, at_us: int = 0, greedy_us: int | None = None) -> None:
+        moves = [" ".join(part.moves) for part in parts]
+        self.calls.append(("move", purpose, moves, at_us, greedy_us))
+        super().move(purpose, parts, at_us, greedy_us)
+
+    def arrive(self, moved: Any, facelets: str | None) -> None:
+        self.calls.append(("arrive", moved.end, facelets))
+        super().arrive(moved, facelets)
+
+    def read(self, facelets: str) -> None:
+        self.calls.append(("read", facelets))
+        super().read(facelets)
+
+
+class Worked:
+    """A job with the machine it is done with."""
+
+    def __init__(self, fake: Any, folder: Path) -> None:
+        self.fake, self.live = fake, Board()
+        self.reported: list[tuple[str, str]] = []
+        self.job = Job(
+            RunStore(folder).begin("solve", "fake", utc_now()),
+            lambda state, step: self.reported.append((state, step)),
+            LinkRecord(),
+            live=self.live,
+        )
+
+    def machine(self, reconnect_s: float = 10.0, **policy: Any) -> Machine:
+        values = {"improve_while_turning": False, **policy}
+        made = (self.fake.motion, self.fake.scanner, self.fake.planner, PolicySettings(**values))
+        return Machine("fake", *made, reconnect_s=reconnect_s, size=3)
+
+    @property
+    def calls(self) -> list[tuple[Any, ...]]:
+        return self.live.calls
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        return [(str(state), step) for state, step in self.reported]
+
+
+@pytest.fixture
+async def worked(fake: Any, tmp_path: Path) -> Worked:
+    return Worked(fake, tmp_path / "runs")
+
+
+async def test_homing_forgets_the_cube_and_tells_where_everything_is(worked: Worked) -> None:
+    assert await jobs.home(worked.job, worked.machine()) is Outcome.DONE
+    assert worked.steps == [("homing", "finding the home positions")]
+    assert worked.calls == [("forget", 3), ("home", {"table": 0})]
+    assert worked.fake.motion.done == ["home"]
+    assert set(worked.job.record.timings_s) == {"home"}
+
+
+async def test_a_scramble_is_planned_noted_and_turned_once(worked: Worked) -> None:
+    assert await jobs.scramble(worked.job, worked.machine(), "F R2") is Outcome.DONE
+    record = worked.job.record
+    assert worked.steps[1:] == [
+        ("solving", "planning the scramble"),
+        ("turning", "turning: 2 moves in 0.0 s"),
+    ]
+    assert (record.moves, record.planned_us, record.executed_us) == ("F R2", 1000, 1000)
+    assert (record.greedy_us, record.orientation, record.facelets) == (2000, "UF", None)
+    assert worked.fake.motion.done == ["home", "perform"]
+    assert worked.calls[2:] == [
+        ("move", "turn", ["F R2"], 0, 2000),
+        ("arrive", "after the scramble", None),
+    ]
+    assert set(record.timings_s) == {"home", "plan", "search", "turn"}
+
+
+async def test_a_known_cube_is_not_looked_at_before(worked: Worked) -> None:
+    worked.fake.scanner.readings = ["solved"]
+    assert await jobs.solve_known(worked.job, worked.machine(), SCRAMBLED) is Outcome.SOLVED
+    facelets = SCRAMBLED.facelets()
+    assert worked.job.record.facelets == facelets
+    assert worked.calls[:3] == [("forget", 3), ("home", {"table": 0}), ("read", facelets)]
+    assert [state for state, _ in worked.steps] == [
+        *("homing", "solving", "turning"),
+        *["checking"] * 7,
+    ]
+    assert ("arrive", "after the plan", SCRAMBLED.apply("R U").facelets()) in worked.calls
+    assert worked.fake.planner.planned_from == [None]
+    assert worked.fake.planner.toured_from == ["after the plan"]
+    assert (worked.job.record.photos == []) is False
+
+
+@pytest.mark.parametrize(("retries", "plans"), [(0, 1), (1, 2), (2, 3)])
+async def test_what_stays_unsolved_is_given_up_after_so_many_plans(
+    worked: Worked, retries: int, plans: int
+) -> None:
+    worked.fake.scanner.readings = ["scrambled"] * 4
+    machine = worked.machine(solve_retries=retries)
+    assert await jobs.solve_known(worked.job, machine, SCRAMBLED) is Outcome.NOT_SOLVED
+    assert worked.fake.planner.plans == plans
+    assert worked.fake.planner.planned_from == [None, *["after the tour"] * (plans - 1)]
+    again = "the cube was not solved after the turns: solved again from there"
+    assert worked.job.record.recoveries == [again] * (plans > 1)
+    assert [note.code for note in worked.job.record.notes] == ["solved-again"] * (plans > 1)
+
+
+@pytest.mark.parametrize(
+    ("moves", "microseconds", "faster", "told"),
+    [
+        ("R", 1_049_999, False, "turning: 1 move in 1.0 s"),
+        ("R", 1_050_001, True, "turning: 1 move in 1.1 s"),
+        ("R U", 12_345_678, False, "turning: 2 moves in 12.3 s"),
+        ("R U F", 949_999, True, "turning: 3 moves in 0.9 s, with a faster end"),
+        ("R U", None, False, "turning: 2 moves in 0.0 s"),
+    ],
+)
+async def test_the_step_says_how_many_moves_and_how_long(
+    worked: Worked, moves: str, microseconds: int | None, faster: bool, told: str
+) -> None:
+    worked.job.record.moves, worked.job.record.planned_us = moves, microseconds
+    assert jobs._turning(worked.job, faster=faster) == told
+
+
+async def test_what_is_noted_is_of_all_the_parts(worked: Worked) -> None:
+    first = Part(("R", "D"), 600, "a", initial_orientation=Orientation(7))
+    second = Part(("D", "F"), 400, "b", initial_orientation=Orientation(3))
+    await jobs.note(worked.job, worked.machine(), [first, second])  # type: ignore[list-item]
+    record = worked.job.record
+    assert (record.moves, record.planned_us, record.greedy_us) == ("R D2 F", 1000, 2000)
+    assert record.orientation == Orientation(7).name
+    assert [operation["start_us"] for operation in record.operations] == [0, 600]
+
+
+async def test_progress_is_that_of_the_whole(worked: Worked) -> None:
+    parts = [part("R", 100, "a"), part("U", 300, "b"), part("F", 600, "c")]
+    told: list[float] = []
+    worked.job.advance = told.append  # type: ignore[method-assign]
+    for current in range(3):
+        progress = jobs._progress(worked.job, parts, current)  # type: ignore[arg-type]
+        progress(0.0)
+        progress(0.5)
+        progress(1.0)
+    assert told == pytest.approx([0, 0.05, 0.1, 0.1, 0.25, 0.4, 0.4, 0.7, 1.0])
+    jobs._progress(worked.job, [part("", 0, "d")], 0)(0.5)  # type: ignore[list-item]
+    assert told[-1] == 0.0, "what takes no time is no division by it"
+
+
+async def test_the_rest_goes_on_where_the_head_ended_with_the_clock_of_the_whole(
+    worked: Worked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = worked.fake
+    fake.planner.cuts = [
+        SplitPlan(part("R", 600, "middle"), part("U F", 400, "old"), SCRAMBLED.apply("R")),
+        SplitPlan(part("D", 100, "later"), part("B L", 250, "end"), SCRAMBLED.apply("R D")),
+    ]
+    fake.planner.better = part("D B", 300, "new")
+    asked: list[tuple[Any, Any, bool]] = []
+    split = fake.planner.split
+
+    def noted(cube: Any, plan: Any, *, again: bool) -> Any:
+        asked.append((cube, plan.end, again))
+        return split(cube, plan, again=again)
+
+    monkeypatch.setattr(fake.planner, "split", noted)
+    took = iter([601, 103, 305])
+    monkeypatch.setattr(fake.motion, "perform", lambda schedule, _: next(took))
+    machine = worked.machine(improve_while_turning=True)
+    plan = part("R U F", 1000, "as planned")
+    await jobs.note(worked.job, machine, [plan])  # type: ignore[list-item]
+    end = await jobs.perform(worked.job, machine, plan, SCRAMBLED)  # type: ignore[arg-type]
+    record = worked.job.record
+    assert end == "new"
+    assert asked == [
+        (SCRAMBLED, "as planned", False),
+        (SCRAMBLED.apply("R"), "new", True),
+        (SCRAMBLED.apply("R D"), "new", True),
+    ]
+    assert (record.planned_us, record.executed_us) == (600 + 100 + 300, 601 + 103 + 305)
+    assert worked.calls == [
+        ("move", "turn", ["R", "U F"], 0, 2000),
+        ("move", "turn", ["R", "D", "B L"], 600, 1800),
+        ("move", "turn", ["R", "D", "D B"], 700, 2000),
+        ("arrive", "new", SCRAMBLED.apply("R D D B").facelets()),
+    ]
+    assert [step for _, step in worked.steps] == [
+        "turning: 3 moves in 0.0 s",
+        "turning: 3 moves in 0.0 s, with a faster end",
+        "turning: 3 moves in 0.0 s, with a faster end",
+    ]
+
+
+async def test_without_leave_or_cube_no_plan_is_cut(worked: Worked) -> None:
+    plan = part("R", 600, "end")
+    cut = SplitPlan(plan, plan, SCRAMBLED)  # type: ignore[arg-type]
+    worked.fake.planner.cuts = [cut]
+    willing, not_willing = worked.machine(improve_while_turning=True), worked.machine()
+    for machine, cube in ((willing, None), (not_willing, SCRAMBLED)):
+        found = await jobs._parts(worked.job, machine, plan, cube, again=False)  # type: ignore[arg-type]
+        assert found is None
+    assert await jobs._parts(worked.job, willing, plan, SCRAMBLED, again=False) is cut  # type: ignore[arg-type]
+    assert worked.fake.planner.split_again == [False]
+
+
+@pytest.mark.parametrize(
+    ("fractions", "known"),
+    [([0.84], False), ([0.85], True), ([0.9], True), ([0.5, 0.99], True), ([], False)],
+)
+async def test_the_search_ends_before_the_head_does(
+    worked: Worked, monkeypatch: pytest.MonkeyPatch, fractions: Sequence[float], known: bool
+) -> None:
+    events: list[threading.Event] = []
+    searching = threading.Event()
+
+    def improve(parts: SplitPlan, enough: threading.Event) -> Any:
+        events.append(enough)
+        searching.set()
+        assert enough.wait(60)
+        return parts.tail
+
+    seen: list[bool] = []
+
+    def turn(schedule: Schedule, progress: Callable[[float], None]) -> int:
+        assert searching.wait(60)
+        for fraction in fractions:
+            progress(fraction)
+        seen.append(events[0].is_set())
+        return 77
+
+    monkeypatch.setattr(worked.fake.planner, "improve", improve)
+    monkeypatch.setattr(worked.fake.motion, "perform", turn)
+    parts = SplitPlan(part("R", 600, "a"), part("U", 400, "b"), SCRAMBLED)  # type: ignore[arg-type]
+    told: list[float] = []
+    found = await jobs._turn_and_improve(worked.job, worked.machine(), parts, told.append)
+    assert (found, told, seen) == ((77, parts.tail), list(fractions), [known])
+
+
+async def test_a_board_is_waited_for_twenty_times_within_the_time(
+    worked: Worked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    fake, machine = worked.fake, worked.machine(reconnect_s=8.0)
+    fake.motion.open_fault = MotionFault("board-absent", "it is gone", "look")
+    monkeypatch.setattr(jobs.asyncio, "sleep", sleep)
+    with pytest.raises(MotionFault, match="it is gone"):
+        await jobs._reconnect(worked.job, machine)
+    assert (fake.motion.done, slept) == (["open"] * 20, [0.4] * 19)
+    fake.motion.open_fault = None
+    await jobs._reconnect(worked.job, machine)
+    assert (len(fake.motion.done), len(slept)) == (21, 19)
+
+
+@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (2, 3)])
+async def test_a_fault_is_recovered_from_so_often(
+    worked: Worked, retries: int, attempts: int
+) -> None:
+    worked.fake.motion.faults = [jam()] * 5
+    with pytest.raises(MotionFault):
+        await jobs.solve(worked.job, worked.machine(solve_retries=retries))
+    record = worked.job.record
+    assert (record.attempts, len(record.faults)) == (attempts, attempts - 1)
+    assert worked.fake.motion.done.count("home") == attempts
+    assert worked.fake.motion.done.count("open") == attempts - 1
+    told = [(state, step) for state, step in worked.steps if "recovering" in step]
+    assert told == [("homing", "recovering: the table is jammed")] * (attempts - 1)
+    once = ["homed and started over after a fault: the table is jammed"]
+    assert record.recoveries == once * (attempts > 1), "said once"
+
+
+@pytest.mark.parametrize(
+    ("slipped", "code", "told"),
+    [
+        (False, "no-cube", "nothing there"),
+        (True, "no-cube", "after turning, homing and looking anew the cube is not seen: nothing"),
+        (True, "unreadable", "nothing there"),
+        (False, "unreadable", "nothing there"),
+    ],
+)
+async def test_no_cube_in_view_is_the_motion_s_only_after_a_slip(
+    worked: Worked, slipped: bool, code: str, told: str
+) -> None:
+    worked.fake.scanner.readings = [NotReadable("nothing there", "U", code)]
+    machine = worked.machine(scan_retries=0)
+    with pytest.raises((NotReadable, MotionFault), match=f"^{told}") as raised:
+        await jobs._solve_once(worked.job, machine, after_slip=slipped)
+    mine = slipped and code == "no-cube"
+    assert raised.value.code == (jobs.SLIPPED if mine else code)
+
+
+async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(worked: Worked) -> None:
+    worked.fake.scanner.readings = [GONE, ("scrambled", "F"), "scrambled"]
+    machine = worked.machine(scan_retries=2)
+    await jobs.home(worked.job, machine)
+    cube, state = await scanning.scan(worked.job, machine, RobotState.SCANNING, None)
+    assert (cube, state) == (SCRAMBLED, "after the tour")
+    assert "".join(worked.fake.scanner.seen) == "URFDLB" * 2 + "F"
+    assert worked.fake.planner.toured_from == [None, "after the tour", "after the tour"]
+    record = worked.job.record
+    assert [note.code for note in record.notes] == ["looked-again", "looked-again-at"]
+    assert record.facelets == SCRAMBLED.facelets()
+    assert record.reading == {
+        "facelets": SCRAMBLED.facelets(),
+        "confident": True,
+        "margin": 40.0,
+        "doubtful": [],
+        "runner_up": None,
+    }
+    looks = [step for _, step in worked.steps if step.startswith("looking")]
+    assert looks[:7] == [
+        *[f"looking at {face} ({seen} of 6)" for seen, face in enumerate("URFDLB", 1)],
+        "looking at U (1 of 6)",
+    ]
+    assert looks[-1] == "looking at F (1 of 1)"
+
+
+async def test_a_check_leaves_what_was_scanned_in_the_record(worked: Worked) -> None:
+    worked.fake.scanner.readings = ["solved"]
+    await jobs.home(worked.job, worked.machine())
+    worked.job.looks = looks = [object()]  # type: ignore[list-item]
+    await scanning.scan(worked.job, worked.machine(), RobotState.CHECKING, "turned")
+    assert (worked.job.record.facelets, worked.job.record.reading) == (None, {})
+    assert worked.job.looks is looks
+    assert worked.job.explanation is None
+    assert set(worked.job.record.timings_s) == {"home", "check", "read"}
+    assert worked.calls[-1] == ("read", Cube.solved().facelets())
+    await asyncio.gather(*worked.job._saving)
+    assert worked.job.record.photos == [f"checking-{n}-{f}.jpg" for n, f in enumerate("URFDLB", 1)]
+
+
+async def test_looks_after_the_first_motion_tell_where_the_faces_stand(worked: Worked) -> None:
+    worked.fake.planner.faces_at_once = 2
+    worked.fake.scanner.readings = ["scrambled"]
+    await jobs.home(worked.job, worked.machine())
+    await scanning.scan(worked.job, worked.machine(), RobotState.SCANNING, None)
+    assert [look.image.face for look in worked.job.looks] == list("FDLB")
+    assert {look.site for look in worked.job.looks} == {"U"}
+    assert [dict(look.positions) for look in worked.job.looks] == [{"table": 1}] * 4
+    assert set(worked.job.record.timings_s) == {"home", "scan", "read", "view"}
+
+
+async def test_the_reading_is_drawn_of_a_scan_and_of_a_doubtful_check(worked: Worked) -> None:
+    machine = worked.machine(scan_retries=0)
+    await jobs.home(worked.job, machine)
+    for phase, reading, drawn in (
+        (RobotState.SCANNING, "scrambled", True),
+        (RobotState.CHECKING, "solved", False),
+        (RobotState.CHECKING, ("solved", "F"), True),
+        (RobotState.CHECKING, GONE, True),
+    ):
+        worked.job.explanation = None
+        worked.job.looks = [object()]  # type: ignore[list-item]
+        worked.fake.scanner.readings = [reading]
+        try:
+            await scanning._read(worked.job, machine, phase, [])
+        except NotReadable:
+            assert worked.job.looks == []
+        else:
+            assert len(worked.job.looks) == 1
+        assert (worked.job.explanation is not None) is drawn, (phase, reading)
+
+
+@pytest.mark.parametrize(("faces", "asked"), [("URFD", 0), ("URFDL", 1), ("URFDLL", 1)])
+async def test_the_reader_is_asked_once_five_faces_were_seen(
+    worked: Worked, faces: str, asked: int
+) -> None:
+    class Seen:
+        def __init__(self, face: str) -> None:
+            self.face = face
+
+    images: Any = [Seen(face) for face in faces]
+    found: list[Any] = ["scrambled", ("scrambled", "F"), GONE, jam()]
+    for reading, known in zip(found, (True, False, False, False), strict=True):
+        worked.fake.scanner.readings = [reading]
+        assert await scanning._is_known(worked.job, worked.machine(), images) is (
+            known and bool(asked)
+        )
+        assert len(worked.fake.scanner.readings) == 1 - asked
+    worked.fake.scanner.readings = [InvalidRequest("an error of ours")]
+    if asked:
+        with pytest.raises(InvalidRequest):
+            await scanning._is_known(worked.job, worked.machine(), images)
+
+
+async def test_the_same_trouble_twice_in_a_row_is_said_once(worked: Worked) -> None:
+    again, other = Note.of("solved-again"), Note.of("looked-again-unsure")
+    for note in (again, again, other, again):
+        scanning.note_recovery(worked.job, note)
+    assert worked.job.record.recoveries == [again, other, again]
+    assert [note.code for note in worked.job.record.notes] == [
+        *("solved-again", "looked-again-unsure", "solved-again")
+    ]

@@ -1,0 +1,476 @@
+"""The control socket piece by piece: its operations, what a request may say, what errors become."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from robot.calibration.store import BadCalibration, Calibration
+from robot.daemon import routes, server
+from robot.daemon.job_control import JobController
+from robot.daemon.models import RobotState
+from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
+from robot.daemon.server import make_app, serving
+from robot.faults import InvalidRequest, MotionFault, NotReadable, Refused
+from robot.notes import Note
+from robot.records.storage import StorageError
+from solver.errors import CubistError
+
+CALIBRATED = Calibration(robot="cubotino", values={})
+STREAMED = {("GET", "/events"), ("POST", "/maintenance")}
+ERRORS = {
+    "/picture": (409, 503),
+    "/maintenance": (409,),
+    "/calibration": (),
+    "/calibration/restore": (409, 507),
+    "/start": (409, 503),
+    "/home": (409, 503),
+    "/runs/{run}": (404,),
+    "/runs/{run}/files/{name}": (404,),
+}
+
+
+@pytest.fixture
+async def path(
+    controller: JobController, fake: Any, maintenance_of: Any, short_folder: Path
+) -> AsyncIterator[Path]:
+    socket_path = short_folder / "control.sock"
+    app = make_app(controller, maintenance_of(controller, fake), "1.2.3")
+    async with serving(app, socket_path):
+        yield socket_path
+
+
+@pytest.fixture
+async def client(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    connector = aiohttp.UnixConnector(str(path))
+    async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
+        yield session
+
+
+def test_every_operation_is_described_with_what_it_takes_and_how_it_fails() -> None:
+    paths = document("7.8.9")["paths"]
+    assert document("7.8.9")["info"]["version"] == "7.8.9"
+    for route in ROUTES:
+        where = (route.method, route.path)
+        told = paths[route.path][route.method.lower()]
+        trial = route.path.startswith("/maintenance/")
+        errors = (409, 503) if trial else ERRORS.get(route.path, ())
+        errors = (409, 507) if where == ("PUT", "/calibration") else errors
+        image = isinstance(route.answer, tuple)
+        expected = {200, 400, 405, 413, *errors} | ({304} if image else set())
+        assert set(map(int, told["responses"])) == expected, where
+        assert told["responses"]["413"]["description"] == "The request is too large."
+        assert told["responses"]["400"]["content"] == {
+            "application/json": {"schema": {"$ref": "#/components/schemas/ErrorReply"}}
+        }
+        kinds = list(told["responses"]["200"]["content"])
+        if not image:
+            assert kinds == ["application/jsonl" if where in STREAMED else "application/json"]
+        assert (route.handler is None) is (where in STREAMED)
+        assert ("requestBody" in told) is (route.body is not None)
+        words = route.path.strip("/").replace("{", "").replace("}", "").split("/")
+        assert told["operationId"] == "_".join([route.method.lower(), *words])
+        assert told["summary"] == route.summary
+    files = paths["/runs/{run}/files/{name}"]["get"]
+    assert [(one["name"], one["in"], one["required"]) for one in files["parameters"]] == [
+        ("run", "path", True),
+        ("name", "path", True),
+    ]
+    (camera,) = paths["/picture"]["get"]["parameters"]
+    schema = {"type": "string", "maxLength": 64}
+    assert camera == {"name": "camera", "in": "query", "required": False, "schema": schema}
+    assert paths["/maintenance/picture"]["get"]["parameters"] == [camera]
+    assert paths["/maintenance/film"]["post"]["parameters"] == []
+    (count,) = paths["/runs"]["get"]["parameters"]
+    assert count["schema"] == {"type": "integer", "minimum": 1, "maximum": 1000}
+
+
+def test_a_body_has_to_be_there_where_a_part_of_it_has_no_default() -> None:
+    required = {
+        route.path: document("1")["paths"][route.path][route.method.lower()]["requestBody"][
+            "required"
+        ]
+        for route in ROUTES
+        if route.body is not None and not route.path.startswith("/maintenance/")
+    }
+    assert required == {
+        "/calibration": True,
+        "/start": False,
+        "/stop": False,
+        "/shutdown": False,
+    }
+    assert set(document("1")["components"]["schemas"]) >= {"ErrorReply", "Event", "RunRecord"}
+
+
+class Asked:
+    """A controller and a maintenance that say what they were asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.live = SimpleNamespace(view="the view")
+
+    def __getattr__(self, name: str) -> Any:
+        async def note(*told: Any, **more: Any) -> Any:
+            self.asked.append((name, *told, *more.items()))
+            return "000007" if name == "start" else self.answer
+
+        return note
+
+    answer: Any = True
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "asked"),
+    [
+        ("POST", "/stop", {"emergency": True}, ("stop", ("emergency", True))),
+        ("POST", "/stop", {}, ("stop", ("emergency", False))),
+        ("POST", "/shutdown", {}, ("shut_down", ("power_off", True))),
+        ("PUT", "/calibration", {"values": {"a": 1}}, ("save", {"a": 1}, 2)),
+        ("PUT", "/calibration", {"values": {"a": 1}, "format": 1}, ("save", {"a": 1}, 1)),
+        ("PUT", "/calibration", {"values": {"a": 1}, "provisional": True}, ("try_out", {"a": 1})),
+        ("POST", "/calibration/restore", None, ("restore",)),
+        ("GET", "/calibration", None, ("values",)),
+    ],
+)
+async def test_operations_do_what_they_are_asked(
+    method: str, path: str, body: Any, asked: tuple[Any, ...]
+) -> None:
+    both = Asked()
+    (route,) = (one for one in ROUTES if (one.method, one.path) == (method, path))
+    assert route.handler is not None
+    given = None if route.body is None else route.body.model_validate(body)
+    call = routes.Call(both, both, given, {}, {})  # type: ignore[arg-type]
+    answer = await route.handler(call)
+    assert both.asked == [asked]
+    stopped = method == "POST" and path in {"/stop", "/shutdown"}
+    assert answer == (routes.StopReply(stopped=True) if stopped else True)
+
+
+async def test_home_is_a_job_and_so_many_runs_are_listed() -> None:
+    both = Asked()
+    call = routes.Call(both, both, None, {"run": "5", "name": "a.jpg"}, {})  # type: ignore[arg-type]
+    assert (await routes._home(call)).run == "000007"  # type: ignore[attr-defined]
+    assert await routes._live(call) == "the view"
+    both.answer = []
+    await routes._runs(call)
+    call.query["count"] = "3"
+    await routes._runs(call)
+    both.answer = SimpleNamespace(jpeg=b"j", number=12)
+    assert await routes._picture(call) == Content("image/jpeg", b"j", '"12"')
+    call.query["camera"] = "top"
+    await routes._picture(call)
+    both.answer = ("image/png", b"p")
+    assert await routes._run_file(call) == Content("image/png", b"p", "")
+    both.answer = "record"
+    assert await routes._run(call) == "record"
+    (started, *asked) = both.asked
+    assert started[0] == "start" and started[1].kind == "home"
+    assert asked == [
+        *[("runs", 20), ("runs", 3), ("picture", None), ("picture", "top")],
+        *[("run_file", "5", "a.jpg"), ("run_record", "5")],
+    ]
+
+
+async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
+    both = Asked()
+    both.answer = "done"
+    found = {(one.method, one.path): one for one in ROUTES}
+    look = found["GET", "/maintenance/picture"]
+    assert look.handler is not None and look.body is None
+    query = {"camera": "top", "more": "x"}
+    assert await look.handler(routes.Call(both, both, None, {}, query)) == "done"  # type: ignore[arg-type]
+    name, trial, request = both.asked[-1]
+    assert (name, trial.path) == ("perform", "/maintenance/picture")
+    assert request.model_dump() == {"camera": "top"}
+    timing = found["POST", "/maintenance/timing"]
+    assert timing.handler is not None and timing.body is None, "there is nothing to be said"
+    await timing.handler(routes.Call(both, both, None, {}, {}))  # type: ignore[arg-type]
+    assert both.asked[-1][1].path == "/maintenance/timing"
+    move = found["POST", "/maintenance/move"]
+    assert move.handler is not None and move.body is not None
+    given = move.body.model_validate({"actuator": "lid", "to": 1500})
+    await move.handler(routes.Call(both, both, given, {}, {}))  # type: ignore[arg-type]
+    assert both.asked[-1][2] is given
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("said", "said"),
+        ("  first \nsecond", "first"),
+        ("\n\n first", "first"),
+        ("a\tb\x00c", "a?b?c"),
+        ("x" * 120, "x" * 120),
+        ("x" * 121, "x" * 120 + "... (121 characters)"),
+    ],
+)
+def test_what_others_said_is_one_short_line(text: str, line: str) -> None:
+    assert server._one_line(text) == line
+
+
+def test_places_in_a_body_are_dotted() -> None:
+    assert server._dotted(("a", 1, "b")) == "a.1.b"
+    assert server._dotted(()) == "body"
+    assert server._dotted(("k" * 41,)) == "k" * 40 + "... (41 characters)"
+
+
+def _absent() -> StorageError:
+    error = StorageError("no such run")
+    error.__cause__ = FileNotFoundError()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "name", "fault"),
+    [
+        (StorageError("the disk is full"), 507, "storage", None),
+        (_absent(), 404, "storage", None),
+        (Refused(Note.of("calibrated")), 409, "refused", None),
+        (server._BadRequest("no"), 400, "bad-request", None),
+        (BadCalibration("no"), 400, "bad-request", None),
+        (InvalidRequest("no"), 400, "bad-request", None),
+        (MotionFault("board-absent", "gone", "look"), 503, "robot", "board-absent"),
+        (NotReadable("nothing", "U", "no-cube"), 503, "robot", "no-cube"),
+        (CubistError("odd"), 503, "robot", None),
+    ],
+)
+async def test_errors_become_answers(
+    error: CubistError, status: int, name: str, fault: str | None
+) -> None:
+    async def fails(_: Any) -> Any:
+        raise error
+
+    answer: Any = await server._answering_errors(fails)(None)  # type: ignore[arg-type]
+    assert (answer.status, answer.content_type) == (status, "application/json")
+    told = json.loads(answer.text)
+    assert told["error"] == name and told.get("fault") == fault
+    assert told["reason"].startswith(str(error))
+    noted = isinstance(error, Refused)
+    assert ("reason_code" in told) is noted is ("reason_parameters" in told)
+    assert "Allow" not in answer.headers
+
+
+def test_only_a_note_has_a_code() -> None:
+    note = Note.of("calibrated")
+    assert server._note_of(Refused(note)) is note
+    assert server._note_of(CubistError("text")) is None
+    assert server._note_of(CubistError()) is None
+
+
+async def test_errors_that_nobody_foresaw_are_written_down_and_said_to_be_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    request: Any = SimpleNamespace(method="GET", path="/odd\nline")
+
+    async def fails(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    answer: Any = await server._answering_errors(fails)(request)
+    assert answer.status == 500
+    told = {"error": "internal", "reason": "internal error; see the journal"}
+    assert json.loads(answer.text) == told
+    (record,) = caplog.records
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, "GET /odd")
+    assert record.exc_info
+
+    async def gone(_: Any) -> Any:
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await server._answering_errors(gone)(request)
+
+    async def garbled(_: Any) -> Any:
+        raise UnicodeEncodeError("utf-8", "\udc80", 0, 1, "no text")
+
+    answer = await server._answering_errors(garbled)(request)
+    assert (answer.status, json.loads(answer.text)["error"]) == (400, "bad-request")
+
+    async def wrong(_: Any) -> Any:
+        raise web.HTTPMethodNotAllowed("DELETE", ["GET", "PUT"])
+
+    answer = await server._answering_errors(wrong)(request)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET,PUT")
+    assert json.loads(answer.text)["error"] == "method-not-allowed"
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        *[("0", False), ("1", True), ("1000", True), ("1001", False), ("000000005", True)],
+        *[("0000000005", False), ("+5", False), ("5 ", False), ("", False), ("٣", False)],
+    ],
+)
+def test_counts_are_digits_within_their_range(text: str, allowed: bool) -> None:
+    (count,) = next(one for one in ROUTES if one.path == "/runs").parameters
+    assert accepted(count, text) is allowed
+
+
+@pytest.mark.parametrize(("length", "allowed"), [(0, True), (64, True), (65, False)])
+def test_cameras_have_short_names(length: int, allowed: bool) -> None:
+    assert accepted(CAMERA_QUERY[0], "c" * length) is allowed
+
+
+def accepted(parameter: Any, text: str) -> bool:
+    try:
+        server._check_value(parameter, text)
+    except server._BadRequest as error:
+        assert str(error).startswith(f"{parameter.name}: ")
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("run", "found"), [("1", True), ("123456789", True), ("1234567890", False), ("1x", False)]
+)
+def test_a_run_is_a_number_of_at_most_nine_digits(run: str, found: bool) -> None:
+    route = next(one for one in ROUTES if one.path == "/runs/{run}")
+    request: Any = SimpleNamespace(match_info={"run": run}, query={})
+    assert route.parameters == (RUN_NUMBER,)
+    if found:
+        assert server._checked_query(request, route) == {}
+    else:
+        with pytest.raises(web.HTTPNotFound):
+            server._checked_query(request, route)
+
+
+async def test_a_parameter_given_twice_is_counted(client: aiohttp.ClientSession) -> None:
+    async with client.get("/runs?count=1&count=2&count=3") as response:
+        assert response.status == 400
+        told = await response.json()
+    assert told["reason"] == "count: given 3 times; once is allowed"
+    async with client.get("/runs?count=1&else=2") as response:
+        assert response.status == 200
+
+
+async def test_who_asked_may_leave_before_it_is_done(
+    path: Path, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, may_go, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def stop(*, emergency: bool = False) -> bool:
+        asked.set()
+        await may_go.wait()
+        done.set()
+        return emergency
+
+    monkeypatch.setattr(controller, "stop", stop)
+    _, writer = await asyncio.open_unix_connection(str(path))
+    writer.write(b"POST /stop HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+    await asyncio.wait_for(asked.wait(), 60)
+    writer.close()
+    await writer.wait_closed()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    may_go.set()
+    await asyncio.wait_for(done.wait(), 60)
+    monkeypatch.undo()
+
+
+async def test_maintenance_lasts_as_long_as_its_answer_is_read(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
+    async with client.post("/maintenance") as lease:
+        assert lease.content_type == "application/jsonl"
+        assert await lease.content.readline() == b"{}\n"
+        assert controller.state is RobotState.MAINTENANCE
+        async with client.post("/maintenance") as second:
+            assert second.status == 409
+            assert (await second.json())["reason_code"] == "another-calibrates"
+        assert controller.in_maintenance
+        lease.close()
+    async with asyncio.timeout(60):
+        while controller.in_maintenance:
+            await asyncio.sleep(0.001)
+    assert controller.state is RobotState.IDLE
+
+
+async def test_events_are_streamed_as_lines_and_nobody_stays_behind(
+    client: aiohttp.ClientSession, controller: JobController
+) -> None:
+    async with client.get("/events") as response:
+        assert response.content_type == "application/jsonl"
+        controller._publish("step", "one")
+        controller._publish("step", "two")
+        lines = [json.loads(await response.content.readline())["text"] for _ in range(2)]
+        assert lines == ["one", "two"]
+        controller.events.close()
+        assert await response.content.read() == b""
+    assert not controller.events._queues
+
+
+async def test_a_picture_has_a_tag_and_is_not_sent_twice(
+    client: aiohttp.ClientSession, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = SimpleNamespace(jpeg=b"jpeg", number=7)
+
+    async def picture(_: str | None) -> Any:
+        return shown
+
+    monkeypatch.setattr(controller, "picture", picture)
+    for tag, status, body in (("", 200, b"jpeg"), ('"6"', 200, b"jpeg"), ('"7"', 304, b"")):
+        async with client.get("/picture", headers={"If-None-Match": tag} if tag else {}) as got:
+            assert (got.status, await got.read()) == (status, body)
+            assert got.headers.get("ETag") == ('"7"' if status == 200 else None)
+            assert status == 304 or got.content_type == "image/jpeg"
+
+
+def test_the_socket_is_bound_with_its_final_mode_and_the_mask_is_put_back(
+    short_folder: Path,
+) -> None:
+    before = os.umask(0o027)
+    try:
+        with server._listen(short_folder / "s") as listener:
+            assert listener.type == socket.SOCK_STREAM and not listener.get_inheritable()
+            assert (short_folder / "s").stat().st_mode & 0o777 == 0o660
+        with pytest.raises(StorageError, match="the control socket cannot be made") as raised:
+            server._listen(short_folder / "none" / "s")
+        assert isinstance(raised.value.__cause__, FileNotFoundError)
+    finally:
+        assert os.umask(before) == 0o027
+
+
+async def test_a_request_whose_answer_has_begun_is_given_up() -> None:
+    connection = object.__new__(server._Connection)
+    written: Any = SimpleNamespace(writer=SimpleNamespace(output_size=1))
+    fresh: Any = SimpleNamespace(writer=SimpleNamespace(output_size=0))
+    with pytest.raises(ConnectionError):
+        connection.handle_error(written)
+    with pytest.raises(ConnectionError):
+        connection.handle_error(fresh, exc=ConnectionResetError())
+    for status, name, reason in (
+        (400, "bad-request", "not HTTP/1.1: odd"),
+        (499, "bad-request", "not HTTP/1.1: odd"),
+    ):
+        answer: Any = connection.handle_error(fresh, status, ValueError("odd"))
+        assert (answer.status, json.loads(answer.text)["error"]) == (status, name)
+        assert json.loads(answer.text)["reason"] == reason
+        assert answer.keep_alive is False
+    answer = connection.handle_error(fresh, 400, ValueError("odd"), "said\nmore")
+    assert json.loads(answer.text)["reason"] == "not HTTP/1.1: said"
+
+
+async def test_a_failure_of_ours_is_written_down_but_not_a_body_that_breaks_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    connection = object.__new__(server._Connection)
+    logged: list[Any] = []
+    connection.logger = SimpleNamespace(exception=lambda *told, **_: logged.append(told))  # type: ignore[assignment]
+    fresh: Any = SimpleNamespace(writer=SimpleNamespace(output_size=0))
+    answer: Any = connection.handle_error(fresh, 500, ZeroDivisionError("odd"))
+    assert (answer.status, json.loads(answer.text)["error"]) == (500, "internal")
+    assert len(logged) == 1
+    connection.log_exception("x", exc_info=aiohttp.ClientPayloadError("cut\nshort"))
+    assert len(logged) == 1
+    assert caplog.messages[-1] == "a request's body cannot be read: cut"

@@ -1,0 +1,295 @@
+"""The whole daemon in this process, around a robot that is all pretence: its start and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from robot.calibration.drift import FIRST_SOLVES, DriftRecord, DriftStore
+from robot.calibration.sighting import Sighting
+from robot.calibration.sizes import CubeSizes
+from robot.calibration.store import CalibrationStore
+from robot.daemon import main as daemon_main
+from robot.daemon.job_control import JobController
+from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
+from robot.daemon.models import RobotState
+from robot.daemon.service import AlreadyRunning, Options, parse
+from robot.faults import MotionFault
+from robot.panel.gpio import PanelFault
+from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
+from robot.settings import BadProfile, UnknownProfile, load_profile
+
+MAY = date(2026, 5, 3)
+CUBOTINO = load_profile("cubotino")
+
+
+@dataclass
+class Manager:
+    """What the service manager is told, and what happens once the daemon is ready."""
+
+    then: Callable[[], object] = lambda: None
+    told: list[tuple[str, str]] = field(default_factory=list)
+    watchdog_s: float | None = None
+
+    def ready(self, status: str) -> None:
+        self.told.append(("ready", status))
+        asyncio.get_running_loop().call_soon(self.then)
+
+    def status(self, status: str) -> None:
+        self.told.append(("status", status))
+
+    def alive(self) -> None:
+        self.told.append(("alive", ""))
+
+    def stopping(self, status: str) -> None:
+        self.told.append(("stopping", status))
+
+
+class Served:
+    """A daemon of the fake robot, and what it was put together with."""
+
+    def __init__(self, fake: Any, folder: Path) -> None:
+        self.fake = fake
+        self.options = parse(
+            ["--runtime-dir", str(folder), "--state-dir", str(folder / "state"), "--port", "/p"], {}
+        )
+        self.options.state_dir.mkdir()
+        self.manager = Manager(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        self.made: list[tuple[Any, ...]] = []
+        self.controllers: list[JobController] = []
+        self.seen: list[Any] = []
+
+    def make(self, profile: Any, contact: Any, port: str | None, twin: str | None) -> Any:
+        self.made.append((profile, contact, port, twin))
+        return self.fake.machine()
+
+    async def run(self) -> JobController:
+        async with asyncio.timeout(60):
+            await serve(CUBOTINO, self.options, self.manager)  # type: ignore[arg-type]
+        return self.controllers[-1]
+
+
+@pytest.fixture
+def fake(fake: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """It also counts how often its positions are distrusted."""
+    fake.distrusted = []
+    monkeypatch.setattr(fake.motion, "distrust_positions", fake.distrusted.append)
+    return fake
+
+
+@pytest.fixture
+def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    served = Served(fake, short_folder)
+    monkeypatch.setattr(daemon_main, "make_machine", served.make)
+
+    def noted(*arguments: Any, **more: Any) -> JobController:
+        served.controllers.append(JobController(*arguments, **more))
+        return served.controllers[-1]
+
+    def none(_: object) -> Any:
+        raise PanelFault("no chip of GPIOs")
+
+    monkeypatch.setattr(daemon_main, "JobController", noted)
+    monkeypatch.setattr(daemon_main, "make_gpio", none)
+    monkeypatch.setattr(daemon_main, "give_back", lambda: served.seen.append("given back"))
+    return served
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_the_daemon_in_order(
+    served: Served, number: signal.Signals, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    served.manager.then = lambda: os.kill(os.getpid(), number)
+    controller = await served.run()
+    assert [what for what, _ in served.manager.told if what != "alive"] == [
+        *("status", "ready", "stopping")
+    ]
+    assert ("ready", "idle") in served.manager.told
+    assert ("alive", "") in served.manager.told
+    assert served.seen[0] == "given back"
+    assert served.fake.motion.done[0] == "open" and served.fake.motion.done[-1] == "close"
+    assert not served.options.socket_path.exists()
+    assert not (served.options.runtime_dir / POWER_OFF_MARK).exists()
+    assert (controller.state, controller.preparation) == (RobotState.IDLE, None)
+    assert controller.store.directory == served.options.state_dir / "runs"
+    listening = f"{CUBOTINO.title}: ready, listening at {served.options.socket_path}"
+    assert listening in caplog.messages and "no panel: no chip of GPIOs" in caplog.messages
+    assert served.fake.distrusted == []
+    ((profile, contact, port, twin),) = served.made
+    assert (profile, port, twin) == (CUBOTINO, "/p", None)
+    assert contact.values == {} and contact._simulated is False
+    assert controller.status().simulated is False
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
+
+
+async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
+    served: Served,
+) -> None:
+    key, store = "actuators.lid.positions_us.open", served.options.state_dir
+    sizes = CubeSizes(CUBOTINO)
+    values = CalibrationStore(store, sizes)
+    values.save(values.load(CUBOTINO).changed({key: 1340}))
+    values.note_under_way()
+    record = DriftRecord.of(CUBOTINO, MAY)
+    for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
+        record = record.after([Sighting("holder", "home", degrees, 0.0, 0.0)])
+    DriftStore(store).save(record)
+    left = store / f"{TEMPORARY_PREFIX}calibration.json.1{TEMPORARY_SUFFIX}"
+    left.touch()
+    status: list[Any] = []
+
+    def then() -> None:
+        status.append(served.controllers[-1].status())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    served.manager.then = then
+    await served.run()
+    ((profile, contact, *_),) = served.made
+    assert profile.actuators["lid"].positions_us["open"] == 1340
+    assert contact.values == {key: 1340}
+    (distrust,) = served.fake.distrusted
+    assert distrust.names is None and "calibration broke off" in distrust.by.cause
+    assert not values.note_over(), "told once"
+    assert not left.exists()
+    (moved,) = status[0].drift
+    assert (moved.actuator, moved.position, moved.since) == ("holder", "home", MAY)
+    assert "holder home has moved 3.0 degrees" in status[0].warnings[0]
+
+
+async def test_the_socket_is_answered_while_the_daemon_runs(served: Served) -> None:
+    asking: list[asyncio.Task[None]] = []
+
+    async def ask() -> None:
+        connector = aiohttp.UnixConnector(str(served.options.socket_path))
+        async with aiohttp.ClientSession("http://localhost", connector=connector) as session:
+            async with session.get("/status") as response:
+                served.seen.append(await response.json())
+            async with session.post("/shutdown", json={}) as response:
+                served.seen.append(await response.json())
+
+    served.manager.then = lambda: asking.append(asyncio.create_task(ask()))
+    controller = await served.run()
+    await asking[0]
+    _, status, ended = served.seen
+    assert (status["state"], status["robot"], ended) == ("idle", "fake", {"stopped": False})
+    assert controller.power_off
+    assert (served.options.runtime_dir / POWER_OFF_MARK).read_bytes() == b""
+
+
+async def test_a_robot_that_is_not_there_is_no_reason_not_to_start(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    served.fake.motion.open_fault = MotionFault("board-absent", "it is gone", "Plug it in")
+    await served.run()
+    assert ("ready", "fault: it is gone") in served.manager.told
+    assert any(": not ready yet, listening at " in line for line in caplog.messages)
+
+
+async def test_preparation_and_a_panel_end_with_the_daemon(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Panel:
+        def __init__(self, *told: Any) -> None:
+            served.seen += told[2:]
+
+        def open(self) -> None:
+            served.seen.append("open")
+
+        async def close(self) -> None:
+            served.seen.append("close")
+
+    monkeypatch.setattr(daemon_main, "make_gpio", lambda twin: twin)
+    monkeypatch.setattr(daemon_main, "FrontPanel", Panel)
+    prepared: list[str] = []
+    monkeypatch.setattr(served.fake.scanner, "prepare", lambda: prepared.append("scanner"))
+    await served.run()
+    _, seconds, *rest = served.seen
+    assert seconds == CUBOTINO.panel.inspection_s
+    assert rest == ["open", "given back", "close"]
+    assert prepared == ["scanner"]
+
+
+@pytest.mark.parametrize(
+    ("watchdog_s", "period_s"), [(None, 1.0), (1.5, 0.5), (2.4, 0.8), (3.0, 1.0), (60.0, 1.0)]
+)
+async def test_the_manager_hears_in_time_and_of_each_state_once(
+    controller: JobController,
+    monkeypatch: pytest.MonkeyPatch,
+    watchdog_s: float | None,
+    period_s: float,
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            controller.enter_maintenance()
+        if len(slept) == 3:
+            raise asyncio.CancelledError
+
+    manager = Manager(watchdog_s=watchdog_s)
+    monkeypatch.setattr(daemon_main.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await _keep_manager_informed(controller, manager)  # type: ignore[arg-type]
+    assert slept == [pytest.approx(period_s)] * 3
+    assert manager.told == [
+        *[("status", "idle"), ("alive", ""), ("alive", "")],
+        *[("status", "maintenance"), ("alive", "")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (AlreadyRunning("it is running"), 2),
+        (StorageError("the disk is full"), 2),
+        (UnknownProfile("no such robot"), 2),
+        (BadProfile([]), 2),
+        (MotionFault("board-absent", "it is gone", "Plug it in"), 3),
+    ],
+)
+def test_the_exit_code_says_whether_starting_again_may_help(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    code: int,
+) -> None:
+    calls: list[str] = []
+
+    async def fails(profile: Any, options: Options, notifier: Any) -> None:
+        calls.append(f"{profile.name} {options.log_level}")
+        assert options.lock_path.exists() and options.state_dir.is_dir()
+        raise error
+
+    monkeypatch.setattr(daemon_main, "serve", fails)
+    monkeypatch.setattr(daemon_main, "configure_logging", calls.append)
+    monkeypatch.setattr(daemon_main, "keep_small", lambda: calls.append("small"))
+    folders = ["--runtime-dir", str(tmp_path / "r"), "--state-dir", str(tmp_path / "s")]
+    with pytest.raises(SystemExit) as ended:
+        main([*folders, "--profile", "mindcuber", "--log-level", "error"])
+    assert ended.value.code == code
+    assert calls == ["small", "error", "mindcuber error"]
+    assert str(error) in caplog.messages
+
+
+def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
+    for _ in range(2):
+        _make_directory(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match=r"file: cannot be made: File exists$"):
+        _make_directory(tmp_path / "file")
