@@ -320,7 +320,6 @@ void actuator_halt(struct actuator *actuator, uint32_t now)
     }
     actuator->turning = false;
     actuator->homing = 0;
-    actuator->unmoved = false;
 }
 
 void actuator_make_safe(struct actuator *actuator)

@@ -134,9 +134,11 @@ static uint32_t start_of(const struct turn *turn)
     }
 }
 
+/* Nothing more begins, not even what would go together with a turn in progress. */
 static bool refuse(uint8_t fault, uint8_t actuator)
 {
     player_fail(fault, actuator);
+    queue_clear();
     return false;
 }
 

@@ -58,20 +58,20 @@ static bool sensor_reached(struct stepper *motor)
     return motor->sensed;
 }
 
-/* After the last step of a run, or any step that looks at a sensor: false when it was the very
- * last. */
+/* After the last step of a run, or any step of a run that looks at a sensor, whose interval stays
+ * the same: false when it was the very last. */
 static RARE bool change_run(struct stepper *motor)
 {
     if (motor->sense != SENSE_NOTHING && sensor_reached(motor)) {
         return false;
     }
     if (--motor->left) {
-        motor->interval += (uint16_t)motor->add;
-    } else if (motor->segments_left) {
-        next_run(motor);
-    } else {
+        return true;
+    }
+    if (!motor->segments_left) {
         return false;
     }
+    next_run(motor);
     return true;
 }
 
@@ -206,7 +206,6 @@ void stepper_halt(struct stepper *motor)
     for (uint8_t i = 0; i < running_count; i++) {
         if (running[i] == motor) {
             retire(&running[i]);
-            break;
         }
     }
     board_unlock(lock);

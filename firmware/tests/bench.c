@@ -28,6 +28,10 @@ struct frame sent[MAX_SENT];
 unsigned sent_count;
 bool bench_check_turns;
 uint16_t bench_guard;
+uint16_t bench_elapsed;
+unsigned bench_reads;
+unsigned bench_changes;
+void (*on_read)(uint8_t pin);
 uint32_t bench_home_travel = 500;
 
 static uint64_t now;
@@ -105,12 +109,16 @@ void board_end_pulse(board_pin pin)
 
 bool board_read(board_pin pin)
 {
+    bench_reads++;
+    if (on_read) {
+        on_read(pin);
+    }
     return inputs[pin];
 }
 
 uint16_t board_timer_elapsed(void)
 {
-    return 0;
+    return bench_elapsed;
 }
 
 void board_timer_set(uint16_t wait)
@@ -146,7 +154,7 @@ void board_wait(uint16_t ahead)
 
 void board_events_changed(void)
 {
-    /* also called from the timer event, which nothing interrupts */
+    bench_changes++; /* also called from the timer event, which nothing interrupts */
 }
 
 board_lock_t board_lock(void)

@@ -45,6 +45,16 @@ extern bool bench_is_late;
 /* Ticks before a servo's edge from which on it is waited for, when a step comes first. */
 extern uint16_t bench_guard;
 
+/* Ticks since the last event, as long as the next one is overdue. */
+extern uint16_t bench_elapsed;
+
+/* How often an input was read, and how often the timer's events were said to be others. */
+extern unsigned bench_reads;
+extern unsigned bench_changes;
+
+/* Called before an input is read, to change it. */
+extern void (*on_read)(uint8_t pin);
+
 /* Called after every edge, to move what hangs on the pins. */
 extern void (*on_edge)(uint8_t pin, bool level);
 

@@ -8,6 +8,9 @@ static bool broken;
 static bool stuck;
 static unsigned bounces; /* steps for which contacts chatter around the edge */
 static int disturbed = INT_MAX; /* where the end stop reads wrongly */
+static int disturbed_to = INT_MAX; /* ... and at every `disturbed_every`th step down to there */
+static int disturbed_every = 1;
+static int breaks_at = INT_MAX; /* the first place after the end stop where it breaks */
 
 static void follow(uint8_t pin, bool level)
 {
@@ -18,7 +21,10 @@ static void follow(uint8_t pin, bool level)
     if (bounces && where > -100 - (int)bounces && where < -100 + (int)bounces) {
         pressed = where % 2;
     }
-    pressed = pressed != (where == disturbed);
+    bool wrong = where == disturbed || (where < disturbed && where >= disturbed_to &&
+                                        (where - disturbed_to) % disturbed_every == 0);
+    pressed = pressed != wrong;
+    broken = broken || (where == breaks_at && levels[DIRECTION_PIN]);
     inputs[SENSOR_PIN] = !((pressed && !broken) || stuck);
 }
 
@@ -46,7 +52,7 @@ static void finds_the_edge_from_both_sides(void)
     struct status status = home_from(0);
     CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1);
     int edge = where;
-    CHECK(edge <= -100 && edge >= -104);
+    CHECK(edge == -102); /* the third step that is sensed */
     status = home_from(-110);
     CHECK(status.homed == 1 << 1 && where == edge);
 }
@@ -69,7 +75,33 @@ static void one_false_reading_is_no_edge(void)
     disturbed = -129; /* the first step on the way out: what was read before does not count */
     struct status status = home_again_from(-130);
     CHECK(status.fault == FAULT_NONE && status.homed == 1 << 1 && where == edge);
+    disturbed = -60;
+    disturbed_to = -62; /* three, with right ones between */
+    for (disturbed_every = 2; disturbed_to >= -66; disturbed_to -= 2) {
+        home_from(0);
+        CHECK(where == edge);
+    }
+    disturbed_every = 1;
+    disturbed_to = -61; /* two in a row, after one */
+    home_from(0);
+    CHECK(where == edge);
+    disturbed = -1; /* the first two of all */
+    disturbed_to = -2;
+    home_from(0);
+    CHECK(where == edge);
     disturbed = INT_MAX;
+    disturbed_to = INT_MAX;
+}
+
+/* What was sensed while seeking is not taken for what the slow approach finds. */
+static void an_end_stop_may_break_on_the_way(void)
+{
+    breaks_at = -85;
+    struct status status = home_from(0);
+    CHECK(status.fault == FAULT_HOME_MISSING && status.homed == 0);
+    CHECK(where == -82 - 80);
+    broken = false;
+    breaks_at = INT_MAX;
 }
 
 /* One motion of the step interrupt is 32,767 steps at most. */
@@ -193,6 +225,7 @@ int main(void)
     finds_the_edge_from_both_sides();
     contacts_may_bounce();
     one_false_reading_is_no_edge();
+    an_end_stop_may_break_on_the_way();
     the_end_stop_may_be_far_away();
     a_missing_end_stop_is_a_fault();
     a_stuck_end_stop_is_another();

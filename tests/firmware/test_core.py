@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 
-CORE = ("frame", "memory", "motion", "frames", "homing", "link", "messages", "setup")
+CORE = (
+    "frame",
+    "memory",
+    "motion",
+    "stepper",
+    "plans",
+    "full",
+    "frames",
+    "homing",
+    "link",
+    "messages",
+    "setup",
+)
 PROCESS = ("lines", "maestro", "pwm", "clock", "timing")
 SUBJECTS = (*CORE, *PROCESS)
 

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robot.motion.schedule import MotionError, MotionProfile, StepSegment
-from robot.motion.stepper import StepperLimits, on_whole_ticks, step_times, stepper_move
+from robot.motion.stepper import (
+    StepperLimits,
+    compress,
+    on_whole_ticks,
+    run_ticks,
+    step_times,
+    stepper_move,
+)
 
 TICKS_PER_S = 2_000_000
 
@@ -97,6 +104,32 @@ def test_overshoot_goes_further_and_comes_back() -> None:
     assert profile.end == 50
     assert sum(count for count in counts if count > 0) == 54
     assert sum(count for count in counts if count < 0) == -4
+
+
+@pytest.mark.parametrize(
+    ("intervals_ticks", "runs"),
+    [
+        ([], []),
+        ([700], [(700, 1, 0)]),
+        ([40_001], [(40_000, 1, 0)]),
+        ([2000, 34_767], [(2000, 2, 32_767)]),
+        ([2000, 34_768], [(2000, 1, 0), (34_768, 1, 0)]),
+        ([34_767, 2000], [(34_767, 2, -32_767)]),
+        ([34_768, 2000], [(34_768, 1, 0), (2000, 1, 0)]),
+        ([40_000, 40_000], [(40_000, 2, 0)]),
+        ([1000, 1010, 1020], [(1000, 3, 10)]),
+        ([500] * 32_767, [(500, 32_767, 0)]),
+        ([500] * 32_769, [(500, 32_767, 0), (500, 2, 0)]),
+    ],
+)
+def test_runs_are_as_long_as_their_numbers_allow(
+    intervals_ticks: list[int], runs: list[tuple[int, int, int]]
+) -> None:
+    """A run's interval, count and change of its interval each fit the board's numbers."""
+    found = compress(np.cumsum(np.array(intervals_ticks, dtype=np.int64)))
+    assert [(run.interval_ticks, run.count, run.add_ticks) for run in found] == runs
+    ticks = sum(min(ticks, 40_000) for ticks in intervals_ticks)
+    assert sum(run_ticks(run) for run in found) == ticks
 
 
 def test_a_quarter_turn_takes_few_runs() -> None:
