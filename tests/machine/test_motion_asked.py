@@ -1,0 +1,409 @@
+"""What the motion controller asks of the boards, call by call, and makes of their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from robot.faults import (
+    Fault,
+    InvalidRequest,
+    LinkFault,
+    MotionFault,
+    RobotFault,
+    RunStopped,
+    Stopped,
+)
+from robot.link import Capabilities, Distrust, Execution
+from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
+from robot.link.session import SessionStatistics
+from robot.machine import motion_controller
+from robot.machine.first_contact import FirstContact, NotConfirmed
+from robot.machine.motion_controller import MotionController
+from robot.motion.schedule import Schedule, TimedTurn
+from robot.motion.servo import servo_slew
+from robot.records.latency import Stopwatch
+from robot.records.runs import LinkRecord
+from robot.settings import load_profile
+
+ANYWHERE = FirstContact({}, simulated=True)
+
+
+class Asked:
+    """A link and its thread; it lists what it is asked, and fails as told."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.fails: dict[str, list[Exception]] = {}
+        self.active: frozenset[str] = frozenset()
+        self.homes: Any = lambda names: None
+        self.events: tuple[str, ...] = ()
+        self.boot_id = 7
+        self.statistics = SessionStatistics(0, 0, 0, 0, 0, 0)
+
+    def __call__(self, *_: object) -> Asked:
+        self.calls.append("thread")
+        return self
+
+    @property
+    def link(self) -> Asked:
+        return self
+
+    def wait(self, work: Any) -> Any:
+        return asyncio.run(work)
+
+    def _note(self, what: str, *more: Any) -> None:
+        self.calls.append((what, *more) if more else what)
+        if self.fails.get(what):
+            raise self.fails[what].pop(0)
+
+    async def open(self) -> dict[str, Capabilities]:
+        self._note("open")
+        own = (self.boot_id, 0, ResetCause(0), 100, 100, 9000, 8000, 7000)
+        return {"first": Capabilities(Board.HOST, FIRMWARE_VERSION, 1, *own)}
+
+    async def configure(self, anew: bool) -> None:
+        self._note("configure", anew)
+
+    async def active_sensors(self) -> frozenset[str]:
+        self._note("sensors")
+        return self.active
+
+    async def home(self, names: list[str]) -> None:
+        self._note("home", *names)
+        self.homes(names)
+
+    async def take_up(self, names: list[str]) -> None:
+        self._note("take up", *names)
+        self.homes(names)
+
+    async def run(self, schedule: Schedule, progress: Any = None) -> Execution:
+        turns = [schedule.profiles[turn.profile] for turn in schedule.turns]
+        self._note("run", *((one.actuator, one.start, one.end) for one in turns))
+        return Execution(schedule.duration_us + 5, len(turns), self.events, waited_s=0.25)
+
+    async def stop(self) -> None:
+        self._note("stop")
+
+    async def emergency_stop(self) -> None:
+        self._note("emergency")
+
+    async def release(self) -> None:
+        self._note("release")
+
+    def adopt(self, setups: Any) -> None:
+        self._note("adopt", {one.name: one.stands_at for one in setups})
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class Robot:
+    """A controller of a shipped robot at such a link."""
+
+    def __init__(self, name: str, contact: FirstContact = ANYWHERE) -> None:
+        self.board = Asked()
+        self.watch = Stopwatch()
+        self.profile = load_profile(name)
+        self.motion = MotionController(
+            self.profile, contact, make_link=self.board, stopwatch=self.watch
+        )
+        self.board.homes = self.homed
+        self.places = {one.name: one.start for one in self.motion._setups}
+
+    def homed(self, names: list[str]) -> None:
+        for name in names:
+            self.motion._ledger.of_board("first").note_homed(name, self.places[name])
+
+    @property
+    def calls(self) -> list[Any]:
+        """Since the last time."""
+        calls, self.board.calls = self.board.calls, []
+        return calls
+
+
+@pytest.fixture
+def uno() -> Robot:
+    return Robot("cubotino-uno")
+
+
+@pytest.fixture
+def mindcuber() -> Robot:
+    return Robot("mindcuber")
+
+
+def table_turns() -> Schedule:
+    slew = servo_slew("holder", 1500, 2400, 400_000)
+    return Schedule((slew,), (TimedTurn(0, 0),), 400_000)
+
+
+def test_a_link_is_made_greeted_and_configured_once(uno: Robot) -> None:
+    assert uno.motion.position("lid") is None
+    uno.motion.open()
+    assert uno.calls == ["thread", "open", ("configure", False)]
+    uno.motion.open()
+    assert uno.calls == []
+    uno.homed(["lid"])
+    assert uno.motion.position("lid") == uno.places["lid"]
+    assert uno.motion.position("none") is None
+    uno.motion.close()
+    assert uno.calls == ["release", "close"]
+    assert uno.motion.position("lid") is None
+    uno.motion.close()
+    assert uno.calls == []
+    uno.motion.open()
+    assert uno.calls == ["thread", "open", ("configure", False)]
+
+
+def test_homing_goes_actuator_by_actuator_and_knows_everything_then(uno: Robot) -> None:
+    uno.motion.home()
+    assert uno.calls == [
+        *("thread", "open", ("configure", False), "sensors"),
+        *(("home", "lid"), ("home", "holder")),
+    ]
+    uno.board.fails["home"] = [RobotFault(Fault.OVERLOAD, "lid")]
+    with pytest.raises(MotionFault) as raised:
+        uno.motion.home()
+    assert raised.value.code == "overload"
+    assert "lid" in uno.motion._ledger.caught_moving
+    uno.calls.clear()
+    uno.motion.home()
+    assert ("configure", False) in uno.calls, "what failed made the link doubtful"
+    assert uno.motion._ledger.caught_moving == ()
+
+
+def test_what_is_named_or_askew_is_homed_first(mindcuber: Robot) -> None:
+    usual = [call[1] for call in homing_of(mindcuber)]
+    assert sorted(usual) == ["arm", "table"]
+    last = usual[-1]
+    assert next(call[1] for call in homing_of(mindcuber, last)) == last
+    assert [call[1] for call in homing_of(mindcuber)] == usual
+
+
+def homing_of(robot: Robot, *first: str) -> list[Any]:
+    robot.motion.home(first)
+    return [call for call in robot.calls if call[0] == "home"]
+
+
+def test_performing_is_timed_and_counted(uno: Robot) -> None:
+    uno.watch.begin("start")
+    uno.board.events = ("late", "held")
+    assert uno.motion.perform(table_turns(), lambda _: None) == 400_005
+    assert uno.calls[-1] == ("run", ("holder", 1500, 2400))
+    waits = uno.watch.take()
+    assert waits["upload"] == [0.25] and list(waits) == ["start", "upload"]
+    assert uno.motion.link_statistics() == LinkRecord(late=1, held=1)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "closes"),
+    [
+        (RobotFault(Fault.OVERLOAD, "lid"), "overload", False),
+        (LinkFault(Fault.LINK_LOST), "link-lost", True),
+    ],
+)
+def test_a_fault_is_explained_and_a_broken_link_given_back(
+    uno: Robot, error: RobotFault, code: str, closes: bool
+) -> None:
+    uno.motion.home()
+    uno.calls.clear()
+    uno.board.fails["run"] = [error]
+    with pytest.raises(MotionFault) as raised:
+        uno.motion.perform(table_turns(), lambda _: None)
+    assert raised.value.code == code and raised.value.__cause__ is error
+    assert ("close" in uno.calls) is closes
+    assert uno.motion.position("lid") is None
+    uno.motion.open()
+    again = ["thread", "open"] if closes else []
+    assert uno.calls == [*again, ("configure", False)]
+
+
+def test_a_stop_is_no_error(uno: Robot) -> None:
+    uno.motion.stop()
+    assert uno.calls == [], "there is no link yet"
+    uno.motion.open()
+    uno.board.fails["stop"] = [RobotFault(Fault.NO_ANSWER)]
+    uno.motion.stop()
+    assert uno.calls[-1] == "stop"
+    # A motion clears it; what was stopped in the middle tells so.
+    uno.board.fails["run"] = [Stopped()]
+    with pytest.raises(RunStopped):
+        uno.motion.perform(table_turns(), lambda _: None)
+    uno.board.fails["run"] = [RobotFault(Fault.NOT_HOMED, "lid")]
+    with pytest.raises(MotionFault, match="lid"):
+        uno.motion.perform(table_turns(), lambda _: None)
+
+    def stopped(names: list[str]) -> None:
+        stopping = threading.Thread(target=uno.motion.stop)
+        stopping.start()
+        stopping.join()
+        raise RobotFault(Fault.NOT_HOMED, "lid")
+
+    uno.board.homes = stopped
+    with pytest.raises(RunStopped):
+        uno.motion.home()
+
+    def failed(names: list[str]) -> None:
+        stopping = threading.Thread(target=uno.motion.stop)
+        stopping.start()
+        stopping.join()
+        raise RobotFault(Fault.OVERLOAD, "lid")
+
+    uno.board.homes = failed
+    with pytest.raises(MotionFault):
+        uno.motion.home()
+
+
+def test_jogs_are_of_actuators_that_there_are_and_homed(uno: Robot) -> None:
+    with pytest.raises(InvalidRequest, match=r"^actuator: there is no 'x'; there is holder, lid$"):
+        uno.motion.jog("x", 1500)
+    assert uno.calls == []
+    with pytest.raises(MotionFault) as raised:
+        uno.motion.jog("lid", 1500)
+    assert raised.value.code == "not-homed" and "lid" in raised.value.cause
+    uno.motion.open()
+    uno.homed(["lid"])
+    uno.calls.clear()
+    at = uno.places["lid"]
+    assert uno.motion.jog("lid", at + 10) == at + 10
+    assert uno.calls == [("run", ("lid", at, at + 10))]
+    assert uno.motion.jog("lid", at) == at
+    assert uno.calls == [], "it is there"
+
+
+def test_a_jog_asks_how_far_it_may_go() -> None:
+    robot = Robot("cubotino-uno", FirstContact({}))
+    robot.motion.open()
+    robot.homed(["lid"])
+    with pytest.raises(NotConfirmed):
+        robot.motion.jog("lid", robot.places["lid"] + 300)
+    with pytest.raises(NotConfirmed):
+        robot.motion.require_confirmed()
+    with pytest.raises(NotConfirmed):
+        robot.motion.home()
+    with pytest.raises(NotConfirmed):
+        robot.motion.perform(table_turns(), lambda _: None)
+    assert not [call for call in robot.calls if call[0] in {"run", "home"}]
+
+
+def test_sensors_are_told_by_name(mindcuber: Robot) -> None:
+    mindcuber.board.active = frozenset({"arm"})
+    assert mindcuber.motion.is_sensor_active("arm") is True
+    assert mindcuber.motion.is_sensor_active("table") is False
+    assert mindcuber.calls[-2:] == ["sensors", "sensors"]
+
+
+def test_a_stepper_alone_is_homed_and_a_servo_taken_up(uno: Robot, mindcuber: Robot) -> None:
+    assert mindcuber.motion.home_alone("table", 0) == mindcuber.places["table"]
+    assert mindcuber.calls[-1] == ("home", "table")
+    # At its start nothing is set up anew.
+    assert uno.motion.home_alone("lid", uno.places["lid"]) == uno.places["lid"]
+    found = uno.calls
+    assert found[-1] == ("take up", "lid")
+    assert ("adopt", {"holder": None, "lid": uno.places["lid"]}) not in found[3:]
+
+
+def test_other_values_need_a_new_configuration_and_the_same_ones_none(uno: Robot) -> None:
+    uno.motion.open()
+    uno.calls.clear()
+    uno.motion.reconfigure(uno.profile, {})
+    assert uno.calls == []
+    document = uno.profile.model_dump(mode="json", exclude_unset=True)
+    document["actuators"]["lid"]["positions_us"]["open"] -= 5
+    other = type(uno.profile).model_validate(document)
+    uno.motion.reconfigure(other, {})
+    assert [call[0] for call in uno.calls] == ["adopt"]
+    uno.motion.open()
+    assert uno.calls == [("configure", False)]
+
+
+def test_some_motors_may_be_tried_faster(mindcuber: Robot) -> None:
+    before = {one.name: one for one in mindcuber.motion._setups}
+    mindcuber.motion.reconfigure(mindcuber.profile, {"table": 9000.0})
+    after = {one.name: one for one in mindcuber.motion._setups}
+    assert after["arm"] == before["arm"]
+    assert after["table"] == before["table"].allowing(9000.0) != before["table"]
+    assert mindcuber.calls == [], "there is no link yet"
+
+
+def test_after_an_emergency_stop_nothing_is_known(uno: Robot) -> None:
+    uno.motion.home()
+    uno.calls.clear()
+    uno.motion.emergency_stop()
+    assert uno.calls == ["emergency"]
+    assert uno.motion.position("lid") is None
+    with pytest.raises(MotionFault, match="emergency"):
+        uno.motion.is_sensor_active("lid")
+
+
+def test_what_people_set_to_its_start_is_configured_anew_once(mindcuber: Robot) -> None:
+    mindcuber.motion.open()
+    mindcuber.calls.clear()
+    mindcuber.motion.assume_start_positions()
+    mindcuber.motion.open()
+    mindcuber.motion.open()
+    assert mindcuber.calls == [("configure", True)]
+    mindcuber.motion.reconfigure(mindcuber.profile, {"table": 9000.0})
+    mindcuber.motion.open()
+    assert mindcuber.calls[-1] == ("configure", False)
+
+
+def test_motors_that_only_count_are_brought_back_while_the_count_is_known(
+    mindcuber: Robot,
+) -> None:
+    assert mindcuber.motion.bring_back(()) == ()
+    assert mindcuber.calls == [], "a robot that is not connected turns nothing"
+    mindcuber.motion.home()
+    ledger = mindcuber.motion._ledger.of_board("first")
+    ledger.note_homed("table", 390)
+    mindcuber.calls.clear()
+    mindcuber.motion.bring_back(())
+    assert mindcuber.calls == [("run", ("table", 390, 400))]
+
+
+def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
+    mindcuber.motion.distrust_positions(Distrust.of_calibration(("table",)))
+    with pytest.raises(MotionFault, match="calibration broke off"):
+        mindcuber.motion.home()
+    mindcuber.motion.assume_start_positions()
+    mindcuber.motion.home()
+
+
+def test_the_port_given_is_the_first_board_s_and_others_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profile = load_profile("cubotino-uno")
+    assert profile.every_board["first"].port == "auto"
+    asked: list[bool] = []
+
+    def find(is_pi: bool) -> str:
+        asked.append(is_pi)
+        return "/found"
+
+    ports: list[tuple[str, int]] = []
+    monkeypatch.setattr(motion_controller, "find_board", find)
+    monkeypatch.setattr(
+        motion_controller, "SerialTransport", lambda port, baud: ports.append((port, baud))
+    )
+    groups: list[Any] = []
+    monkeypatch.setattr(motion_controller, "LinkThread", lambda make: groups.append(make()))
+    monkeypatch.setattr(motion_controller, "Link", lambda *told: told)
+    monkeypatch.setattr(motion_controller, "LinkGroup", lambda links, clock: links)
+    baud = profile.every_board["first"].baud
+    for given, port in ((None, "/found"), ("/mine", "/mine")):
+        motion = MotionController(profile, ANYWHERE, given, 321)
+        motion._serial_link()
+        assert ports.pop() == (port, baud)
+        (link,) = groups.pop().values()
+        _, setups, _, silence_ms, _, ledger = link
+        assert [one.name for one in setups] == ["holder", "lid"] and silence_ms == 321
+        assert ledger is motion._ledger.of_board("first")
+    assert asked == [False]
+    assert motion_controller._port_of(replace_port(profile, "/dev/x")) == "/dev/x"
+
+
+def replace_port(profile: Any, port: str) -> Any:
+    return profile.every_board["first"].model_copy(update={"port": port})

@@ -1,0 +1,267 @@
+"""What a plan is asked for, how a search ends, and what is kept of it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robot.faults import InvalidRequest, RunStopped
+from robot.machine import solve_planner
+from robot.machine.solve_planner import SolvePlanner, SplitPlan
+from robot.planner import NoWay, Watch, build_mechanism
+from robot.records.latency import Stopwatch
+from robot.settings import load_profile
+from robot.settings.profile import PolicySettings
+from solver.cube.cube import Cube
+from solver.cube.facelets import FACES
+from solver.errors import CubistError, SearchFailed
+
+CUBOTINO = load_profile("cubotino")
+MECHANISM = build_mechanism(CUBOTINO)
+SCRAMBLED = Cube.solved().apply("R U F2")
+
+
+class Scheduled:
+    """As much of a plan as the planner needs; it counts its schedules."""
+
+    def __init__(self, duration_us: int, start: str = "here", search_s: float = 0.5) -> None:
+        self.duration_us, self.start, self.search_s = duration_us, start, search_s
+        self.scheduled = 0
+        self.moves: tuple[str, ...] = ("R", "R")
+
+    def schedule(self) -> None:
+        self.scheduled += 1
+
+
+@pytest.fixture
+def watch() -> Stopwatch:
+    return Stopwatch()
+
+
+@pytest.fixture
+def planner(watch: Stopwatch) -> SolvePlanner:
+    policy = PolicySettings(search_s=2.5, search_threads=1)
+    profile = CUBOTINO.model_copy(update={"policy": policy})
+    return SolvePlanner(profile, MECHANISM, watch)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the search was asked, as ``(arguments, keywords)``; it finds what is put into it."""
+    asked: list[Any] = []
+
+    def search(*told: Any, **more: Any) -> Any:
+        found = asked.pop(0)
+        asked.append((told, more))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(solve_planner, "plan_solve", search)
+    return asked
+
+
+def plan(planner: SolvePlanner, cancel: threading.Event | None = None) -> Any:
+    return planner.plan(SCRAMBLED, None, cancel or threading.Event(), print)
+
+
+def test_the_search_is_asked_for_what_the_profile_allows(
+    planner: SolvePlanner, asked: list[Any], watch: Stopwatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([100.0, 103.25])
+    monkeypatch.setattr(solve_planner, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    found = Scheduled(1000)
+    asked.append(found)
+    assert plan(planner) is found
+    (((cube, mechanism, state), more),) = asked
+    assert (cube, mechanism, state) == (SCRAMBLED, MECHANISM, None)
+    assert (more["time_limit"], more["threads"], more["progress"]) == (2.5, 1, print)
+    assert isinstance(more["on_better"].__self__, Watch), "which ends what no longer pays"
+    assert found.scheduled == 1, "not while the robot waits for it"
+    watch.end("start")
+    waits = watch.take()
+    assert list(waits) == ["search", "retrace", "start"]
+    assert waits["search"] == [0.5]
+    assert waits["retrace"] == [2.75], "the rest of the time"
+
+
+@pytest.mark.parametrize(("size", "early", "watched"), [(3, False, False), (4, True, False)])
+def test_some_searches_go_on_to_their_end(
+    planner: SolvePlanner, asked: list[Any], size: int, early: bool, watched: bool
+) -> None:
+    planner._policy = planner._policy.model_copy(update={"stop_early": early})
+    planner._size = size
+    asked.append(Scheduled(1))
+    plan(planner)
+    assert (asked[0][1]["on_better"] is not None) is watched
+
+
+@pytest.mark.parametrize(("stopped", "raised"), [(True, RunStopped), (False, SearchFailed)])
+def test_a_search_that_was_stopped_is_no_failure(
+    planner: SolvePlanner, asked: list[Any], stopped: bool, raised: type[Exception]
+) -> None:
+    cancel = threading.Event()
+    asked.append(SearchFailed("nothing found"))
+    if stopped:
+        cancel.set()
+    with pytest.raises(raised):
+        plan(planner, cancel)
+    assert asked[0][1]["cancel"].is_set() is stopped
+
+
+@pytest.mark.parametrize(
+    ("found", "better"), [(399, True), (400, False), (401, False), (None, False)]
+)
+def test_only_a_faster_rest_is_taken(
+    planner: SolvePlanner,
+    asked: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    found: int | None,
+    better: bool,
+) -> None:
+    monkeypatch.setattr(solve_planner, "replace", lambda one, search_s: (one, search_s))
+    tail = Scheduled(400, "middle", 0.7)
+    parts: Any = SplitPlan(Scheduled(1_500_000), tail, SCRAMBLED)  # type: ignore[arg-type]
+    new = SearchFailed("none") if found is None else Scheduled(found)
+    asked.append(new)
+    assert planner._improve(parts, threading.Event()) == ((new, 0.7) if better else tail)
+    (((cube, mechanism, start), more),) = asked
+    assert (cube, mechanism, start) == (SCRAMBLED, MECHANISM, "middle")
+    assert (more["time_limit"], more["threads"]) == (1.5, 1)
+    assert better is bool(isinstance(new, Scheduled) and new.scheduled)
+
+
+def test_the_rest_is_searched_after_everything_else(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def improve(parts: Any, enough: threading.Event) -> Any:
+        here = threading.get_native_id()
+        return os.getpriority(os.PRIO_PROCESS, here), threading.current_thread().name
+
+    monkeypatch.setattr(planner, "_improve", improve)
+    priority, name = planner.improve("parts", threading.Event())  # type: ignore[arg-type]
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert (priority, name) == (max(own, solve_planner.NICENESS), "rest_0")
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own
+
+    def refused(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", refused)
+    solve_planner._stand_back()
+
+
+def test_a_flag_follows_its_event_and_nobody_waits_for_it() -> None:
+    event = threading.Event()
+    with solve_planner._mirrored(event) as flag:
+        assert not flag.is_set()
+        assert any(thread.name == "cancel" for thread in threading.enumerate())
+        event.set()
+        for _ in range(2000):
+            if flag.is_set():
+                break
+            threading.Event().wait(0.005)
+        assert flag.is_set()
+    assert not any(thread.name == "cancel" for thread in threading.enumerate())
+    with solve_planner._mirrored(event) as flag:
+        assert flag.is_set(), "at once"
+
+
+def test_a_plan_is_cut_with_both_parts_worked_out(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, tail, asked = Scheduled(600), Scheduled(400), []
+
+    def where(whole: Any, *, again: bool) -> int | None:
+        asked.append((whole, again))
+        return None if whole == "short" else 600
+
+    monkeypatch.setattr(solve_planner, "where_to_cut_us", where)
+    cuts: list[Any] = [(head, tail), None]
+    monkeypatch.setattr(solve_planner, "split_at", lambda whole, at: cuts.pop(0))
+    monkeypatch.setattr(solve_planner, "turned", lambda cube, part: (cube, part))
+    parts = planner.split(SCRAMBLED, "plan", again=True)  # type: ignore[arg-type]
+    assert parts == (head, tail, (SCRAMBLED, head))
+    assert (head.scheduled, tail.scheduled) == (1, 1)
+    assert planner.split(SCRAMBLED, "plan", again=False) is None  # type: ignore[arg-type]
+    assert planner.split(SCRAMBLED, "short", again=False) is None  # type: ignore[arg-type]
+    assert asked == [("plan", True), ("plan", False), ("short", False)]
+
+
+def test_a_tour_shows_what_was_asked_and_is_worked_out_where_it_moves(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [Scheduled(1), Scheduled(2)]
+    steps = [SimpleNamespace(moves=bool(n), plan=part) for n, part in enumerate(parts)]
+    asked: list[Any] = []
+
+    def tour(*told: Any) -> Any:
+        asked.append(told)
+        return SimpleNamespace(steps=steps)
+
+    monkeypatch.setattr(solve_planner, "plan_scan", tour)
+    planner.scan(None, None)
+    planner.scan("state", "UF")  # type: ignore[arg-type]
+    assert asked == [(MECHANISM, None, FACES), (MECHANISM, "state", "UF")]
+    assert [part.scheduled for part in parts] == [0, 2]
+
+
+def test_the_greedy_time_is_that_of_the_merged_moves_where_there_is_one(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def greedy(*told: Any) -> int:
+        asked.append(told)
+        if len(asked) > 1:
+            raise NoWay("no")
+        return 77
+
+    monkeypatch.setattr(solve_planner, "greedy_us", greedy)
+    parts: Any = [Scheduled(1, "first"), Scheduled(2, "second")]
+    assert planner.greedy_us(parts) == 77
+    assert asked == [(MECHANISM, "first", ())], "four quarter turns are none"
+    assert planner.greedy_us(parts[:1]) is None
+    assert asked[1][2] == ("R2",)
+
+
+def test_scrambles_and_states_of_people_are_checked(planner: SolvePlanner) -> None:
+    assert planner.scrambled("R U") == Cube.solved().apply("R U")
+    assert not planner.scrambled(None).is_solved and not planner.scrambled("").is_solved
+    with pytest.raises(InvalidRequest, match=r"^moves: "):
+        planner.scrambled("R Q")
+    assert planner.parse_cube(SCRAMBLED.facelets()) == SCRAMBLED
+    with pytest.raises(InvalidRequest, match=r"^facelets: "):
+        planner.parse_cube("U" * 54)
+
+
+def test_a_scramble_is_the_way_back_turned_round(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(planner, "plan", lambda *told: asked.append(told))
+    planner.plan_scramble(SCRAMBLED, None, print)
+    ((cube, state, cancel, hear),) = asked
+    assert (cube, state, cancel.is_set(), hear) == (SCRAMBLED.inverse, None, False, print)
+    assert planner.start_positions == {"holder": "home", "lid": "open"}
+
+
+def test_tables_are_made_until_it_is_called_off(
+    planner: SolvePlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def prepare(mechanism: Any, flag: Any, hear: Any) -> None:
+        asked.append((mechanism, flag.is_set(), hear, threading.current_thread().name))
+        raise CubistError("the disk is full")
+
+    monkeypatch.setattr(solve_planner, "prepare", prepare)
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CubistError, match="full"):
+        planner.prepare(cancel, print)
+    assert asked == [(MECHANISM, True, print, "tables_0")]
