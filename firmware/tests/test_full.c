@@ -113,6 +113,19 @@ static void all_servos_have_their_pulses(void)
     CHECK(edge_count == 0 && bench_status().homed == 0);
 }
 
+static void homing_is_aborted_for_all(void)
+{
+    configure(KIND_SERVO, COUNTED);
+    bench_command(MESSAGE_RELEASE, 0, 0);
+    bench_home(ALL);
+    bench_run_ms(50);
+    CHECK(bench_status().state == STATE_HOMING && bench_status().moving == ALL);
+    bench_command(MESSAGE_ABORT, 0, 0);
+    CHECK(bench_status().state == STATE_IDLE && bench_status().moving == 0);
+    bench_run_ms(100);
+    CHECK(bench_status().homed == 0 && bench_status().fault == FAULT_NONE);
+}
+
 /* However they are stopped, all are, and nothing turns without being homed. */
 static void all_stop_at_once(void)
 {
@@ -288,6 +301,7 @@ int main(void)
 {
     all_motors_turn_together();
     all_servos_have_their_pulses();
+    homing_is_aborted_for_all();
     all_stop_at_once();
     an_index_is_looked_at_wherever_it_is();
     what_has_not_begun_does_not_begin();

@@ -1,6 +1,7 @@
 /* Homing of a stepper against an end stop that lies at position -100, active low. */
 #include <limits.h>
 
+#include "actuators.h"
 #include "bench.h"
 
 static int where;
@@ -10,6 +11,7 @@ static unsigned bounces; /* steps for which contacts chatter around the edge */
 static int disturbed = INT_MAX; /* where the end stop reads wrongly */
 static int disturbed_to = INT_MAX; /* ... and at every `disturbed_every`th step down to there */
 static int disturbed_every = 1;
+static int sticks_at = INT_MIN; /* the place where the end stop stays pressed from then on */
 static int breaks_at = INT_MAX; /* the first place after the end stop where it breaks */
 
 static void follow(uint8_t pin, bool level)
@@ -24,6 +26,7 @@ static void follow(uint8_t pin, bool level)
     bool wrong = where == disturbed || (where < disturbed && where >= disturbed_to &&
                                         (where - disturbed_to) % disturbed_every == 0);
     pressed = pressed != wrong;
+    stuck = stuck || where == sticks_at;
     broken = broken || (where == breaks_at && levels[DIRECTION_PIN]);
     inputs[SENSOR_PIN] = !((pressed && !broken) || stuck);
 }
@@ -102,6 +105,115 @@ static void an_end_stop_may_break_on_the_way(void)
     CHECK(where == -82 - 80);
     broken = false;
     breaks_at = INT_MAX;
+}
+
+static void an_end_stop_may_stick_on_the_way(void)
+{
+    sticks_at = -101;
+    struct status status = home_from(0);
+    CHECK(status.fault == FAULT_HOME_STUCK && status.fault_detail == 1 && status.homed == 0);
+    CHECK(where == -102 + 20 && status.moving == 0);
+    stuck = false;
+    sticks_at = INT_MIN;
+}
+
+/* The way out again is at one speed, whatever its actuator's place was used for before. */
+static void each_motion_has_one_speed(void)
+{
+    struct config_actuator setups[] = {bench_servo(), bench_servo()};
+    const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    setups[1].pin = 20;
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure_as(begin, setups, COUNT(setups));
+    bench_home(1 << 1);
+    bench_run_ms(200);
+    bench_clear_edges();
+    home_from(0);
+    CHECK(bench_rises(STEP_PIN) == 102 + 20 + 20);
+    for (unsigned i = 1; i < 102 + 20 + 20; i++) {
+        uint64_t wait = bench_rise(STEP_PIN, i) - bench_rise(STEP_PIN, i - 1);
+        if (i == 102 || i == 102 + 20) { /* a motion begins, after its lead */
+            CHECK(wait > 10000);
+        } else {
+            CHECK(wait == (i < 102 + 20 ? 2000 : 8000));
+        }
+    }
+}
+
+/* What is homed again is nowhere until it is at home. */
+static void homing_again_begins_anew(void)
+{
+    static const struct step_segment run[] = {{2000, 40, 0}};
+    const uint8_t turns[] = {0, 1, 0, 2};
+    home_from(0);
+    bench_home(1 << 2);
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, run, 1, 80000);
+    bench_play(turns, sizeof turns, 2);
+    bench_run_ms(200);
+    CHECK(actuators[1].position == 40 && actuators[2].position == 40);
+    bench_home(1 << 1);
+    CHECK(bench_status().homed == 1 << 2 && !actuators[1].placed && actuators[2].placed);
+    for (unsigned s = 0; s < 20 && bench_status().state == STATE_HOMING; s++) {
+        bench_run_ms(1000);
+    }
+    CHECK(bench_status().homed == (1 << 1 | 1 << 2) && where == -102);
+    CHECK(actuators[1].position == 0 && actuators[2].position == 40);
+}
+
+/* A stepper without an end stop is where it is known to be, else at home. */
+static void a_known_place_is_kept(void)
+{
+    static const uint8_t stop[] = PROTOCOL_STOP_PATTERN;
+    static const struct step_segment run[] = {{2000, 40, 0}};
+    const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    struct config_actuator setup = bench_stepper(false);
+    const uint8_t turns[] = {0, 0};
+    setup.home_position = 7;
+    bench_configure_as(begin, &setup, 1);
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, run, 1, 80000);
+    bench_home(1);
+    bench_play(turns, sizeof turns, 1);
+    bench_run_ms(100);
+    CHECK(actuators[0].position == 47);
+    bench_command(MESSAGE_RELEASE, 0, 0);
+    bench_home(1);
+    CHECK(actuators[0].position == 47 && actuators[0].placed);
+    bench_bytes(stop, sizeof stop);
+    bench_bytes((const uint8_t *)"", 1);
+    CHECK(!actuators[0].placed);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_home(1);
+    CHECK(actuators[0].position == 7 && actuators[0].placed && bench_status().homed == 1);
+}
+
+static void a_servo_has_a_millisecond_more_than_told(void)
+{
+    bench_configure();
+    bench_home(1 << 0);
+    const struct actuator *servo = &actuators[0];
+    CHECK(servo->end == (uint32_t)bench_now() + 101 * TICKS_A_MS);
+    CHECK(servo->motor.servo.segments[0].duration == 101 * TICKS_A_MS);
+    bench_run_ms(104);
+    CHECK(servo->homed && servo->homing == 0);
+    CHECK(servo->motor.servo.count == 0); /* at rest, however long it stays there */
+}
+
+/* The main loop comes round so late that a motion cannot begin in time. */
+static void an_overload_ends_homing(void)
+{
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_elapsed = 54000;
+    bench_clear_edges();
+    bench_home(1 << 1);
+    CHECK(bench_status().fault == FAULT_OVERLOAD && bench_status().fault_detail == 1);
+    bench_elapsed = 0;
+    CHECK(bench_status().moving == 0 && bench_status().homed == 0);
+    bench_run_ms(100);
+    CHECK(bench_rises(STEP_PIN) == 0);
+    bench_command(MESSAGE_CLEAR, 0, 0);
 }
 
 /* One motion of the step interrupt is 32,767 steps at most. */
@@ -232,5 +344,11 @@ int main(void)
     abort_ends_it();
     the_sensor_is_looked_at_after_turns();
     what_has_begun_is_ended_when_another_misses_its_place();
+    an_end_stop_may_stick_on_the_way();
+    each_motion_has_one_speed();
+    homing_again_begins_anew();
+    a_known_place_is_kept();
+    a_servo_has_a_millisecond_more_than_told();
+    an_overload_ends_homing();
     return bench_result();
 }
