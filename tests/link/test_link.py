@@ -22,10 +22,11 @@ from robot.link.protocol import (
     PlanBegin,
     Turns,
 )
-from robot.link.session import LOST_AFTER_S
+from robot.link.session import LOST_AFTER_S, STOP_EVERY_S, LinkSession
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
+from tests import virtual
 from tests.virtual import drop
 
 Rig = Any
@@ -194,6 +195,49 @@ async def test_positions_from_before_a_command_are_no_answer(link: Link, rig: Ri
     session._handle(WireFrame(session._number, 0, handled, old.TYPE, old.payload()))
     new = await asking
     assert new.known == old.known and new.positions != old.positions
+
+
+async def test_a_session_that_is_over_asks_and_answers_nothing_more(
+    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks gets what ended it, at once: nothing goes to a port that may be gone."""
+    session = link._session
+    assert session is not None
+    written: list[bytes] = []
+    monkeypatch.setattr(rig.port, "write", written.append)
+    first = LinkFault(Fault.RESET)
+    session.fail(first)
+    session.fail(LinkFault(Fault.LINK_LOST))
+    for question in (session.positions, session.fresh_status, session.delivered):
+        before, written[:] = rig.loop.time(), []
+        with pytest.raises(LinkFault) as caught:
+            await question()
+        assert caught.value is first and rig.loop.time() == before
+        assert not written or question == session.fresh_status  # which asks before it waits
+
+
+async def test_an_emergency_stop_needs_no_status_before(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody hits the button as the link comes up, on a line that first says nothing."""
+    session = LinkSession(rig.port, clock=rig.loop.time, draw=rig.draw)
+    await session.open(1.0)
+    session.status = None
+    calm = asyncio.create_task(session.emergency_stop(0.5))
+    monkeypatch.setattr(rig.port.inwards, "damage", virtual.silence)
+    await asyncio.sleep(0.1)
+    assert session.status is None and not calm.done()
+    monkeypatch.setattr(rig.port.inwards, "damage", virtual.nothing)
+    await calm
+    assert session.status is not None and session.status.fault == Fault.EMERGENCY_STOP
+    session.status = None
+    monkeypatch.setattr(rig.port.inwards, "damage", virtual.silence)
+    began = rig.loop.time()
+    with pytest.raises(LinkFault, match="emergency stop not confirmed") as caught:
+        await session.emergency_stop(0.5)
+    assert caught.value.fault == Fault.NO_ANSWER
+    assert 0.5 < rig.loop.time() - began < 0.5 + 2 * STOP_EVERY_S + 0.01
+    await session.close()
 
 
 async def test_nothing_moves_before_homing(rig: Rig) -> None:
