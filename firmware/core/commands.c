@@ -267,7 +267,6 @@ void commands_new_session(void)
 
 void commands_welcome(struct welcome *welcome)
 {
-    memset(welcome, 0, sizeof *welcome);
     welcome->version = PROTOCOL_VERSION;
     welcome->boot_id = board_boot_id();
     welcome->config_crc = configured ? config_crc : 0;

@@ -14,7 +14,9 @@ bool commands_handle(uint8_t type, const uint8_t *payload, uint8_t length);
 /* Another host, or the same one started anew: nothing of the old plan goes on. */
 void commands_new_session(void);
 
+/* All but the nonce, which is the link's. */
 void commands_welcome(struct welcome *welcome);
+
 void commands_status(struct status *status);
 
 /* Where the actuators stand, all there are: Positions and its tail. */

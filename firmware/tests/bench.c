@@ -138,7 +138,7 @@ uint32_t board_boot_id(void)
 
 uint8_t board_reset_cause(void)
 {
-    return RESET_CAUSE_POWER_ON;
+    return RESET_CAUSE_WATCHDOG;
 }
 
 uint16_t board_guard(uint8_t motors)

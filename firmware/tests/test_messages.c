@@ -78,6 +78,47 @@ static void a_wrong_length_is_named_with_its_message(void)
     CHECK(bench_status().fault == FAULT_BAD_MESSAGE && bench_status().fault_detail == 0x7e);
 }
 
+/* Turns are taken whole or not at all, wherever in a message the bad one is. */
+static void turns_must_be_whole(void)
+{
+    static const struct {
+        uint8_t bytes[9];
+        uint8_t length;
+        bool whole;
+    } rows[] = {
+        {{0, 2, 0xc0, 2, 1, 2, 3}, 7, true},
+        {{0xc0, 2, 1, 2, 3, 0, 2}, 7, true},
+        {{0, 2, 0}, 3, false},
+        {{0}, 1, false},
+        {{0, 2, 0xc0, 2}, 4, false},
+        {{0, 2, 0xc0, 2, 1, 2}, 6, false},
+        {{0, 2, 0, 0x10}, 4, false},
+        {{0, 0x10, 0, 2}, 4, false},
+        {{0, 2, 0xc0, 2, 1, 2, 3, 0, 0x80}, 9, false},
+    };
+    for (unsigned i = 0; i < COUNT(rows); i++) {
+        get_ready();
+        const struct plan_begin begin = {.plan = 1, .turns = 9};
+        bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
+        bench_command(MESSAGE_TURNS, rows[i].bytes, rows[i].length);
+        CHECK(bench_status().fault == (rows[i].whole ? FAULT_NONE : FAULT_BAD_MESSAGE));
+        CHECK(bench_status().fault_detail == (rows[i].whole ? 0 : MESSAGE_TURNS));
+        CHECK(bench_status().free == BOARD_QUEUE_BYTES - (rows[i].whole ? rows[i].length : 0));
+    }
+}
+
+/* Other actuators are not for turns told before. */
+static void a_new_configuration_forgets_the_plan(void)
+{
+    get_ready();
+    configure();
+    CHECK(bench_status().free == BOARD_QUEUE_BYTES && bench_status().homed == 0);
+    bench_home(ALL_HOMED);
+    bench_run_ms(150);
+    bench_command(MESSAGE_GO, 0, 0);
+    CHECK(bench_status().fault == FAULT_BAD_STATE && bench_status().fault_detail == MESSAGE_GO);
+}
+
 static void what_a_moving_robot_relies_on_is_not_changed(void)
 {
     for (unsigned i = 0; i < COUNT(messages); i++) {
@@ -183,7 +224,11 @@ static void greet(void)
                                   .rate_one = BOARD_RATE_ONE,
                                   .rate_two = BOARD_RATE_TWO,
                                   .rate_six = BOARD_RATE_SIX,
-                                  .reset_cause = RESET_CAUSE_POWER_ON};
+                                  .reset_cause = RESET_CAUSE_WATCHDOG};
+    CHECK(memcmp(&told, &right, sizeof right) == 0);
+    memset(&told, 0xa5, sizeof told);
+    commands_welcome(&told);
+    told.nonce = right.nonce; /* of which the link knows */
     CHECK(memcmp(&told, &right, sizeof right) == 0);
 }
 
@@ -252,12 +297,19 @@ static void places_are_told_as_long_as_they_are_known(void)
         bench_bytes((const uint8_t *)"", 1);
     }
     bench_command(MESSAGE_CLEAR, 0, 0);
+    const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    bench_command(MESSAGE_CONFIG_BEGIN, &begin, sizeof begin);
+    struct whereabouts told;
+    CHECK(commands_whereabouts(&told) == sizeof told.head);
+    CHECK(told.head.config_crc == 0 && told.head.known == 0);
 }
 
 int main(void)
 {
     inputs[SENSOR_PIN] = true; /* not active */
     a_wrong_length_is_named_with_its_message();
+    turns_must_be_whole();
+    a_new_configuration_forgets_the_plan();
     what_a_moving_robot_relies_on_is_not_changed();
     a_fault_bars_everything_else();
     what_has_no_configuration_does_not_move();
