@@ -22,7 +22,6 @@ static void close_pin(uint8_t pin)
 
 void actuators_forget(void)
 {
-    stepper_halt_all();
     servo_detach_all();
     for (uint8_t i = 0; i < actuator_count; i++) {
         const struct config_actuator *setup = &actuators[i].setup;

@@ -33,7 +33,7 @@ struct actuator {
 extern struct actuator actuators[PROTOCOL_MAX_ACTUATORS];
 extern uint8_t actuator_count;
 
-/* Releases all outputs and forgets all actuators. */
+/* Releases all outputs and forgets all actuators, which are at rest. */
 void actuators_forget(void);
 
 /* Adds the next actuator, its outputs inactive; FAULT_NONE or why not. */

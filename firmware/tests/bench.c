@@ -30,6 +30,7 @@ bool bench_check_turns;
 uint16_t bench_guard;
 uint16_t bench_elapsed;
 unsigned bench_reads;
+uint32_t bench_released;
 unsigned bench_changes;
 void (*on_read)(uint8_t pin);
 uint32_t bench_home_travel = 500;
@@ -89,6 +90,8 @@ board_pin board_input(uint8_t number)
 
 void board_release(uint8_t number)
 {
+    CHECK(number < PIN_COUNT);
+    bench_released |= 1u << number;
     change(number, false);
 }
 

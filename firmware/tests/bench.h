@@ -52,6 +52,9 @@ extern uint16_t bench_elapsed;
 extern unsigned bench_reads;
 extern unsigned bench_changes;
 
+/* A bit for each pin that has been let go. */
+extern uint32_t bench_released;
+
 /* Called before an input is read, to change it. */
 extern void (*on_read)(uint8_t pin);
 

@@ -171,6 +171,7 @@ static void a_known_place_is_kept(void)
     const uint8_t turns[] = {0, 0};
     setup.home_position = 7;
     bench_configure_as(begin, &setup, 1);
+    CHECK(actuators[0].position == 7 && !actuators[0].placed);
     bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
     bench_profile(KIND_STEPPER, run, 1, 80000);
     bench_home(1);

@@ -53,6 +53,9 @@ static void limits_of_any_actuator(void)
         LIMIT(setups[i], minimum, setups[i].home_position, setups[i].home_position + 1);
         LIMIT(setups[i], maximum, setups[i].home_position, setups[i].home_position - 1);
         LIMIT(setups[i], kind, setups[i].kind, KIND_STEPPER + 1);
+        struct config_actuator fixed = setups[i]; /* it has one place only */
+        fixed.minimum = fixed.maximum = fixed.home_position;
+        CHECK(is_taken(&fixed));
     }
 }
 
@@ -127,6 +130,27 @@ static void a_motor_has_power_from_homing_to_release(bool high)
     CHECK(levels[ENABLE_PIN] == high && bench_status().homed == 1 << 1);
     bench_command(MESSAGE_RELEASE, 0, 0);
     CHECK(levels[ENABLE_PIN] == !high && bench_status().homed == 0);
+}
+
+/* Each pin that was in use, and no other; that of a servo in a pulse is let go by its end. */
+static void all_pins_are_let_go_once(void)
+{
+    static const uint32_t used = 1u << STEP_PIN | 1u << DIRECTION_PIN | 1u << ENABLE_PIN |
+                                 1u << SENSOR_PIN | 1u << STEP2_PIN | 1u << DIRECTION2_PIN;
+    for (unsigned high = 0; high < 2; high++) {
+        bench_command(MESSAGE_CLEAR, 0, 0);
+        bench_configure();
+        bench_home(SERVO_MASK);
+        for (unsigned ms = 0; ms < 200 || levels[SERVO_PIN] != high; ms++) {
+            bench_run_ms(1);
+        }
+        bench_released = 0;
+        bench_command(MESSAGE_CONFIG_BEGIN, &usual, sizeof usual);
+        CHECK(bench_released == (high ? used : (used | 1u << SERVO_PIN)));
+        CHECK(levels[SERVO_PIN] == high);
+        bench_run_ms(5);
+        CHECK(!levels[SERVO_PIN]);
+    }
 }
 
 /* The pins of what is forgotten are let go, whatever they were. */
@@ -268,6 +292,7 @@ int main(void)
     a_motor_has_power_from_homing_to_release(false);
     a_motor_has_power_from_homing_to_release(true);
     reconfiguring_lets_all_pins_go();
+    all_pins_are_let_go_once();
     a_servo_has_no_pulses_before_it_is_homed();
     a_servo_takes_its_time_to_home();
     only_what_is_there_is_homed();

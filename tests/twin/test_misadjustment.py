@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from robot.settings.stepper import HomingSettings, Stepper
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.flipper import Flipper, SimulatedArm, flipper_parts
 from robot.twin.misadjustment import (
+    BUILT_AS_DRAWN,
     CAMERA_ROTATED_DEGREES,
     GAIN,
     MICROSTEPS,
@@ -86,6 +88,104 @@ def test_a_seed_is_always_the_same_robot_and_parts_draw_for_themselves(seed: int
     assert first.camera("top") != Misadjustment(seed + 1).camera("top")
 
 
+@pytest.mark.parametrize(
+    ("scale", "servo", "arm", "camera", "light", "colours"),
+    [
+        (
+            0.5,
+            (-20.309486, 0.972169, 1.436647, 0.879580),
+            (0.225471, 12.083198, 11.528661),
+            (-1.652611, (0.244524, 1.900125), (-0.0202723, -0.0101583), 0.996925),
+            ((0.995331, 0.993981, 1.016500), (0.0943083, 0.0696005)),
+            ((249, 245, 250), (204, 30, 19)),
+        ),
+        (
+            2.0,
+            (-81.237945, 0.888676, 5.746587, 0.518320),
+            (0.901884, 6.041599, 11.528661),
+            (-6.610445, (0.978095, 7.600501), (-0.0810893, -0.0406331), 0.987698),
+            ((0.981325, 0.975924, 1.065999), (0.377233, 0.278402)),
+            ((232, 216, 250), (215, 31, 17)),
+        ),
+    ],
+)
+def test_a_seed_says_what_everything_in_a_robot_is(
+    scale: float,
+    servo: tuple[float, ...],
+    arm: tuple[float, ...],
+    camera: tuple[Any, ...],
+    light: tuple[Any, ...],
+    colours: tuple[Any, ...],
+) -> None:
+    """Robots that somebody told others of by their seed stay the same."""
+    robot = Misadjustment(7, scale)
+    lid = robot.servo("lid", load_profile("cubotino").actuators_of(Servo)["lid"], 5.0)
+    assert lid.middle_us == 1500.0
+    assert (lid.zero_us, lid.gain, lid.slack_us, lid.speed) == pytest.approx(servo, rel=1e-5)
+    assert astuple(robot.arm("lid")) == pytest.approx(arm, rel=1e-5)
+    top = robot.camera("top")
+    assert (top.rotated_degrees, top.distance) == pytest.approx(camera[::3], rel=1e-5)
+    assert top.tilted_degrees == pytest.approx(camera[1], rel=1e-5)
+    assert top.shift == pytest.approx(camera[2], rel=1e-5)
+    assert robot.light.gains == pytest.approx(light[0], rel=1e-5)
+    assert robot.light.slope == pytest.approx(light[1], rel=1e-5)
+    white, red = robot.colour("U", (255, 255, 255)), robot.colour("F", (200, 30, 20))
+    assert (white, red) == colours
+
+
+@pytest.mark.parametrize(
+    ("scale", "strength", "play_steps"), [(0.5, 1.084821, 1), (2.0, 1.339284, 3)]
+)
+def test_a_seed_says_how_a_stepper_is_wired(scale: float, strength: float, play_steps: int) -> None:
+    table = STEPPERS["mindcuber"]["table"]
+    truth = Misadjustment(7, scale).stepper("table", table)
+    assert truth == StepperTruth(pytest.approx(strength, rel=1e-5), True, 2.0, play_steps)
+    endless = table.model_copy(update={"steps_per_turn": None})
+    assert Misadjustment(7, scale).stepper("table", endless) == StepperTruth(truth.strength)
+
+
+def test_however_large_the_scale_motors_turn() -> None:
+    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
+    table = STEPPERS["mindcuber"]["table"]
+    robots = [Misadjustment(seed, 5.0) for seed in range(60)]
+    speeds = [robot.servo("lid", servo, 5.0).speed for robot in robots]
+    strengths = [robot.stepper("table", table).strength for robot in robots]
+    assert min(speeds) == min(strengths) == pytest.approx(0.2)
+    assert max(speeds) > 1.8 and max(strengths) > 1.8
+
+
+def test_built_as_drawn_is_without_deviation() -> None:
+    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
+    assert BUILT_AS_DRAWN.servo("lid", servo, 5.0) == ServoTruth()
+    for stepper in STEPPERS["six-motor"].values():
+        assert BUILT_AS_DRAWN.stepper("motor", stepper) == StepperTruth()
+    assert BUILT_AS_DRAWN.camera("top") == CameraTruth(0.0, (0.0, 0.0), (0.0, 0.0), 1.0)
+    assert astuple(BUILT_AS_DRAWN.light) == ((1.0, 1.0, 1.0), (0.0, 0.0))
+    assert BUILT_AS_DRAWN.colour("R", (1, 128, 250)) == (1, 128, 250)
+    arm = BUILT_AS_DRAWN.arm("lid")
+    assert arm.play_degrees == 0
+    assert 3.0 <= arm.grip_degrees <= 15.0 and 8.0 <= arm.stop_degrees <= 16.0
+    assert arm == replace(Misadjustment(0, 1.0).arm("lid"), play_degrees=0.0)
+
+
+def test_a_servo_that_no_horn_fits_is_refused() -> None:
+    servo = load_profile("cubotino").actuators_of(Servo)["lid"]
+    narrow = servo.model_copy(update={"limits_us": (1400, 1500)})
+    with pytest.raises(BadMisadjustment) as caught:
+        Misadjustment(1).servo("lid", narrow, 5.0)
+    assert str(caught.value) == "lid: no horn lets it reach its positions within 1400..1500"
+    assert Misadjustment(1, 1.01).servo("lid", narrow, 5.0).middle_us == 1450.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "scale"),
+    [("0", 0, 1.0), ("7:0.5", 7, 0.5), ("7:5", 7, 5.0), (f"{2**63 - 1}:1e-3", 2**63 - 1, 1e-3)],
+)
+def test_a_seed_may_have_a_scale(text: str, seed: int, scale: float) -> None:
+    robot = parse_misadjustment(text)
+    assert (robot.seed, robot.scale) == (seed, scale)
+
+
 def test_with_a_large_scale_positions_may_be_out_of_reach() -> None:
     holder = load_profile("cubotino").actuators_of(Servo)["holder"]
     low, high = holder.limits_us
@@ -95,13 +195,19 @@ def test_with_a_large_scale_positions_may_be_out_of_reach() -> None:
     assert any(reached)
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "7:", "1.5", "7:x", "7:0", "7:-1", "7:6", "7:nan"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "-1", "7:", "1.5", "7:x", "7:0", "7:-1", "7:5.1", f"{2**63}", "7:nan"]
+)
 def test_what_is_no_seed_is_refused(text: str) -> None:
     if text == "7:":
         assert parse_misadjustment(text).scale == 1.0
         return
-    with pytest.raises(BadMisadjustment, match="SEED:SCALE"):
+    with pytest.raises(BadMisadjustment) as caught:
         parse_misadjustment(text)
+    assert str(caught.value) == (
+        f"--misadjust {text}: write SEED or SEED:SCALE, a whole number from 0 and a number "
+        "up to 5, such as 7 or 7:0.5"
+    )
 
 
 def test_a_servo_stops_short_by_half_its_slack_on_either_side() -> None:
