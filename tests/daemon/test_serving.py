@@ -135,7 +135,7 @@ async def test_a_signal_ends_the_daemon_in_order(
 
 
 async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
-    served: Served,
+    served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     key, store = "actuators.lid.positions_us.open", served.options.state_dir
     sizes = CubeSizes(CUBOTINO)
@@ -162,6 +162,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     (distrust,) = served.fake.distrusted
     assert distrust.names is None and "calibration broke off" in distrust.by.cause
     assert not values.note_over(), "told once"
+    assert "calibration was broken off: motors may stand askew" in caplog.messages
     assert not left.exists()
     (moved,) = status[0].drift
     assert (moved.actuator, moved.position, moved.since) == ("holder", "home", MAY)
