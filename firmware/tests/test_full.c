@@ -89,6 +89,11 @@ static void all_motors_turn_together(void)
         CHECK(told.each[i] == PERIOD);
     }
     CHECK(told.head.known == ALL);
+    const struct hello hello = {.version = PROTOCOL_VERSION, .nonce = 1};
+    bench_send(1, 0, MESSAGE_HELLO, &hello, sizeof hello);
+    bench_clear_sent();
+    bench_send(1, 0, MESSAGE_LOCATE, 0, 0); /* the longest answer there is */
+    CHECK(sent_count == 1 && memcmp(sent[0].payload, &told, sizeof told) == 0);
 }
 
 /* Each has its slot of the frame. */

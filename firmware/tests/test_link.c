@@ -38,6 +38,179 @@ static void hello_is_answered(void)
     CHECK(last_sent()->session == SESSION && last_sent()->ack == 255);
 }
 
+static void run_with_heartbeat(uint8_t session, unsigned ms)
+{
+    for (; ms >= 50; ms -= 50) {
+        bench_run_ms(50);
+        bench_send(session, 0, MESSAGE_PING, 0, 0);
+    }
+}
+
+static struct status last_status(void)
+{
+    struct status status;
+    CHECK(sent_count && last_sent()->type == MESSAGE_STATUS);
+    memcpy(&status, last_sent()->payload, sizeof status);
+    return status;
+}
+
+/* A host that missed our reset is told of it; nothing it says is obeyed. */
+static void without_a_session_everybody_is_greeted(void)
+{
+    static const uint8_t others[] = {5, 1, 0};
+    for (unsigned i = 0; i < COUNT(others); i++) {
+        bench_clear_sent();
+        bench_send(others[i], 0, MESSAGE_PING, "\x11", 1);
+        CHECK(sent_count == 1 && last_sent()->type == MESSAGE_WELCOME);
+        CHECK(last_sent()->session == 0);
+    }
+    bench_clear_sent();
+    bench_configure();
+    bench_run_ms(10);
+    CHECK(bench_status().state == STATE_IDLE && sent_count == 0); /* nobody to be told */
+}
+
+static void a_hello_has_its_length_and_a_session(void)
+{
+    const struct hello hello = {.version = PROTOCOL_VERSION, .nonce = 0x99};
+    uint8_t longer[sizeof hello + 1] = {0};
+    memcpy(longer, &hello, sizeof hello);
+    bench_clear_sent();
+    bench_send(3, 0, MESSAGE_HELLO, longer, sizeof longer);
+    bench_send(3, 0, MESSAGE_HELLO, longer, sizeof hello - 1);
+    bench_send(0, 0, MESSAGE_HELLO, &hello, sizeof hello);
+    CHECK(sent_count == 0);
+    greet(1, 7);
+    CHECK(sent_count == 1 && last_sent()->session == 1);
+    bench_clear_sent();
+    bench_command(0x55, 0, 0);
+    bench_run_ms(10);
+    CHECK(sent_count == 1 && last_status().fault == FAULT_BAD_MESSAGE);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+}
+
+/* Each question is answered once, and the answers are numbered. */
+static void answers_are_numbered(void)
+{
+    static const uint8_t questions[] = {MESSAGE_PING, MESSAGE_LOCATE, MESSAGE_PING};
+    open_session(2);
+    uint8_t number = last_sent()->seq;
+    for (unsigned i = 0; i < COUNT(questions); i++) {
+        bench_clear_sent();
+        bench_send(2, 0, questions[i], "\x11", questions[i] == MESSAGE_PING);
+        bench_run_ms(50);
+        CHECK(sent_count == 1 && last_sent()->seq == ++number);
+    }
+    CHECK(last_status().echo == 0x11);
+    open_session(3);
+    bench_clear_sent();
+    bench_send(3, 0, 0x10, 0, 0); /* the first of the numbered ones: no such message */
+    struct status status = last_status(); /* told unasked */
+    CHECK(status.echo == 0 && status.fault == FAULT_BAD_MESSAGE);
+    CHECK(last_sent()->ack == 0);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+}
+
+/* Puts a frame on the wire of a board whose line is busy: nothing is taken off it. */
+static void deliver(uint8_t session, uint8_t seq, uint8_t type, const void *payload, uint8_t length)
+{
+    struct frame frame = {.session = session, .seq = seq, .type = type};
+    uint8_t encoded[FRAME_MAX + 2];
+    memcpy(frame.payload, payload, length);
+    uint8_t size = cobs_encode(&frame.session, frame_seal(&frame, length), encoded);
+    for (uint8_t i = 0; i < size; i++) {
+        link_receive(encoded[i]);
+    }
+    for (unsigned round = 0; round < 4; round++) {
+        link_poll();
+    }
+}
+
+/* What is on its way out is not overwritten; a status acknowledges as well. */
+static void an_answer_under_way_is_ended(void)
+{
+    open_session(4);
+    bench_clear_sent();
+    deliver(4, 0, MESSAGE_PING, "\x21", 1);
+    deliver(4, 0, MESSAGE_CLEAR, "", 0);
+    deliver(4, 0, MESSAGE_PING, "\x22", 1);
+    bench_run_ms(20);
+    CHECK(sent_count == 2);
+    struct status status;
+    memcpy(&status, sent[0].payload, sizeof status);
+    CHECK(sent[0].type == MESSAGE_STATUS && status.echo == 0x21 && sent[0].ack == 255);
+    CHECK(last_status().echo == 0x22 && last_sent()->ack == 0);
+}
+
+static uint16_t bad_frames(uint8_t session)
+{
+    bench_clear_sent();
+    bench_send(session, 0, MESSAGE_PING, "", 1);
+    return last_status().bad_frames;
+}
+
+static void blocks_that_are_no_frames_are_counted(void)
+{
+    static const uint8_t bytes[FRAME_MAX + 40] = {1}, one[] = {1, 0};
+    uint8_t noise[sizeof bytes];
+    open_session(5);
+    uint16_t before = bad_frames(5);
+    bench_bytes((const uint8_t *)"\0\0\0", 3); /* nothing between two ends */
+    CHECK(bad_frames(5) == before);
+    bench_bytes(one, sizeof one);
+    CHECK(bad_frames(5) == (uint16_t)(before + 1));
+    memset(noise, 3, sizeof noise);
+    bench_bytes(noise, sizeof noise); /* too long: one block all the same */
+    bench_bytes((const uint8_t *)"", 1);
+    CHECK(bad_frames(5) == (uint16_t)(before + 2));
+}
+
+/* A host that greets again is there. */
+static void a_greeting_is_heard(void)
+{
+    static const uint8_t turns[] = {0, 2};
+    open_session(6);
+    run_with_heartbeat(6, 1200);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+    bench_profile(KIND_STEPPER, slow, 1, 2000000);
+    bench_home(1 << 2);
+    bench_play(turns, sizeof turns, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        bench_run_ms(150);
+        open_session(6);
+    }
+    CHECK(bench_status().state == STATE_RUNNING);
+    bench_command(MESSAGE_ABORT, 0, 0);
+    run_with_heartbeat(6, 1200);
+    CHECK(bench_status().state == STATE_IDLE);
+}
+
+/* The pattern counts from its first byte on, wherever that comes. */
+static void a_stop_is_seen_behind_its_own_beginning(void)
+{
+    static const uint8_t pattern[] = PROTOCOL_STOP_PATTERN;
+    uint8_t doubled[sizeof pattern + 1];
+    doubled[0] = pattern[0];
+    memcpy(doubled + 1, pattern, sizeof pattern);
+    open_session(7);
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    for (unsigned time = 0; time < 2; time++) {
+        doubled[0] = doubled[1] = pattern[1];
+        bench_bytes(doubled, sizeof doubled); /* its second byte is no beginning */
+        bench_bytes((const uint8_t *)"", 1);
+        CHECK(bench_status().fault == FAULT_NONE);
+        doubled[0] = doubled[1] = pattern[0];
+        bench_bytes(doubled, sizeof doubled);
+        CHECK(bench_status().fault == FAULT_EMERGENCY_STOP);
+        bench_command(MESSAGE_CLEAR, 0, 0);
+        bench_bytes(pattern + 1, sizeof pattern - 1); /* nor is one that has been obeyed */
+        bench_bytes((const uint8_t *)"", 1);
+        CHECK(bench_status().fault == FAULT_NONE);
+    }
+}
+
 /* Clear is harmless, so its acknowledgement is all there is to see. */
 static uint8_t ack_after(uint8_t session, uint8_t seq)
 {
@@ -73,14 +246,6 @@ static void another_host_with_the_same_number_begins_anew(void)
     greet(SESSION + 1, 0x1234);
     CHECK(last_sent()->ack == 255);
     CHECK(ack_after(SESSION + 1, 0) == 0);
-}
-
-static void run_with_heartbeat(uint8_t session, unsigned ms)
-{
-    for (; ms >= 50; ms -= 50) {
-        bench_run_ms(50);
-        bench_send(session, 0, MESSAGE_PING, 0, 0);
-    }
 }
 
 static void start_turning(uint8_t session)
@@ -282,6 +447,13 @@ static void bytes_without_room_are_counted(void)
 
 int main(void)
 {
+    without_a_session_everybody_is_greeted();
+    a_hello_has_its_length_and_a_session();
+    answers_are_numbered();
+    an_answer_under_way_is_ended();
+    blocks_that_are_no_frames_are_counted();
+    a_greeting_is_heard();
+    a_stop_is_seen_behind_its_own_beginning();
     hello_is_answered();
     frames_are_taken_in_order_only();
     a_repeated_hello_keeps_the_session();
