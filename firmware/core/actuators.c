@@ -113,7 +113,6 @@ uint8_t actuators_add(const struct config_actuator *setup)
     actuator->position = setup->home_position;
     if (setup->kind == KIND_SERVO) {
         open_servo(actuator);
-        actuator->motor.servo.target = (uint16_t)setup->home_position;
         servo_attach(actuator_count, &actuator->motor.servo);
     } else {
         open_stepper(actuator);

@@ -1,6 +1,7 @@
 /* Turns: step times and servo pulses to the tick, the chain of turns, holding, running dry. */
 #include <string.h>
 
+#include "actuators.h"
 #include "bench.h"
 
 #define GO_LEAD 4000
@@ -122,6 +123,7 @@ static void an_eased_servo_follows_its_pieces(void)
         }
     }
     CHECK(followed >= 12);
+    CHECK(actuators[0].position == eased[COUNT(eased) - 1].pulse);
 }
 
 /* A step that would make an edge late waits for it; the pulses are those of a servo alone. */
@@ -338,6 +340,46 @@ static void what_must_not_be_is_refused(void)
     expect_fault(FAULT_BAD_PROFILE, (const uint8_t[]){3, 2}, 2);
 }
 
+/* Runs at the limits of a run, and beyond them, forwards and backwards. */
+static void runs_have_limits(void)
+{
+    static const struct {
+        struct step_segment run;
+        uint8_t fault;
+    } rows[] = {
+        {{200, 1, 0}, FAULT_NONE},
+        {{200, -1, 0}, FAULT_NONE},
+        {{200, 0, 0}, FAULT_BAD_PROFILE},
+        {{200, INT16_MIN, 0}, FAULT_BAD_PROFILE},
+        {{100, 2, 0}, FAULT_NONE},
+        {{99, 2, 1}, FAULT_BAD_PROFILE},
+        {{200, -51, -2}, FAULT_NONE},
+        {{200, -52, -2}, FAULT_BAD_PROFILE},
+        {{PROTOCOL_MAX_INTERVAL, 2, 0}, FAULT_NONE},
+        {{PROTOCOL_MAX_INTERVAL + 1, 2, -1}, FAULT_BAD_PROFILE},
+        {{PROTOCOL_MAX_INTERVAL - 2, 3, 1}, FAULT_NONE},
+        {{PROTOCOL_MAX_INTERVAL - 2, 4, 1}, FAULT_BAD_PROFILE},
+        {{PROTOCOL_MAX_INTERVAL - 2, -4, 1}, FAULT_BAD_PROFILE},
+    };
+    for (unsigned i = 0; i < COUNT(rows); i++) {
+        int16_t count = rows[i].run.count;
+        start_over();
+        const struct step_segment runs[] = {{200, 1, 0}, rows[i].run}; /* each is looked at */
+        bench_profile(KIND_STEPPER, runs, 2, 200000);
+        const uint8_t turns[] = {3, 2};
+        bench_play(turns, sizeof turns, 1);
+        bench_run_ms(300);
+        CHECK(bench_status().fault == rows[i].fault);
+        unsigned steps = rows[i].fault ? 0 : 1u + (unsigned)(count < 0 ? -count : count);
+        CHECK(bench_rises(STEP2_PIN) == steps);
+        CHECK(actuators[2].position == (rows[i].fault ? 0 : 1 + count));
+    }
+    const struct servo_segment out[] = {{4000, 400000}, {5001, 100000}};
+    start_over();
+    bench_profile(KIND_SERVO, out, 2, 500000);
+    expect_fault(FAULT_OUT_OF_RANGE, (const uint8_t[]){3, 0}, 2);
+}
+
 /* Plays a turn of one piece; false when it is refused as out of range. */
 static bool reaches(const void *segments, uint8_t kind, uint8_t turn, uint32_t duration)
 {
@@ -423,6 +465,7 @@ int main(void)
     a_plan_under_way_is_not_started_again();
     a_dry_queue_is_reported_and_loses_nothing();
     what_must_not_be_is_refused();
+    runs_have_limits();
     limits_belong_to_the_range();
     a_full_queue_refuses_without_losing();
     a_queue_goes_round_its_end();

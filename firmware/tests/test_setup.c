@@ -132,6 +132,59 @@ static void a_motor_has_power_from_homing_to_release(bool high)
     CHECK(levels[ENABLE_PIN] == !high && bench_status().homed == 0);
 }
 
+/* A range need not be even about home; every run of a turn must stay in it. */
+static void a_range_has_two_ends(void)
+{
+    static const struct {
+        int16_t counts[2];
+        bool reverse;
+        bool in_range;
+    } rows[] = {
+        {{299, 1}, false, true},   {{299, 2}, false, false},   {{99, 1}, true, true},
+        {{99, 2}, true, false},    {{-99, -1}, false, true},   {{-99, -2}, false, false},
+        {{-299, -1}, true, true},  {{-299, -2}, true, false},  {{301, -10}, false, false},
+        {{101, -10}, true, false}, {{300, -400}, false, true},
+    };
+    struct config_actuator setup = bench_stepper(false);
+    setup.minimum = -100;
+    setup.maximum = 300;
+    for (unsigned i = 0; i < COUNT(rows); i++) {
+        const struct step_segment runs[] = {{200, rows[i].counts[0], 0},
+                                            {200, rows[i].counts[1], 0}};
+        const uint8_t turns[] = {0, rows[i].reverse ? TURN_BIT_REVERSE : 0};
+        CHECK(is_taken(&setup));
+        bench_command(MESSAGE_CLEAR_PROFILES, 0, 0);
+        bench_profile(KIND_STEPPER, runs, 2, 160000);
+        bench_home(1 << 0);
+        bench_clear_edges();
+        bench_play(turns, sizeof turns, 1);
+        bench_run_ms(150);
+        CHECK(bench_status().fault == (rows[i].in_range ? FAULT_NONE : FAULT_OUT_OF_RANGE));
+        CHECK((bench_rises(STEP2_PIN) > 0) == rows[i].in_range);
+    }
+}
+
+/* Of two motors on one driver's pin one is to be safe without power, the other with it. */
+static void a_shared_pin_has_power_while_one_needs_it(void)
+{
+    static const uint8_t stop[] = PROTOCOL_STOP_PATTERN;
+    for (unsigned held = 0; held < 3; held++) { /* neither, if it is the third */
+        struct config_actuator setups[] = {bench_stepper(false), bench_stepper(false)};
+        setups[1].pin = STEP_PIN;
+        for (unsigned i = 0; i < COUNT(setups); i++) {
+            setups[i].flags |= i == held ? 0 : ACTUATOR_FLAG_SAFE_OFF;
+        }
+        CHECK(fault_of(setups, COUNT(setups)) == FAULT_NONE);
+        bench_home(1 << 0 | 1 << 1);
+        CHECK(!levels[ENABLE_PIN]); /* active low */
+        bench_bytes(stop, sizeof stop);
+        bench_bytes((const uint8_t *)"", 1);
+        CHECK(bench_status().fault == FAULT_EMERGENCY_STOP && bench_status().homed == 0);
+        CHECK(levels[ENABLE_PIN] == (held == 2));
+    }
+    bench_command(MESSAGE_CLEAR, 0, 0);
+}
+
 /* Each pin that was in use, and no other; that of a servo in a pulse is let go by its end. */
 static void all_pins_are_let_go_once(void)
 {
@@ -292,6 +345,8 @@ int main(void)
     a_motor_has_power_from_homing_to_release(false);
     a_motor_has_power_from_homing_to_release(true);
     reconfiguring_lets_all_pins_go();
+    a_range_has_two_ends();
+    a_shared_pin_has_power_while_one_needs_it();
     all_pins_are_let_go_once();
     a_servo_has_no_pulses_before_it_is_homed();
     a_servo_takes_its_time_to_home();
