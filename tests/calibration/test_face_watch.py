@@ -27,6 +27,7 @@ from robot.calibration.finding.face_watch import (
 from robot.calibration.finding.result import CouldNot
 from robot.settings import load_profile
 from vision.locate.face import FaceGrid
+from vision.locate.view_check import OddView
 
 CUBOTINO = load_profile("cubotino")
 SIZE = (640, 480)
@@ -183,6 +184,19 @@ def test_a_picture_is_at_rest_once_two_in_a_row_are_the_same() -> None:
     assert len(taken) == 1 + MOST_LOOKS
 
 
+def test_a_face_is_the_same_within_a_part_of_a_degree() -> None:
+    same = face_watch._is_same
+    assert same(seen(0.0), seen(SAME_DEGREES * 0.99)) and same(seen(0.1), seen(0.0))
+    assert not same(seen(0.0), seen(SAME_DEGREES)) and not same(seen(1.0), seen(0.0))
+    assert same(None, None) and not same(None, seen(0.0)) and not same(seen(0.0), None)
+
+
+def test_how_far_a_face_is_turned_does_not_depend_on_where_it_is() -> None:
+    for degrees in (-40.0, 0.0, 12.5):
+        for off in (0.0, 0.7):
+            assert face_watch.degrees_of(spun(degrees) + off) == pytest.approx(degrees)
+
+
 def test_a_level_face_is_where_it_was_seen_before() -> None:
     one = watch()
     steps = [np.array(UNIT_SQUARE) + off for off in (0.0, 0.5, SAME_PLACE * 0.9)]
@@ -205,6 +219,68 @@ def test_level_corners_are_in_the_order_of_the_first_face() -> None:
     for turn in range(4):
         corners = np.roll(in_picture(spun(20.0)), turn, axis=0)
         assert one.level(corners) == pytest.approx(spun(20.0), abs=1e-3)
+
+
+class Picture:
+    """What a camera shows one time after the other: a face by its corners, or why there is none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *faces: Any) -> None:
+        self.faces, self.taken, self.confirmed = list(faces), 0, True
+        monkeypatch.setattr(face_watch, "take_picture", self._take)
+        monkeypatch.setattr(face_watch, "face_in_view", self._find)
+        monkeypatch.setattr(face_watch, "confirm_grid", self._confirm)
+        monkeypatch.setattr(face_watch, "chromaticities", lambda image, grid: (image, grid))
+        monkeypatch.setattr(face_watch, "advise", lambda frame, grid: [])
+
+    def _take(self, session: object, camera: str) -> tuple[int, Any]:
+        assert camera == "top"
+        self.taken += 1
+        return 0, np.full((2, 2, 3), self.taken, np.uint8)
+
+    def _find(self, image: Any, size: int) -> Any:
+        assert size == 3
+        face = self.faces.pop(0)
+        if isinstance(face, Exception):
+            raise face
+        return SimpleNamespace(corners=face)
+
+    def _confirm(self, image: Any, hint: Any) -> Any:
+        return SimpleNamespace(corners=hint.corners + 1) if self.confirmed else None
+
+
+def test_the_first_face_seen_is_where_degrees_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: Any = SimpleNamespace(profile=CUBOTINO)
+    camera: Any = SimpleNamespace(name="top", resolution=SIZE)
+    view: Any = SimpleNamespace(quad=(in_picture(UNIT_SQUARE) / SIZE).tolist())
+    one = FaceWatch(session, camera, view, 1)
+    odd = OddView("a hand", "face-covered")
+    lifted = spun(0.0)
+    lifted[0] += 2 * LIFTED
+    shown = (odd, in_picture(spun(10.0)), in_picture(spun(25.0)), in_picture(lifted))
+    Picture(monkeypatch, *shown)
+    assert one._glance(0.0) is None
+    first = one._glance(0.0)
+    assert first is not None and first.degrees == pytest.approx(0.0, abs=1e-4)
+    assert first.corners == pytest.approx(in_picture(spun(10.0)))
+    later = one._glance(90.0)
+    assert later is not None and later.degrees == pytest.approx(105.0, abs=1e-3)
+    assert one._glance(0.0) is None
+
+
+def test_a_face_is_followed_from_where_it_was_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = watch()
+    flat = in_picture(UNIT_SQUARE)
+    picture = Picture(monkeypatch, flat, OddView("a hand", "face-covered"), flat + 10)
+    assert one._level_glance(follow=True) == pytest.approx(UNIT_SQUARE, abs=1e-4)
+    assert picture.taken == 1, "it was seen nowhere yet"
+    for more in (1, 2):
+        found = one._level_glance(follow=True)
+        assert found == pytest.approx(UNIT_SQUARE + more / HALF, abs=1e-4)
+    assert len(picture.faces) == 2, "found where it was"
+    assert one._level_glance(follow=False) is None
+    picture.confirmed = False
+    assert one._level_glance(follow=True) == pytest.approx(UNIT_SQUARE + 10 / HALF, abs=1e-4)
+    assert picture.taken == 6
 
 
 def test_the_camera_above_is_the_one_with_a_view_of_u() -> None:

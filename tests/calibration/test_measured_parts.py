@@ -12,7 +12,7 @@ import pytest
 
 from robot.calibration import colours, timing
 from robot.calibration.colours import CubeColours
-from robot.calibration.cubotino import _lid_times, _pulses, _ServoFile
+from robot.calibration.cubotino import _holder_times, _lid_times, _pulses, _ServoFile
 from robot.calibration.finding import proof
 from robot.calibration.finding.motors import (
     MotorWiring,
@@ -387,6 +387,25 @@ def test_lid_times_are_milliseconds_each_for_its_way(tmp_path: Any) -> None:
         "actuators.lid.settle_ms": {"close": 20.0},
     }
     assert file.used >= {"t_rel_time", "t_flip_open_time"}
+
+
+def test_half_turns_take_as_many_times_longer_as_in_the_profile(tmp_path: Any) -> None:
+    file = File(tmp_path, b_spin_time=0.333337, b_rotate_time=0.444447, b_rel_time=0.0201237).file
+    quarter, half = (row.ms for row in CUBOTINO.actuators_of(Servo)["holder"].travel[1:])
+    longer = half / quarter
+    assert longer != 2
+    assert _holder_times(file, CUBOTINO) == {
+        "actuators.holder.travel": [
+            {"between": ["ccw", "home"], "ms": 333.337, "held_ms": 444.447},
+            {"between": ["home", "cw"], "ms": 333.337, "held_ms": 444.447},
+            {
+                "between": ["ccw", "cw"],
+                "ms": round(longer * 333.337, 3),
+                "held_ms": round(longer * 444.447, 3),
+            },
+        ],
+        "actuators.holder.held_settle_ms": 20.124,
+    }
 
 
 @pytest.mark.parametrize(

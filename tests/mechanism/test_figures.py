@@ -1,4 +1,4 @@
-"""Figures of every robot's graph: changes elsewhere show in them.
+"""Every robot's graph: its figures, in which changes elsewhere show, and motions that fit together.
 
 ``figures.json`` has a line for each robot; ``python -m tests.mechanism.test_figures`` writes it.
 """
@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from robot.documents import JsonObject
-from robot.mechanism.graph import Mechanism
+from robot.mechanism.graph import Mechanism, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.settings import list_profiles, load_profile
+from robot.settings.other_cubes import for_cube
 
 FIGURES = Path(__file__).with_name("figures.json")
 ALIKE = {"cubotino-micro", "cubotino-pocket", "cubotino-uno", "rubpyx", "six-motor-cnc"}
+ALIKE |= {"reference/soltvvo"}
 """Built as others are, with the same graph."""
-NAMES = (
-    *(name for name in map(str, list_profiles()) if name not in ALIKE),
-    *(f"reference/{letter}" for letter in "abcd"),
-)
+EVERY = (*map(str, list_profiles()), *map(str, list_profiles(reference=True)))
+NAMES = tuple(name for name in EVERY if name not in ALIKE)
+
+
+@cache
+def built(name: str, size: int | None = None) -> Mechanism:
+    """A robot's graph, which takes long to build: once for all tests of it."""
+    profile = load_profile(name)
+    return build_mechanism(profile if size is None else for_cube(profile, size))
 
 
 def figures(mechanism: Mechanism) -> JsonObject:
@@ -89,7 +97,7 @@ def figures(mechanism: Mechanism) -> JsonObject:
 
 def figures_of(name: str) -> JsonObject:
     """Of a robot's graph, and of the wider one in which it looks at the cube."""
-    mechanism = build_mechanism(load_profile(name))
+    mechanism = built(name)
     wider = None if mechanism.wider is None else figures(mechanism.wider)
     return {"own": figures(mechanism), "looking": wider}
 
@@ -97,6 +105,26 @@ def figures_of(name: str) -> JsonObject:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_robot_s_graph_has_the_figures_that_it_had(name: str) -> None:
     assert figures_of(name) == json.loads(FIGURES.read_text())[name]
+
+
+def assert_chained(mechanism: Mechanism, step: Transition) -> None:
+    places = dict(mechanism.configurations[step.start].positions)
+    for motion in sorted(step.motions, key=lambda motion: motion.offset_us):
+        if motion.start is not None:
+            assert motion.start == places[motion.actuator]
+            assert motion.end is not None and motion.end != motion.start
+            places[motion.actuator] = motion.end
+    ends = mechanism.configurations[step.end].positions
+    named = {name: place for name, place in ends.items() if isinstance(place, str)}
+    assert {name: places[name] for name in named} == named
+
+
+@pytest.mark.parametrize(("name", "size"), [*((name, None) for name in EVERY), ("crane", 6)])
+def test_motions_begin_where_those_before_have_ended(name: str, size: int | None) -> None:
+    mechanism = built(name, size).looking
+    assert mechanism.transitions
+    for step in mechanism.transitions:
+        assert_chained(mechanism, step)
 
 
 if __name__ == "__main__":

@@ -211,10 +211,10 @@ def degrees_of(flat: Floats) -> float:
 
 def _angle(flat: Floats) -> float:
     """How far four corners are turned from those of the unit square, each from its own."""
-    turned = flat - flat.mean(axis=0)
     # The best rotation of the square onto the corners, as complex numbers: one product for each.
+    # Where the middle of the corners is does not matter: those of the square add up to nothing.
     square = UNIT_SQUARE[:, 0] + 1j * UNIT_SQUARE[:, 1]
-    best = np.sum((turned[:, 0] + 1j * turned[:, 1]) * square.conj())
+    best = np.sum((flat[:, 0] + 1j * flat[:, 1]) * square.conj())
     return float(np.degrees(np.angle(best)))
 
 
