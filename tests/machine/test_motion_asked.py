@@ -368,8 +368,10 @@ def test_distrusted_positions_are_told_at_homing(mindcuber: Robot) -> None:
     mindcuber.motion.distrust_positions(Distrust.of_calibration(("table",)))
     with pytest.raises(MotionFault, match="calibration broke off"):
         mindcuber.motion.home()
-    mindcuber.motion.assume_start_positions()
-    mindcuber.motion.home()
+    other = Robot("mindcuber")
+    other.motion.distrust_positions(Distrust.of_calibration(("table",)))
+    other.motion.assume_start_positions()
+    other.motion.home()
 
 
 def test_the_port_given_is_the_first_board_s_and_others_are_looked_for(
