@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "bench.h"
+#include "servo.h"
 #include "board.h"
 
 #define SERVO_MASK (1 << 0)
@@ -201,8 +202,10 @@ static void all_pins_are_let_go_once(void)
         bench_command(MESSAGE_CONFIG_BEGIN, &usual, sizeof usual);
         CHECK(bench_released == (high ? used : (used | 1u << SERVO_PIN)));
         CHECK(levels[SERVO_PIN] == high);
+        CHECK((servo_event(0, UINT16_MAX) == UINT16_MAX) == !high); /* nothing else to wait for */
         bench_run_ms(5);
         CHECK(!levels[SERVO_PIN]);
+        CHECK(servo_event(0, UINT16_MAX) == UINT16_MAX);
     }
 }
 

@@ -452,9 +452,18 @@ def test_positions_that_an_arm_lacks_are_named() -> None:
         World(RobotProfile.model_validate(document))
 
 
+def built_with(homed: str) -> RobotProfile:
+    """A MindCuber, one of whose actuators is a stepper with an end stop."""
+    profile = load_profile("mindcuber")
+    elevator = load_profile("crane").actuators["elevator"]
+    return profile.model_copy(update={"actuators": {**profile.actuators, homed: elevator}})
+
+
 def test_it_suits_robots_with_one_servo_for_an_arm() -> None:
     assert FlipperFinder.suits(load_profile("cubotino"))
     assert FlipperFinder.suits(load_profile("mindcuber"))
+    assert not FlipperFinder.suits(built_with("arm"))
+    assert not FlipperFinder.suits(built_with("table"))
     assert flipper.FINDERS["flipper"] == (FlipperFinder,)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robot.calibration.positions import Placing, named_position
+from robot.calibration.positions import Placing, _unattended, named_position
 from robot.calibration.step import NotPossible, Session
 from robot.cli.measuring import conduct, finish
+from robot.machine.first_contact import direction_key
 from robot.settings import load_profile
 
 KEY = "actuators.lid.positions_us.open"
@@ -97,3 +99,18 @@ def test_what_was_done_is_told(
     conduct(placing, as_json=False)
     finish(placing, saved, as_json=False)
     assert capsys.readouterr().err == f"{told}\n"
+
+
+def test_unattended_a_direction_that_was_kept_stays() -> None:
+    """Somebody has looked which way that motor turns: nobody does now."""
+    profile = load_profile("six-motor")
+    kept: list[Any] = []
+    session: Any = SimpleNamespace(
+        profile=profile,
+        calibrated=profile,
+        calibration=SimpleNamespace(values={direction_key("up"): True}),
+        keep=kept.append,
+    )
+    assert list(_unattended(session, {})) == []
+    others = [name for name in profile.actuators if name != "up"]
+    assert kept == [{direction_key(name): False} for name in others]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from robot.calibration.step import Row
+from robot.cli import calibration, measuring
 from robot.cli.control import tell
 from robot.cli.solution_text import (
     BAR_WIDTH,
@@ -182,3 +186,24 @@ def test_how_a_run_ended(
 ) -> None:
     tell(RECORD | more)
     assert capsys.readouterr().out.splitlines() == told
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_calibration_that_counts_from_now_on_is_told_by_its_cube(
+    as_json: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = {"robot": "crane", "size": 4, "values": {"a": 1, "b": 2}}
+    calibration._tell(found, as_json)
+    out, err = capfd.readouterr()
+    if as_json:
+        assert (json.loads(out), err) == (found, "")
+    else:
+        assert (out, err) == ("", "crane (4x4x4): 2 calibrated values\n")
+
+
+def test_a_row_of_a_measurement_names_its_columns(capfd: pytest.CaptureFixture[str]) -> None:
+    measurement: Any = SimpleNamespace(columns=("speed", "result", ""))
+    measuring._show(Row(("900", "no steps lost", "as seen")), measurement, as_json=False)
+    measuring._show(Row(("1", "2", "3")), measurement, as_json=True)
+    measuring._show(Row(("1", "2", "3"), {"speed": 1}), measurement, as_json=True)
+    assert capfd.readouterr() == ('900  result no steps lost, as seen\n{"speed": 1}\n', "")

@@ -13,14 +13,17 @@ from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.framing import WireFrame
+from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
     TICKS_PER_US,
+    VERSION,
     BoardState,
     Clear,
     Go,
     PlanBegin,
     Turns,
+    Welcome,
 )
 from robot.link.session import LOST_AFTER_S, STOP_EVERY_S, LinkSession
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
@@ -405,3 +408,20 @@ async def test_a_plan_from_elsewhere_is_refused(link: Link, rig: Rig) -> None:
         await link.run(in_turn(stepper_move("pusher", 50, 10, LIMITS)))
     assert caught.value.fault == Fault.BAD_SCHEDULE
     assert rig.pins.rises(STEP_PIN) == []
+
+
+async def test_a_board_of_another_protocol_is_named_with_both(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = LinkSession(rig.port, clock=rig.loop.time, draw=rig.draw)
+    greeted = Capabilities.of
+
+    def newer(welcome: Welcome) -> Capabilities:
+        return replace(greeted(welcome), protocol_version=VERSION + 1)
+
+    monkeypatch.setattr(Capabilities, "of", newer)
+    with pytest.raises(LinkFault) as told:
+        await session.open(1.0)
+    assert told.value.fault == Fault.WRONG_PROTOCOL
+    assert f"{VERSION + 1}, expected {VERSION}" in str(told.value)
+    await session.close()

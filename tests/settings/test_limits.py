@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from robot.settings import RobotProfile, load_profile
+from robot.settings.actuators import Servo
 from robot.settings.checks import check_profile
+from robot.settings.stepper import Stepper
 
 
 def changed(robot: str, changes: dict[str, Any]) -> RobotProfile:
@@ -231,3 +235,24 @@ def test_a_servo_without_rows_goes_by_its_speed() -> None:
 def test_nothing_simulated_stands_still(key: str, value: float) -> None:
     with pytest.raises(ValidationError, match="greater than 0"):
         changed(UNO, {f"simulation.actuators.lid.{key}": value})
+
+
+def ranges(schema: Any) -> Iterator[tuple[str, float, float]]:
+    """Of every number: what is said of it, and its least and largest value."""
+    if isinstance(schema, dict):
+        if "minimum" in schema and "maximum" in schema:
+            yield schema.get("description", ""), schema["minimum"], schema["maximum"]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from ranges(part)
+
+
+def test_what_is_said_of_a_number_is_what_is_allowed() -> None:
+    documents = [RobotProfile, Stepper, Servo]
+    told = {found for one in documents for found in ranges(one.model_json_schema())}
+    said = {text: (low, high) for text, low, high in told if ".." in text}
+    assert len(said) >= 10
+    for text, limits in said.items():
+        named = re.search(r"(-?[\d.]+?)\.\.(-?[\d.]*\d)", text)
+        assert named is not None and tuple(map(float, named.groups())) == limits, text

@@ -87,3 +87,15 @@ def test_an_episode_ends_when_solved_or_cut_off():
     cut = [env.step(np.int64(action))[3] for action in (0, 4, 8)]
     assert cut == [False, False, True]
     assert env.render() == env.cube.facelets()
+
+
+def test_a_game_begins_as_many_turns_away_as_was_asked_for(monkeypatch):
+    pytest.importorskip("gymnasium")
+    from solver.learning.env import CubeEnv
+
+    asked = []
+    monkeypatch.setattr(learning, "scramble", lambda states, turns, random: asked.append(turns))
+    CubeEnv().reset()
+    CubeEnv(scramble_turns=3).reset(options={"turns": 7})
+    CubeEnv(scramble_turns=3).reset()
+    assert asked == [20, 7, 3]

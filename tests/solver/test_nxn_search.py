@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
+import numpy as np
 import pytest
 
 from solver.cube.cube import Cube
@@ -96,6 +97,19 @@ def test_a_damaged_database_is_made_anew(cache, damage, caplog):
     assert "making it again" in caplog.text
     assert database.depth == DEPTH
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("other", ["format", "keys", "distances"])
+def test_a_database_of_another_version_is_made_anew(cache, other, caplog):
+    nxn_database.load(2, request())
+    (file,) = cache.rglob("*.npz")
+    with np.load(file) as stored:
+        kept = dict(stored)
+    kept[other] = kept[other] + 1 if other == "format" else kept[other].astype(np.int64)
+    np.savez(file, **kept)
+    database = nxn_database.load(2, request())
+    assert "another version" in caplog.text
+    assert database.depth == DEPTH and len(database) > 1
 
 
 def test_where_nothing_can_be_stored_it_is_said_and_the_search_goes_on(

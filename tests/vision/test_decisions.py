@@ -538,3 +538,23 @@ def test_candidates_are_weighed_until_no_other_can_come_near(
     assert weighed(1, 2, 3, 41, plain=2)[0][2] == (40.0, 2) and limits[2] == np.inf
     monkeypatch.setattr(consistency, "_EXACT", 2)
     assert weighed(1, 2, 3, 4) == ([(43.0, 0), (34.0, 1)], False)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_once_its_colours_move_no_more_other_namings_are_weighed(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clear scan settles in its first rounds: what its colours may else be called is asked once
+    for each first guess, and no more cubes are ranked than that."""
+    asked: list[str] = []
+
+    def counting(name: str) -> None:
+        usual = getattr(estimate, name)
+        monkeypatch.setattr(estimate, name, lambda *given: (asked.append(name), usual(*given))[1])
+
+    counting("_rival_naming")
+    counting("ranked_cubes")
+    colours = synthetic_scan(1, size).colours
+    decide(colours)
+    rivals, ranked = asked.count("_rival_naming"), asked.count("ranked_cubes")
+    assert 1 <= rivals <= ranked < 5

@@ -289,3 +289,18 @@ def test_patches_of_another_size_are_no_neighbours(side: float) -> None:
     sides[5] = side
     anchors, _ = lattice._seeds(squares(30.0 * nodes, sides), gaps=False)
     assert set(anchors.tolist()) == set(range(16)) - {1, 4, 5}  # two have no other below or beside
+
+
+def test_a_frame_is_supported_by_patches_near_its_nodes_in_both_directions() -> None:
+    """Within two steps of its anchor, a fifth of a step off and of about the same area."""
+    steps = np.array([[0, 0], [1, 0], [0, 1], [2, -2], [-1, 1]], dtype=np.float64)
+    strays = np.array([[3, 0], [0, -3], [1.25, 1], [1, 1.25], [-1, -0.75]])
+    near = np.array([[-2, 0.15], [0.15, 2]])
+    frame = np.array([[30.0, 4.0], [-5.0, 40.0]])
+    nodes = np.concatenate([steps, strays, near])
+    sides = np.full(len(nodes), 20.0)
+    blobs = squares(100 + nodes @ frame.T, sides)
+    assert lattice._support_of(blobs, np.array([0]), frame[None]).tolist() == [5 + 2]
+    sides[1], sides[2] = 20 * 1.5, 20 / 1.5
+    blobs = squares(100 + nodes @ frame.T, sides)
+    assert lattice._support_of(blobs, np.array([0]), frame[None]).tolist() == [5 + 2 - 2]
