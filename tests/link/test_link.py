@@ -18,10 +18,12 @@ from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
     TICKS_PER_US,
     VERSION,
+    Abort,
     BoardState,
     Clear,
     Go,
     PlanBegin,
+    Status,
     Turns,
     Welcome,
 )
@@ -425,3 +427,20 @@ async def test_a_board_of_another_protocol_is_named_with_both(
     assert told.value.fault == Fault.WRONG_PROTOCOL
     assert f"{VERSION + 1}, expected {VERSION}" in str(told.value)
     await session.close()
+
+
+async def test_a_fault_that_a_command_meets_is_raised_unless_it_ends_a_plan(
+    link: Link, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = link._session
+    assert session is not None and session.status is not None
+    met = replace(session.status, state=BoardState.FAULT, fault=Fault.OVERLOAD, fault_detail=0)
+
+    async def fresh() -> Status:
+        return met
+
+    monkeypatch.setattr(session, "fresh_status", fresh)
+    await link._command(Abort())
+    with pytest.raises(RobotFault) as told:
+        await link._command(Clear())
+    assert told.value.fault == Fault.OVERLOAD

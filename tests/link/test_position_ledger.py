@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault, Stopped
+from robot.faults import Fault, LinkFault, MotionFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.execution import Gate
 from robot.link.link import single
-from robot.link.position_ledger import LastKnown, ScheduleProgress, broken_off
+from robot.link.position_ledger import (
+    LastKnown,
+    PositionLedger,
+    ScheduleProgress,
+    broken_off,
+)
 from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
@@ -222,3 +228,19 @@ async def test_a_fault_of_the_old_host_is_not_the_new_ones(link: Link, rig: Rig)
     await link.close()
     heir = await successor(rig)
     assert (await heir.status()).state == BoardState.IDLE
+
+
+def test_a_motor_that_a_reset_board_left_unheard_is_lost() -> None:
+    """Nobody has told of a fault: the board's new number alone tells that its turns broke off."""
+    motor: Any = SimpleNamespace(name="up", way_to_start=lambda at: 0)
+    ledger = PositionLedger()
+    for boot, caught in ((1, ()), (1, ("up",)), (2, ())):
+        ledger.of_board("main").caught_unheard = caught
+        ledger.note_boot("main", boot)
+        ledger.require_none_lost([motor])
+    ledger.of_board("main").caught_unheard = ("up",)
+    ledger.note_boot("main", 3)
+    assert ledger.caught_moving == ("up",)
+    with pytest.raises(MotionFault) as told:
+        ledger.require_none_lost([motor])
+    assert told.value.code == "reset" and "up may have been moving" in told.value.cause

@@ -256,3 +256,25 @@ def test_what_is_said_of_a_number_is_what_is_allowed() -> None:
     for text, limits in said.items():
         named = re.search(r"(-?[\d.]+?)\.\.(-?[\d.]*\d)", text)
         assert named is not None and tuple(map(float, named.groups())) == limits, text
+
+
+@pytest.mark.parametrize(
+    ("heights", "complaint"),
+    [
+        ((0, 380, 760, 1140), None),
+        ((1140, 760, 380, 0), None),
+        ((0, 760, 380, 1140), "[0, 760, 380, 1140] of elevator neither rise nor fall"),
+    ],
+)
+def test_rows_are_lifted_one_after_the_other(
+    heights: tuple[int, ...], complaint: str | None
+) -> None:
+    """To places that rise or fall from row to row."""
+    names = ("down", "row-1", "row-2", "row-3")
+    changes = {
+        f"actuators.elevator.positions_steps.{name}": steps
+        for name, steps in zip(names, heights, strict=True)
+    }
+    texts = [text for key, text in findings("crane", changes) if key.endswith("rows")]
+    assert len(texts) == (complaint is not None)
+    assert complaint is None or complaint in texts[0]
