@@ -209,7 +209,26 @@ def test_a_darker_picture_is_asked_for_and_the_lock_set_again(clock: FakeClock) 
     assert 12 <= fake.frames - frames <= 14  # both act first, and are seen to
     with pytest.raises(CameraFault, match="could not be locked"):
         camera.capture_at(1e-9)  # no camera is as fast: the shortest that can be asked for
-    assert told[2] == 1
+    assert told[2:] == [1, exposure]  # the lock is as before even so
+    assert camera.capture().image.mean() > usual
+
+
+def test_a_camera_that_fails_while_it_shows_less_light_is_not_set_any_more(
+    clock: FakeClock,
+) -> None:
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    camera.settle()
+
+    def fails(wait: float) -> None:
+        raise RuntimeError("gone")
+
+    fake.capture_metadata = fails  # type: ignore[method-assign,assignment] # nothing comes
+    told: list[object] = []
+    fake.set_controls = told.append  # type: ignore[method-assign,assignment] # to look at
+    with pytest.raises(CameraFault, match="no picture within 3 s"):
+        camera.capture_at(0.25)
+    assert len(told) == 1 and fake.closed
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), RuntimeError("stopped"), OSError("bus")])

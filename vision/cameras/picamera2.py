@@ -146,11 +146,12 @@ class Picamera2Camera:
             self.settle()
         camera = self._opened()
         usual = self._locked["ExposureTime"]
-        self._expose(camera, max(1, round(usual * factor)))
         try:
+            self._expose(camera, max(1, round(usual * factor)))
             return self.capture()
         finally:
-            self._expose(camera, usual)
+            if self._camera is camera:  # one that failed was given back
+                self._expose(camera, usual)
 
     def close(self) -> None:
         """Stop the camera and give it back."""
