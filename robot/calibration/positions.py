@@ -20,10 +20,12 @@ from robot.calibration.step import (
     Measurement,
     NotPossible,
     Question,
+    Row,
     Script,
     Session,
     Step,
 )
+from robot.calibration.store import apply
 from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
 from robot.client import RequestRefused
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
@@ -233,6 +235,20 @@ class Placing(Measurement):
         self.approach(max(low, min(high, first)))
         return True
 
+    def aim(self, target: int, distance: int, *, is_moving: bool) -> int:
+        """Return where the actuator should go after a key that moves its ``target`` by a distance.
+
+        Within what is confirmed keys may come faster than the motion. A step beyond it is asked for
+        while the actuator rests: a key that comes before is dropped.
+        """
+        if self.reach is None:
+            return target
+        (low, high), step, wanted = self.reach, self.position.step, target + distance
+        goes_further = max(low - wanted, wanted - high, 0) > max(low - target, target - high, 0)
+        if is_moving and goes_further:
+            return target
+        return max(low - step, min(high + step, wanted))
+
     def approach(self, target: int) -> None:
         """Go nearer to a target: there, or one step beyond what is confirmed."""
         low, high = self.reach or (target, target)
@@ -250,6 +266,39 @@ class Placing(Measurement):
         """The position there, as calibrated values; empty where that is kept already."""
         is_kept = self.position.is_confirmed and place == self.position.value
         return {} if is_kept else {self.position.key: place}
+
+
+class AllPositions(Measurement):
+    """Goes to every position, as it is or as ``given`` by its key, and keeps all of them at once.
+
+    Nothing moves unless the profile with all of them describes a possible robot. Directions of
+    steppers are taken as they are.
+    """
+
+    name = "positions"
+    columns = ("position", "")
+
+    def __init__(self, session: Session, given: Mapping[str, int]) -> None:
+        super().__init__(session)
+        self._given = given
+
+    def measure(self, choice: str = "") -> Script:
+        """See :meth:`Measurement.measure`."""
+        session = self.session
+        apply(session.profile, session.calibration.changed(self._given))
+        for name in steppers_of(session.profile):
+            key = direction_key(name)
+            if key not in session.calibration.values:
+                session.keep({key: stepper_of(session.profile, name).invert_direction})
+        found: JsonObject = {}
+        for one in positions(session):
+            placing = Placing(session, one, self._given.get(one.key, one.value), gently=True)
+            yield from placing.measure()
+            found |= placing.values
+            yield Row((placing.name, f"{one.value} -> {placing.target}"), placing.document)
+        self.values = found
+        self.document = {"values": found}
+        self.text = "the robot went to every position"
 
 
 Wanted = Callable[[Position], bool]
@@ -344,13 +393,7 @@ def position_keys(profile: RobotProfile) -> dict[str, str]:
 
 
 def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
-    """Every position, as given or as it is; the directions of steppers are taken as they are."""
-    for name in steppers_of(session.profile):
-        key = direction_key(name)
-        if key not in session.calibration.values:
-            session.keep({key: stepper_of(session.profile, name).invert_direction})
-    for one in positions(session):
-        yield Placing(session, one, given.get(one.key, one.value), gently=True)
+    yield AllPositions(session, given)
 
 
 STEPS["positions"] = Step(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from robot.calibration.step import STEPS, Session, Step, steps_of
+from robot.calibration.store import Calibration, apply
 from robot.cli.measuring import conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, json_option, note, require_terminal
@@ -72,6 +73,8 @@ def everything(
     """Calibrate a new robot from the first step to the last; put a scrambled cube in first."""
     robot = _set_up_for(load_profile(profile), which)
     given = dict(_given(robot, settings))
+    if _is_simulated(which):
+        apply(robot, Calibration(robot=robot.name, values=given))  # before it is put together
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
@@ -167,9 +170,7 @@ def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
 
     Raises :class:`robot.settings.other_cubes.NotItsCube`.
     """
-    simulated = which["simulated"]
-    is_real = _daemon_runs() if simulated is None else not simulated
-    if which["size"] is not None and is_real:
+    if which["size"] is not None and not _is_simulated(which):
         raise click.UsageError("--size is for a simulated robot: add --simulated")
     return for_cube(robot, which["size"])
 
@@ -188,9 +189,7 @@ def _robot_to_calibrate(
     speed: float | None = None,
 ) -> Iterator[SimulatedRobot | None]:
     """The daemon's robot, or one in simulation, at a speed, for as long as this lasts."""
-    simulated, misadjusted = which["simulated"], which["misadjusted"]
-    if simulated is None:
-        simulated = not _daemon_runs()
+    simulated, misadjusted = _is_simulated(which), which["misadjusted"]
     if misadjusted is not None and not simulated:
         raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
     if not simulated:
@@ -204,6 +203,11 @@ def _robot_to_calibrate(
     note(f"practising on a simulated {robot.name}: nothing is kept after the last step")
     with practising(robot, misadjusted=misadjusted, speed=speed or SPEED) as twin:
         yield twin
+
+
+def _is_simulated(which: Which) -> bool:
+    simulated = which["simulated"]
+    return not _daemon_runs() if simulated is None else simulated
 
 
 def _daemon_runs() -> bool:

@@ -2,7 +2,8 @@
 
 A position counts as confirmed when the calibration has it: a person kept it. Between confirmed
 positions an actuator moves freely. Beyond them it goes in small steps, each of which somebody asked
-for and watched; what was reached that way is remembered as long as the daemon runs.
+for and watched, and rests after each; what was reached that way is remembered as long as the daemon
+runs.
 
 The motion controller asks here before every motion, whoever wants it: a job, a trial, a person.
 
@@ -23,6 +24,10 @@ from robot.settings.actuators import ActuatorSettings
 
 LARGEST_STEP_US = 50
 """Of a servo beyond what is confirmed: four or five degrees."""
+
+STEP_REST_US = 300_000
+"""After the largest step beyond what is confirmed, less after a smaller one: long enough to see
+where it went, and to let go of the key. However fast steps are asked for, they come no faster."""
 
 PARTS_OF_TRAVEL = 32
 """A stepper that goes to and fro makes steps of this part of its way."""
@@ -115,13 +120,16 @@ class FirstContact:
             if within is None or not within[0] <= at <= within[1]:
                 raise _first_pulse(name, actuator.limits)
 
-    def require_step(self, name: str, actuator: ActuatorSettings, place: int, target: int) -> None:
-        """Refuse to go from ``place`` to a target too far beyond what is confirmed."""
+    def require_step(self, name: str, actuator: ActuatorSettings, place: int, target: int) -> int:
+        """Refuse to go from ``place`` to a target too far beyond what is confirmed.
+
+        Returns microseconds for which the actuator has to rest there.
+        """
         if actuator.is_inverted is not None:
             self.require_direction(name)
         step = largest_step(actuator)
         if step is None or self._may_go_anywhere(name):
-            return
+            return 0
         low, high = self.range(name, actuator) or (place, place)
         most = step + actuator.margin
         if not low - most <= target <= high + most:
@@ -132,6 +140,7 @@ class FirstContact:
                 "was confirmed",
                 f"go {step} {unit} at a time and watch: {edge} next",
             )
+        return STEP_REST_US * max(low - target, target - high, 0) // most
 
     def require_direction(self, name: str) -> None:
         """Refuse to move a stepper that may turn the wrong way."""

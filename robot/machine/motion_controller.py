@@ -152,11 +152,11 @@ class MotionController:
             raise InvalidRequest(f"actuator: there is no {actuator!r}; there is {known}")
         with self._explained():
             thread = self._connected()
-            place = self._ledger.position(actuator)
+            place, rest_us = self._ledger.position(actuator), 0
             if place is not None:
                 settings = self._profile.actuators[actuator]
-                self._contact.require_step(actuator, settings, place, target)
-            self._go(thread, actuator, target)
+                rest_us = self._contact.require_step(actuator, settings, place, target)
+            self._go(thread, actuator, target, rest_us)
         return target
 
     def position(self, actuator: str) -> int | None:
@@ -289,13 +289,15 @@ class MotionController:
             if self._thread is not None:
                 self._thread.link.adopt(setups)
 
-    def _go(self, thread: LinkThread[LinkGroup], actuator: str, target: int) -> None:
-        """Slowly to a position."""
+    def _go(
+        self, thread: LinkThread[LinkGroup], actuator: str, target: int, rest_us: int = 0
+    ) -> None:
+        """Move slowly to a position, and rest there."""
         setup = next(setup for setup in self._setups if setup.name == actuator)
         start = self._ledger.position(actuator)
         if start is None:
             raise RobotFault(Fault.NOT_HOMED, actuator)
-        move = jog_profile(setup, start, target)
+        move = jog_profile(setup, start, target, rest_us)
         if move is not None:
             schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
             thread.wait(thread.link.run(schedule))

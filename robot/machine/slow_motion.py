@@ -23,15 +23,21 @@ MOST_BACK, MOST_BACK_EXACTLY, MOST_PLAY = 8, 2, 90
 that nobody knows yet, and so much play it may drive."""
 
 
-def jog_profile(setup: ActuatorSetup, start: int, target: int) -> MotionProfile | None:
-    """Slow motion to ``target``; None when it is there; raises ``InvalidRequest`` beyond limits."""
+def jog_profile(
+    setup: ActuatorSetup, start: int, target: int, rest_us: int = 0
+) -> MotionProfile | None:
+    """Slow motion to ``target`` and a rest; None when it is there.
+
+    Raises ``InvalidRequest`` beyond limits.
+    """
     if isinstance(setup, ServoSetup):
         require_within(setup.name, target, setup.minimum_us, setup.maximum_us, "us")
         travel_us = abs(target - start) * SERVO_JOG_US
-        return servo_slew(setup.name, start, target, travel_us) if travel_us else None
+        return servo_slew(setup.name, start, target, travel_us, rest_us) if travel_us else None
     require_within(setup.name, target, setup.minimum_steps, setup.maximum_steps, "steps")
     steps = target - start
-    return stepper_move(setup.name, start, steps, _gentle(setup.limits)) if steps else None
+    limits = _gentle(setup.limits)
+    return stepper_move(setup.name, start, steps, limits, rest_us) if steps else None
 
 
 def _gentle(limits: StepperLimits) -> StepperLimits:
@@ -48,7 +54,9 @@ def _gentle(limits: StepperLimits) -> StepperLimits:
 def require_within(name: str, target: int, low: int, high: int, unit: str) -> None:
     """Raise ``InvalidRequest`` for a target beyond limits."""
     if not low <= target <= high:
-        raise InvalidRequest(f"to: {name} goes from {low} to {high} {unit}, not to {target}")
+        raise InvalidRequest(
+            f"{name} cannot go to {target} {unit}: its limits are {low} and {high} {unit}"
+        )
 
 
 def ways_back(

@@ -76,7 +76,7 @@ def test_trying_saves_nothing(daemon: Any, ask: Ask) -> None:
 def test_what_does_not_fit_is_refused_and_nothing_changes(daemon: Any, ask: Ask) -> None:
     code, answers, err = ask("calibrate", "servo", "lid", "open", "--to", "9000")
     assert (code, answers) == (2, [])
-    assert "lid goes from 900 to 2100 us, not to 9000" in err
+    assert "lid cannot go to 9000 us: its limits are 900 and 2100 us" in err
     code, _, err = ask("calibrate", "servo", "lid", "ajar", "--to", "1500")
     assert code == 2
     assert "there is no ajar; there is open, close, flip" in err

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,6 +46,8 @@ class FakeClient:
         self.trials: dict[str, dict[str, Any]] = {}
         self.refusal: RequestRefused | None = None
         self.robot = "cubotino"
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self._jpeg = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
 
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -60,6 +62,7 @@ class FakeClient:
         if path.startswith("/maintenance/picture"):
             return {"jpeg": base64.b64encode(self._jpeg).decode()}
         if path == "/maintenance/move":
+            assert self.may_answer.wait(30)
             if not 900 <= (body["to"] or 1500) <= 2100:
                 raise BadRequest(400, "bad-request", "beyond its limits")
             return self._moved(body["actuator"], body["to"], body["begin_at"])
@@ -184,13 +187,24 @@ async def test_a_servo_that_was_never_moved_begins_in_the_middle_and_goes_in_sma
         assert "full speed" in str(app.screen.query_one("#help", Static).content)
         await press(pilot, "up", "enter")
         assert client.moves == []
-        await press(pilot, "b")
-        await pilot.press(*["pagedown"] * 3, "left", "enter")
-        while app.is_running and isinstance(app.screen, JogScreen):
-            await settled(pilot)
-    assert client.moves[0] == 1500
+        await press(pilot, "b", "pagedown", "pagedown", "pagedown", "left", "enter")
     assert client.values == {KEY: 1349}
-    assert max(abs(a - b) for a, b in pairwise(client.moves)) <= 50
+    assert client.moves == [1500, 1450, 1400, 1350, 1349]
+
+
+async def test_a_key_that_is_held_down_goes_one_step_beyond_what_is_confirmed(
+    session: Session, client: FakeClient
+) -> None:
+    app = jogging(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await press(pilot, "b")
+        client.may_answer.clear()
+        await pilot.press(*["pagedown"] * 15)
+        client.may_answer.set()
+        await settled(pilot)
+        assert client.moves == [1500, 1450]
+        await press(pilot, "escape")
 
 
 async def test_keys_faster_than_motion_go_to_the_last_place(

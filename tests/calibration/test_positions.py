@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.positions import Placing, _unattended, named_position
+from robot.calibration.positions import AllPositions, Placing, named_position
 from robot.calibration.step import NotPossible, Session
+from robot.calibration.store import Calibration
 from robot.cli.measuring import conduct, finish
 from robot.machine.first_contact import direction_key
 from robot.settings import load_profile
@@ -105,12 +106,10 @@ def test_unattended_a_direction_that_was_kept_stays() -> None:
     """Somebody has looked which way that motor turns: nobody does now."""
     profile = load_profile("six-motor")
     kept: list[Any] = []
+    calibration = Calibration(robot="six-motor", values={direction_key("up"): True})
     session: Any = SimpleNamespace(
-        profile=profile,
-        calibrated=profile,
-        calibration=SimpleNamespace(values={direction_key("up"): True}),
-        keep=kept.append,
+        profile=profile, calibrated=profile, calibration=calibration, keep=kept.append
     )
-    assert list(_unattended(session, {})) == []
+    assert list(AllPositions(session, {}).measure()) == []
     others = [name for name in profile.actuators if name != "up"]
     assert kept == [{direction_key(name): False} for name in others]

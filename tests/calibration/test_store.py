@@ -213,7 +213,7 @@ def test_an_actuator_moves_and_what_it_has_walked_is_known() -> None:
     assert (found.position, found.low, found.high) == (1330, 1330, 1350)
     assert motion.done == [("jog", "lid", 1350), ("jog", "lid", 1330)]
     for to in (899, 2101):
-        with pytest.raises(InvalidRequest, match="lid goes from 900 to 2100 us"):
+        with pytest.raises(InvalidRequest, match="its limits are 900 and 2100 us"):
             moved(motion, contact, actuator="lid", to=to)
     with pytest.raises(InvalidRequest, match="there is no 'hat'; there is holder, lid"):
         moved(motion, contact, actuator="hat", to=1)

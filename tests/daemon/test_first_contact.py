@@ -289,6 +289,40 @@ def test_the_first_contact_is_gentle(scene: Scene, ask: Ask) -> None:
     assert scene.moved.count("home") == 2  # the daemon puts the robot together anew after a save
 
 
+def test_steps_come_no_faster_than_a_person_can_follow(scene: Scene) -> None:
+    """However fast they are asked for, as by a key that is held down."""
+    client, robot = ControlClient(), scene.rehearsal.robot
+    with client.maintenance():
+        client.call("POST", "/maintenance/move", {"actuator": "lid", "begin_at": 1500})
+        began_us = robot.time_us
+        for place in range(1450, 900 - 1, -50):
+            client.call("POST", "/maintenance/move", {"actuator": "lid", "to": place})
+        walked_us = robot.time_us - began_us
+        client.call("POST", "/maintenance/move", {"actuator": "lid", "to": 1500})
+        back_us = robot.time_us - began_us - walked_us
+    assert walked_us > 12 * 300_000
+    assert back_us < walked_us / 4, "where somebody has seen it go it moves freely"
+
+
+def test_values_are_judged_together_before_anything_moves(scene: Scene, ask: Ask) -> None:
+    every = ("calibrate", "all", "--robot", "cubotino", "--real", "--yes")
+    skipped = [f"--skip={step}" for step in ("home", "camera", "colours", "timing")]
+    for wrong, told in (
+        (("--set", "lid.open=9999"), "9999"),
+        (("--set", "lid.open=2150"), "2150 us is outside limits_us 900..2100"),
+        (("--set", "lid.open=1500"), "close: is 1500 us, as open is"),
+    ):
+        code, _, err = ask(*every, *skipped, *wrong)
+        assert (code, scene.moved) == (2, []), wrong
+        assert told in err
+    exchanged = ("--set", "lid.open=1500", "--set", "lid.close=1335")
+    code, _, err = ask(*every, *skipped, *exchanged)
+    assert code == 0, err
+    kept = ask("calibration", "show")[1][0]["values"]
+    assert kept["actuators.lid.positions_us.open"] == 1500
+    assert kept["actuators.lid.positions_us.close"] == 1335
+
+
 def test_what_was_confirmed_counts_at_once_and_from_then_on(scene: Scene, ask: Ask) -> None:
     steps = [f"--skip={step}" for step in ("camera", "colours", "timing")]
     code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--real", "--yes", *steps)

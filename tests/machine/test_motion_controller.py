@@ -134,7 +134,7 @@ def test_jogging_is_slow_and_within_limits() -> None:
     assert (move.start, move.end) == (1500, 1510)
     assert move.duration_us >= 10_000
     assert jog_profile(lid(), 1500, 1500) is None
-    with pytest.raises(InvalidRequest, match="lid goes from 900 to 2100 us, not to 2600"):
+    with pytest.raises(InvalidRequest, match="lid cannot go to 2600 us: its limits"):
         jog_profile(lid(), 1500, 2600)
 
 

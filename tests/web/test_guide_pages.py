@@ -92,7 +92,8 @@ class Placing:
     """A servo at 1500 us, ``reach`` of which is confirmed; asleep where there is none."""
 
     name, guidance, middle = "lid", "watch it", 1550
-    position = SimpleNamespace(value=1490, unit="us", limits=(1000, 2000), original=1400)
+    position = SimpleNamespace(value=1490, unit="us", limits=(900, 2100), original=1400, step=50)
+    aim = RealPlacing.aim
 
     def __init__(self, at: int | None = 1500) -> None:
         self.at = at
@@ -132,7 +133,7 @@ def test_a_position_is_shown_with_all_that_is_known_of_it() -> None:
     assert (shown["heading"], shown["guidance"]) == ("lid", "watch it")
     known = ("value", "unit", "limits", "kept", "original", "parameters")
     assert [shown[name] for name in known] == [
-        *("1500", "us", (1000, 2000), 1490, 1400, {"middle": 1550}),
+        *("1500", "us", (900, 2100), 1490, 1400, {"middle": 1550}),
     ]
     assert shown["buttons"] == [
         {"do": f"by {step}", "label": label, "moves": False, "key": key}
@@ -204,6 +205,16 @@ def test_what_is_pressed_meanwhile_counts_in_the_end() -> None:
     desk.finish()
     assert (placing.at, desk.session.kept) == (1560, [{"lid.home": 1560}])
     assert desk.shown()["heading"] == "menu"
+
+
+def test_presses_beyond_what_is_confirmed_are_dropped_while_it_moves() -> None:
+    desk, page = placed(Placing(1990))
+    desk.waits = True
+    for pressed in ("by 50", "by 50", "by 10"):
+        page.press(pressed, {})
+    assert desk.shown()["value"] == "2040"
+    page.press("by -50", {})
+    assert desk.shown()["value"] == "1990", "back it goes at any time"
 
 
 def test_who_gives_up_while_it_wakes_leaves_once_it_is_awake() -> None:

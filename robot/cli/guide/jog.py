@@ -78,9 +78,10 @@ class JogScreen(StepScreen):
         return self._passed[-1]
 
     def action_by(self, distance: int) -> None:
-        """Move by so much."""
-        if self._is_awake or self.busy:
-            self._passed.append(self.target + distance)
+        """Move by so much, see :meth:`Placing.aim`."""
+        target = self._placing.aim(self.target, distance, is_moving=self.busy)
+        if target != self.target:
+            self._passed.append(target)
             self._follow()
 
     def action_step_back(self) -> None:
@@ -105,7 +106,7 @@ class JogScreen(StepScreen):
             self.dismiss(False)
 
     def _follow(self) -> None:
-        """Keys may come faster than motion: what counts is where it should go in the end."""
+        """Go to where it should be in the end, however many keys said so."""
         self.query_one("#value", Digits).update(str(self.target))
         if self.busy or not self._is_awake:
             return

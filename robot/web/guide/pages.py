@@ -143,7 +143,8 @@ class PlacingPage(GuidePage):
         if do == "begin" and not self._is_awake:
             self._wake(self._placing.middle)
         elif do in steps and self._is_awake:
-            self._target += steps[do]
+            busy = self.desk.busy
+            self._target = self._placing.aim(self._target, steps[do], is_moving=busy)
             self._follow()
         elif do == "keep" and self._is_awake:
             self._keeping = True
@@ -172,7 +173,7 @@ class PlacingPage(GuidePage):
             self._target = self._first = self._placing.at
 
     def _follow(self) -> None:
-        """Presses may come faster than motion: what counts is where it should go in the end."""
+        """Go to where it should be in the end, however many buttons said so."""
         if self.desk.busy:
             return
         if self._placing.at != self._target:
