@@ -117,9 +117,14 @@ static bool turns_are_whole(const uint8_t *payload, uint8_t length)
     return length > 0;
 }
 
+static bool plan_is_over(void)
+{
+    return !configured || player.started == player.turns || player.dropping;
+}
+
 static uint8_t go(void)
 {
-    if (!configured || player.started == player.turns) {
+    if (plan_is_over()) {
         return FAULT_BAD_STATE;
     }
     player_go();
@@ -130,7 +135,7 @@ static uint8_t go_at(const uint8_t *payload)
 {
     struct go_at go_at;
     memcpy(&go_at, payload, sizeof go_at);
-    if (!configured || player.started == player.turns) {
+    if (plan_is_over()) {
         return FAULT_BAD_STATE;
     }
     player_go_at(go_at.tick);
@@ -174,12 +179,14 @@ static bool size_is_right(uint8_t type, uint8_t length)
     return free_length || length == payload_size(type);
 }
 
-/* Messages that change what a moving robot relies on. */
+/* Messages that change what a moving robot relies on, or start motion: an actuator belongs either to
+ * the player or to homing. GO starts a plan, or resumes the one that is being played. */
 static bool needs_rest(uint8_t type)
 {
     switch (type) {
-    case MESSAGE_TURNS:
     case MESSAGE_GO:
+        return !player.running;
+    case MESSAGE_TURNS:
     case MESSAGE_HOLD:
     case MESSAGE_ABORT:
     case MESSAGE_CLEAR:

@@ -34,6 +34,7 @@ void player_go_at(uint32_t tick)
     player.previous_start = tick;
     player.previous_end = tick;
     player.latest_end = tick;
+    player.resumed = false;
     player.running = true;
 }
 
@@ -186,7 +187,7 @@ static bool start_next(uint32_t now)
         return refuse(FAULT_BAD_TURN, turn.actuator);
     }
     struct actuator *actuator = &actuators[turn.actuator];
-    if (actuator->turning || !time_reached(now + PROTOCOL_LOOKAHEAD, start_of(&turn))) {
+    if (actuator_is_moving(actuator) || !time_reached(now + PROTOCOL_LOOKAHEAD, start_of(&turn))) {
         return false;
     }
     int32_t steps;

@@ -143,11 +143,11 @@ enum message {
     MESSAGE_PROFILE_SEGMENTS = 0x22, /* segments of the profile, as StepSegment or ServoSegment; the last one is checked by the CRC */
     MESSAGE_PLAN_BEGIN = 0x30, /* forgets what is queued; only at rest */
     MESSAGE_TURNS = 0x31, /* whole turns for the queue, each 2 or 5 bytes; beyond the credit the frame is refused without acknowledgement */
-    MESSAGE_GO = 0x32, /* starts the plan, or resumes it when held */
+    MESSAGE_GO = 0x32, /* starts the plan, at rest, or resumes it when held; BAD_STATE while anything homes and after the plan was dropped */
     MESSAGE_HOLD = 0x33, /* finish the turns in progress, then hold */
     MESSAGE_ABORT = 0x34, /* drops the rest of a held plan */
-    MESSAGE_GO_AT = 0x35, /* starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start together */
-    MESSAGE_HOME = 0x40, /* homes actuators, together */
+    MESSAGE_GO_AT = 0x35, /* starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start together; only at rest */
+    MESSAGE_HOME = 0x40, /* homes actuators, together; only at rest */
     MESSAGE_CLEAR = 0x41, /* forgets a latched fault */
     MESSAGE_RELEASE = 0x42, /* outputs off: motors without power, servos without pulses, nothing homed */
     MESSAGE_EMERGENCY_STOP = 0x7f, /* stops everything at once; sent with session, sequence number and acknowledgement of 255 */

@@ -161,6 +161,9 @@ uint16_t stepper_event(uint16_t elapsed, uint16_t next)
 bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
                    bool forward, uint32_t start)
 {
+    if (motor->active || running_count == PROTOCOL_MAX_ACTUATORS) {
+        return false;
+    }
     motor->segment = segments;
     motor->segments_left = count;
     motor->segments = count;

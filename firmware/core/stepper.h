@@ -32,7 +32,7 @@ struct stepper {
 };
 
 /* Starts a motor at rest: the first run's first step falls at tick `start + interval`.
- * False, and nothing happens, when that cannot be met any more. */
+ * False, and nothing happens, when that cannot be met any more or the motor is not at rest. */
 bool stepper_start(struct stepper *motor, const struct step_segment *segments, uint8_t count,
                    bool forward, uint32_t start);
 

@@ -131,6 +131,37 @@ static void homing_is_aborted_for_all(void)
     CHECK(bench_status().homed == 0 && bench_status().fault == FAULT_NONE);
 }
 
+/* A plan may be told while all motors seek their end stops, but not begin: each motor has one
+ * owner, also on a board whose motors need not be homed. */
+static void motors_that_home_make_no_turns(void)
+{
+    static const uint8_t turns[] = {TURN, 0, TURN | WITH, LAST};
+    static const struct plan_begin plan = {.plan = 1, .turns = 2};
+    struct config_actuator setups[COUNTED];
+    configure(KIND_STEPPER, COUNTED);
+    for (unsigned i = 0; i < COUNTED; i++) {
+        setups[i] = bench_stepper(true);
+        setups[i].flags &= (uint8_t)~ACTUATOR_FLAG_MUST_HOME;
+        setups[i].pin = pin_of(i);
+        setups[i].direction_pin = pin_of(i) + 1;
+        setups[i].home_travel = 5;
+    }
+    inputs[SENSOR_PIN] = true; /* not active */
+    bench_configure_as(usual, setups, COUNTED);
+    bench_command(MESSAGE_PLAN_BEGIN, &plan, sizeof plan);
+    bench_command(MESSAGE_TURNS, turns, sizeof turns);
+    bench_home(ALL);
+    bench_clear_edges();
+    bench_command(MESSAGE_GO, 0, 0);
+    CHECK(bench_status().fault == FAULT_BAD_STATE && bench_status().fault_detail == MESSAGE_GO);
+    CHECK(stepper_count() == COUNTED && bench_status().moving == ALL);
+    bench_run_ms(300);
+    for (unsigned i = 0; i < COUNTED; i++) {
+        CHECK(bench_rises(pin_of(i)) == 5);
+    }
+    CHECK(stepper_count() == 0 && bench_status().moving == 0 && bench_status().turns_done == 0);
+}
+
 /* However they are stopped, all are, and nothing turns without being homed. */
 static void all_stop_at_once(void)
 {
@@ -307,6 +338,7 @@ int main(void)
     all_motors_turn_together();
     all_servos_have_their_pulses();
     homing_is_aborted_for_all();
+    motors_that_home_make_no_turns();
     all_stop_at_once();
     an_index_is_looked_at_wherever_it_is();
     what_has_not_begun_does_not_begin();

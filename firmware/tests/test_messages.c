@@ -32,6 +32,7 @@ static void get_ready(void)
     bench_profile(KIND_STEPPER, run, 1, 200000);
     bench_home(ALL_HOMED);
     bench_run_ms(150);
+    bench_clear_edges();
     const struct plan_begin begin = {.plan = 7, .turns = 2};
     bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
     bench_command(MESSAGE_TURNS, turns, sizeof turns);
@@ -130,6 +131,45 @@ static void what_a_moving_robot_relies_on_is_not_changed(void)
         struct status status = bench_status();
         CHECK(status.fault == (messages[i].while_turning ? FAULT_NONE : FAULT_BAD_STATE));
         CHECK(!status.fault || status.fault_detail == messages[i].type);
+    }
+}
+
+/* What homing moves belongs to homing: no plan starts, and nothing that it relies on changes. */
+static void homing_shares_nothing_with_a_plan(void)
+{
+    for (unsigned i = 0; i < COUNT(messages); i++) {
+        get_ready();
+        bench_home(1 << 1);
+        bench_run_ms(30);
+        CHECK(bench_status().state == STATE_HOMING);
+        bench_clear_edges();
+        bench_command(messages[i].type, payload, messages[i].size);
+        bool allowed = messages[i].while_turning && messages[i].type != MESSAGE_GO;
+        CHECK(bench_status().fault == (allowed ? FAULT_NONE : FAULT_BAD_STATE));
+        CHECK(allowed || bench_status().fault_detail == messages[i].type);
+        bench_run_ms(100);
+        CHECK(bench_rises(STEP2_PIN) == 0 && bench_status().turns_done == 0);
+    }
+}
+
+/* What was dropped is not taken up again, whatever dropped it. */
+static void a_dropped_plan_does_not_go_on(void)
+{
+    static const uint8_t dropping[] = {MESSAGE_ABORT, 0x7e};
+    static const uint8_t types[] = {MESSAGE_GO, MESSAGE_GO_AT};
+    static const uint8_t sizes[] = {0, sizeof(struct go_at)};
+    for (unsigned i = 0; i < COUNT(dropping) * COUNT(types); i++) {
+        get_ready();
+        bench_command(MESSAGE_GO, 0, 0);
+        bench_run_ms(30);
+        bench_command(dropping[i / 2], 0, 0);
+        bench_command(MESSAGE_CLEAR, 0, 0);
+        CHECK(bench_status().moving == 1 << 2 && bench_status().fault == FAULT_NONE);
+        bench_command(types[i % 2], payload, sizes[i % 2]);
+        CHECK(bench_status().fault == FAULT_BAD_STATE);
+        CHECK(bench_status().fault_detail == types[i % 2]);
+        bench_run_ms(300);
+        CHECK(bench_status().turns_done == 1 && bench_rises(STEP2_PIN) == 10);
     }
 }
 
@@ -311,6 +351,8 @@ int main(void)
     turns_must_be_whole();
     a_new_configuration_forgets_the_plan();
     what_a_moving_robot_relies_on_is_not_changed();
+    homing_shares_nothing_with_a_plan();
+    a_dropped_plan_does_not_go_on();
     a_fault_bars_everything_else();
     what_has_no_configuration_does_not_move();
     an_empty_or_ended_plan_is_not_started();

@@ -163,6 +163,26 @@ static void a_pause_is_not_late(void)
     CHECK(bench_status().late == late && bench_status().underruns == underruns);
 }
 
+/* The pause of a plan that was resumed and then dropped excuses nothing of the next one. */
+static void a_pause_is_over_with_its_plan(void)
+{
+    start_over();
+    begin_plan(2);
+    give(LONG, FIRST);
+    go();
+    bench_run_ms(20);
+    bench_command(MESSAGE_HOLD, 0, 0);
+    bench_run_ms(300);
+    go(); /* with nothing to start yet */
+    bench_command(MESSAGE_ABORT, 0, 0);
+    CHECK(bench_status().state == STATE_IDLE);
+    begin_plan(1);
+    give(SHORT, FIRST);
+    go_at(bench_now() - 100000);
+    bench_run_ms(50);
+    CHECK(bench_status().turns_done == 1 && bench_status().late == (uint8_t)(late + 1));
+}
+
 static void each_time_the_queue_runs_dry_counts(void)
 {
     start_over();
@@ -366,6 +386,7 @@ int main(void)
     a_turn_is_timed_by_the_one_before();
     the_latest_end_is_not_that_of_the_last_turn();
     a_pause_is_not_late();
+    a_pause_is_over_with_its_plan();
     each_time_the_queue_runs_dry_counts();
     a_held_plan_does_not_run_dry();
     a_dropped_plan_holds_nothing_up();

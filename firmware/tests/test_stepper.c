@@ -79,6 +79,21 @@ static void only_the_one_told_is_halted(void)
     }
 }
 
+/* Whoever asks, a motion under way goes on as it was begun. */
+static void one_that_runs_is_not_started_again(void)
+{
+    static const struct step_segment run[] = {{1000, 20, 0}}, other[] = {{1500, 7, 0}};
+    let_end();
+    CHECK(stepper_start(&motors[0], run, 1, true, timer_now() + 1000));
+    bench_run_ms(5);
+    CHECK(!stepper_start(&motors[0], other, 1, false, timer_now() + 1000));
+    CHECK(stepper_count() == 1);
+    bench_run_ms(30);
+    CHECK(bench_rises(10) == 20 && levels[11]);
+    CHECK(bench_rise(10, 19) - bench_rise(10, 0) == 19 * 1000);
+    CHECK(!motors[0].active && stepper_count() == 0);
+}
+
 static void all_are_halted_together(void)
 {
     start_all();
@@ -110,6 +125,7 @@ int main(void)
     bench_run_ms(10);
     a_first_step_is_neither_too_soon_nor_too_far();
     only_the_one_told_is_halted();
+    one_that_runs_is_not_started_again();
     all_are_halted_together();
     begun_is_what_has_made_a_step();
     return bench_result();

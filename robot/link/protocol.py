@@ -403,7 +403,8 @@ class Turns(Message):
 
 @dataclass(frozen=True, slots=True)
 class Go(Message):
-    """Starts the plan, or resumes it when held."""
+    """Starts the plan, at rest, or resumes it when held; BAD_STATE while anything homes and after
+    the plan was dropped."""
 
     TYPE: ClassVar[int] = 0x32
     SEQUENCED: ClassVar[bool] = True
@@ -437,7 +438,7 @@ class Abort(Message):
 @dataclass(frozen=True, slots=True)
 class GoAt(Message):
     """Starts the plan as Go does, at a tick less than 17 minutes ahead: several boards start
-    together."""
+    together; only at rest."""
 
     TYPE: ClassVar[int] = 0x35
     SEQUENCED: ClassVar[bool] = True
@@ -451,7 +452,7 @@ class GoAt(Message):
 
 @dataclass(frozen=True, slots=True)
 class Home(Message):
-    """Homes actuators, together."""
+    """Homes actuators, together; only at rest."""
 
     TYPE: ClassVar[int] = 0x40
     SEQUENCED: ClassVar[bool] = True
