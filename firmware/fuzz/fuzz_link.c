@@ -1,20 +1,63 @@
 /*
  * Fuzzing the receiver: bytes from the wire go through framing, sessions and every message's
  * handler. The first byte of the input chooses how frames are made: raw bytes, or payloads that get
- * a right header and CRC, so that the handlers are reached too. Time passes between frames, so what
- * was started also runs. Built with libFuzzer, or with a main() that replays files.
+ * a right header and CRC, so that the handlers are reached too. It also chooses the actuators: the
+ * usual three, or up to eight, each a servo or a stepper as the next bytes say. Time passes between
+ * frames, so what was started also runs. Built with libFuzzer, or with a main() that replays files.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "actuators.h"
 #include "bench.h"
 
 #define SESSION 9
 #define MAX_INPUT 4096
 
+/* Bits of the input's first byte, and the number of actuators less one in the bits above. */
+#define AS_MESSAGES 1
+#define ANY_ACTUATORS 2
+#define COUNT_SHIFT 2
+
+/* Of an actuator's byte; its flags are ActuatorFlag bits, those of an enable pin left out. */
+#define IS_STEPPER ACTUATOR_FLAG_ENABLE_HIGH
+#define CHECKS_TURNS ACTUATOR_FLAG_INVERT_DIRECTION
+#define SHARES_ENABLE 128
+
+#define SENSORS 16
+#define ENABLES 24
+
+/* Among messages: not sent, but done to the board. The firmware knows none of these types. */
+#define SET_SENSORS 0x70
+#define WAIT 0x71
+
 static uint8_t seq;
 
-static void open_session(void)
+static struct config_actuator any_actuator(uint8_t number, uint8_t bits)
+{
+    struct config_actuator setup = bits & IS_STEPPER ? bench_stepper(true) : bench_servo();
+    setup.flags = bits & ~(IS_STEPPER | CHECKS_TURNS | SHARES_ENABLE);
+    setup.pin = (uint8_t)(2 * number);
+    if (bits & IS_STEPPER) {
+        setup.direction_pin = (uint8_t)(2 * number + 1);
+        setup.sensor_pin = (uint8_t)(SENSORS + number);
+        setup.enable_pin = (uint8_t)(ENABLES + (bits & SHARES_ENABLE ? 0 : number));
+        setup.check_period = bits & CHECKS_TURNS ? 20 : 0;
+    }
+    return setup;
+}
+
+static void configure_any(const uint8_t *bits, uint8_t count)
+{
+    struct config_actuator setups[PROTOCOL_MAX_ACTUATORS];
+    const struct config_begin begin = {.silence_hold_ms = 200, .silence_safe_ms = 1000};
+    for (uint8_t i = 0; i < count; i++) {
+        setups[i] = any_actuator(i, bits[i]);
+    }
+    bench_configure_as(begin, setups, count);
+}
+
+static void greet(void)
 {
     static uint8_t session = SESSION;
     session = session == SESSION ? SESSION + 1 : SESSION; /* another one: its numbers start anew */
@@ -23,13 +66,52 @@ static void open_session(void)
     bench_bytes((const uint8_t *)"", 1);
     bench_send(session, 0, MESSAGE_HELLO, &hello, sizeof hello);
     bench_run_ms(5);
-    bench_configure();
-    bench_home(0x7);
+}
+
+/* The bytes of the input that say what the actuators are: none for the usual ones, at home. */
+static size_t configure(const uint8_t *bytes, size_t length)
+{
+    uint8_t count = 1 + (bytes[0] >> COUNT_SHIFT) % PROTOCOL_MAX_ACTUATORS;
+    if (!(bytes[0] & ANY_ACTUATORS) || length <= count) {
+        bench_configure();
+        bench_home(0x7);
+        return 0;
+    }
+    configure_any(bytes + 1, count);
+    return count;
 }
 
 static uint8_t current_session(void)
 {
     return sent[sent_count - 1].session;
+}
+
+/* Each motor is in the list of the interrupt once while it is active, and belongs to the player or
+ * to homing. */
+static void check_owners(void)
+{
+    uint8_t active = 0;
+    for (uint8_t i = 0; i < actuator_count; i++) {
+        const struct actuator *actuator = &actuators[i];
+        CHECK(!(actuator->turning && actuator->homing));
+        active += actuator->setup.kind == KIND_STEPPER && actuator->motor.stepper.active;
+    }
+    CHECK(active == stepper_count());
+}
+
+static void act(uint8_t session, uint8_t type, const uint8_t *payload, uint8_t length)
+{
+    if (type == SET_SENSORS) {
+        for (uint8_t i = 0; i < PROTOCOL_MAX_ACTUATORS; i++) {
+            inputs[SENSORS + i] = length && payload[0] >> i & 1;
+        }
+    } else if (type == WAIT) {
+        bench_run_ms(length ? payload[0] : 1);
+    } else {
+        bench_send(session, seq++, type, payload, length);
+        bench_run_ms(type % 4);
+    }
+    check_owners();
 }
 
 /* Type, length and payload follow one another; what the frame needs besides is right. */
@@ -42,8 +124,7 @@ static void play_messages(const uint8_t *bytes, size_t length)
         size_t wanted = bytes[at + 1] % (PROTOCOL_MAX_PAYLOAD + 1);
         at += 2;
         size_t size = wanted < length - at ? wanted : length - at;
-        bench_send(session, seq++, type, bytes + at, (uint8_t)size);
-        bench_run_ms(type % 4);
+        act(session, type, bytes + at, (uint8_t)size);
         at += size;
     }
 }
@@ -64,13 +145,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     }
     rest();
-    open_session();
-    if (bytes[0] & 1) {
-        play_messages(bytes + 1, length - 1);
+    greet();
+    size_t start = 1 + configure(bytes, length);
+    if (bytes[0] & AS_MESSAGES) {
+        play_messages(bytes + start, length - start);
     } else {
-        bench_bytes(bytes + 1, (unsigned)length - 1);
+        bench_bytes(bytes + start, (unsigned)(length - start));
     }
     bench_run_ms(20);
+    check_owners();
     if (bench_result()) {
         abort();
     }

@@ -9,6 +9,7 @@ import pytest
 
 PROGRAMS = pytest.mark.parametrize("program", ["fuzz_link_edges", "fuzz_link_frames"])
 CORPUS = Path(__file__).with_name("corpus")
+MESSAGES = "-dict=" + str(Path(__file__).with_name("messages.dict"))
 SHORT_RUNS = 5_000
 LONG_S = 1_800
 
@@ -27,11 +28,13 @@ def test_the_corpus_is_survived(unit_tests: Path, program: str) -> None:
 
 @PROGRAMS
 def test_a_short_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
-    run(fuzzers / program, f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", tmp_path, CORPUS)
+    short = [f"-runs={SHORT_RUNS}", "-seed=1", "-max_len=400", MESSAGES]
+    run(fuzzers / program, *short, tmp_path, CORPUS)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(LONG_S + 120)
 @PROGRAMS
 def test_a_long_search_finds_nothing(fuzzers: Path, tmp_path: Path, program: str) -> None:
-    run(fuzzers / program, f"-max_total_time={LONG_S}", "-max_len=400", tmp_path, CORPUS)
+    long = [f"-max_total_time={LONG_S}", "-max_len=400", MESSAGES]
+    run(fuzzers / program, *long, tmp_path, CORPUS)
