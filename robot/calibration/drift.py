@@ -25,11 +25,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from robot.calibration.sighting import Sighting, turners
 from robot.documents import JsonObject
 from robot.notes import Note
-from robot.records.storage import StorageError, write_atomically
+from robot.records.storage import StorageError, read_regular, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 
 FILE_NAME = "drift.json"
+LARGEST_BYTES = 4 * 1024 * 1024
 FORMAT = 1
 
 FIRST_SOLVES = 3
@@ -252,7 +253,7 @@ class DriftStore:
     def load(self, profile: RobotProfile, today: date) -> DriftRecord:
         """The record of a robot as calibrated; a new one where there is none of it as it is."""
         try:
-            found = DriftRecord.model_validate_json(self.path.read_bytes())
+            found = DriftRecord.model_validate_json(read_regular(self.path, LARGEST_BYTES))
         except (OSError, ValidationError):
             return DriftRecord.of(profile, today)
         return found if found.is_of(profile) else DriftRecord.of(profile, today)

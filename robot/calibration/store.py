@@ -22,6 +22,7 @@ from robot.machine.first_contact import confirmable
 from robot.records.storage import (
     StorageError,
     previous_of,
+    read_regular,
     remove_leftovers,
     restore_previous,
     write_atomically,
@@ -36,6 +37,8 @@ from solver.errors import CubistError
 FILE_NAME = "calibration.json"
 UNDER_WAY = "calibrating"
 """A file that is there while motors may stand askew for calibration."""
+LARGEST_BYTES = 1024 * 1024
+"""Of the file: a robot's calibration has a few thousand."""
 FORMAT = 2
 """Files of format 1 hold what differs from the profile: the robot was driven by the rest of it, so
 that counts as confirmed, too. From format 2 on only what is there is confirmed."""
@@ -213,15 +216,16 @@ class CalibrationStore:
 
     def _read(self, path: Path, robot: str) -> _Kept:
         try:
-            found = _Kept.model_validate_json(path.read_bytes())
+            found = _Kept.model_validate_json(read_regular(path, LARGEST_BYTES))
         except FileNotFoundError:
             return _Kept(robot=robot)
-        except (OSError, ValidationError) as error:
-            why = _first_of(error) if isinstance(error, ValidationError) else error.strerror
+        except (StorageError, ValidationError) as error:
+            why = str(error)
+            if isinstance(error, ValidationError):
+                why = f"{path}: cannot be read: {_first_of(error)}"
             raise BadCalibration(
-                f"{path}: cannot be read: {why}. `cubist calibration restore` brings back the "
-                f"version before; where cubistd does not start, `sudo mv {previous_of(self.path)} "
-                f"{self.path}` does."
+                f"{why}. `cubist calibration restore` brings back the version before; where "
+                f"cubistd does not start, `sudo mv {previous_of(self.path)} {self.path}` does."
             ) from error
         return found if found.robot == robot else _Kept(robot=robot)
 

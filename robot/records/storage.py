@@ -17,10 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from solver.errors import CubistError
+from solver.files import BadFile, read_file
 
 PREVIOUS_SUFFIX = ".previous"
 TEMPORARY_PREFIX = ".cubist-"
 TEMPORARY_SUFFIX = ".tmp"
+RESTORED_BYTES = 16 * 1024 * 1024
+"""Most that :func:`restore_previous` reads: no document here has a hundredth of that."""
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full; free some space (`sudo apt clean` helps).",
@@ -79,6 +82,20 @@ def write_given(path: Path, data: bytes) -> None:
             _write_into(path, data)
 
 
+def read_regular(path: Path, limit: int) -> bytes:
+    """Return all bytes of an ordinary file of at most ``limit`` bytes.
+
+    A pipe, device, folder or socket in its place is never waited for nor read. Raises
+    FileNotFoundError if nothing is there, and :class:`StorageError` for everything else.
+    """
+    try:
+        return read_file(path, limit)
+    except BadFile as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise error.__cause__ from None
+        raise StorageError(str(error)) from error
+
+
 def reserve_room(path: Path, size: int) -> None:
     """Make a file of ``size`` bytes, to be removed when room is needed; raises StorageError."""
     with _explained(path), path.open("wb") as file:
@@ -110,7 +127,7 @@ def restore_previous(path: Path) -> None:
     Raises :class:`StorageError` when there is no previous version.
     """
     with _explained(path):
-        older = previous_of(path).read_bytes()
+        older = read_regular(previous_of(path), RESTORED_BYTES)
     write_atomically(path, older, keep_previous=True)
 
 
