@@ -32,6 +32,26 @@ class SearchFailed(CubistError, RuntimeError):
     """A search ended without any solution: deadline, cancellation or limit reached first."""
 
 
+def root_sentence(error: BaseException) -> str:
+    """Return what the innermost of chained errors says, as a clause to end a message with.
+
+    Libraries wrap the system's words ("Device or resource busy") in their own ("did not complete"),
+    with ``from`` or by raising the same class anew. Another error that they were handling then, a
+    KeyError for one, is part of their way to find out.
+    """
+    while (inner := error.__cause__ or _same_kind(error.__context__, error)) is not None:
+        error = inner
+    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    told = " ".join(told.split()).rstrip(".!")
+    if told[:1] == told[-1:] == "'" and not isinstance(error, KeyError):  # as lgpio quotes its own
+        return told.strip("'")
+    return told if told and not isinstance(error, KeyError) else f"{type(error).__name__} {told}"
+
+
+def _same_kind(inner: BaseException | None, error: BaseException) -> BaseException | None:
+    return inner if type(inner) is type(error) else None
+
+
 def shortened(text: str, most: int = 40) -> str:
     """``text`` to be quoted in a message: its beginning and its length, where it is long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"

@@ -56,9 +56,13 @@ class Buttons:
 
     def open(self) -> None:
         """Take the pins; raises :class:`PanelFault`."""
-        for pin in self._pins.values():
-            self._gpio.setup_input(pin, self._pull)
-            self._gpio.on_edge(pin, self._edge)
+        try:
+            for pin in self._pins.values():
+                self._gpio.setup_input(pin, self._pull)
+                self._gpio.on_edge(pin, self._edge)
+        except PanelFault:
+            self._gpio.cleanup()
+            raise
 
     def poll(self) -> Iterator[MenuButton]:
         """Look at the pins once; the buttons that were let go just now."""

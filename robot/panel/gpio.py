@@ -7,18 +7,44 @@ Levels are booleans: ``True`` is 3.3 V.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Literal, Protocol
 
-from solver.errors import CubistError
+from solver.errors import CubistError, root_sentence
+
+log = logging.getLogger("cubistd")
 
 Pull = Literal["up", "down", "none"]
 
 
 class PanelFault(CubistError, RuntimeError):
     """A pin of the panel is missing, busy or not ours to use."""
+
+
+INSTALL = "sudo apt install python3-rpi-lgpio"
+"""Installs the library that works on every Raspberry Pi, and removes the old one."""
+
+_REPLACE = (
+    "This is the old library RPi.GPIO, which works neither on a Raspberry Pi 5 nor with Linux 6.6 "
+    f"or newer. Replace it: {INSTALL}"
+)
+_OPEN_CHIP = (
+    "See `ls -l /dev/gpiochip*`: it must exist, and its group gpio must be one of yours (sudo "
+    "usermod -aG gpio $USER, then log in again)."
+)
+_USE_PIN = (
+    "Check that the pin exists, that no other program uses it (`gpioinfo` shows who does), and the "
+    "pin numbers under `panel:` in the profile."
+)
+_OLD_REVISION = (
+    "It does not know this Raspberry Pi's old revision code. Give it the new one of a Pi with the "
+    "same pins, for a Pi 2 RPI_LGPIO_REVISION=a01041 (for the service in /etc/cubist/cubistd.env)."
+)
+_NO_PI = "On a computer without pins, use the simulated robot."
 
 
 class Gpio(Protocol):
@@ -54,60 +80,60 @@ class RpiGpio:
     """:class:`Gpio` over the ``RPi.GPIO`` module, or a module of that shape given by a test."""
 
     def __init__(self, module: ModuleType | None = None) -> None:
-        """Take the pins' library; raises :class:`PanelFault` where there is none."""
-        self._gpio = module if module is not None else _import_rpi_gpio()
+        """Take the pins' library; raises :class:`PanelFault` if it cannot be used."""
+        self._gpio = gpio = module if module is not None else _import_rpi_gpio()
         self._used: set[int] = set()
-        self._watched: set[int] = set()
-        self._gpio.setwarnings(False)
-        self._gpio.setmode(self._gpio.BCM)
+        self._call("the GPIO chip", _OPEN_CHIP, lambda: gpio.setwarnings(False))
+        # This is where rpi-lgpio opens the chip.
+        self._call("the GPIO chip", _OPEN_CHIP, lambda: gpio.setmode(gpio.BCM))
 
     def setup_input(self, pin: int, pull: Pull) -> None:
         """See :meth:`Gpio.setup_input`."""
         gpio = self._gpio
         resistor = {"up": gpio.PUD_UP, "down": gpio.PUD_DOWN, "none": gpio.PUD_OFF}[pull]
-        self._call(pin, lambda: gpio.setup(pin, gpio.IN, pull_up_down=resistor))
+        self._use(pin, lambda: gpio.setup(pin, gpio.IN, pull_up_down=resistor))
         self._used.add(pin)
 
     def setup_output(self, pin: int, level: bool) -> None:
         """See :meth:`Gpio.setup_output`."""
         gpio = self._gpio
-        self._call(pin, lambda: gpio.setup(pin, gpio.OUT, initial=int(level)))
+        self._use(pin, lambda: gpio.setup(pin, gpio.OUT, initial=int(level)))
         self._used.add(pin)
 
     def input(self, pin: int) -> bool:
         """See :meth:`Gpio.input`."""
-        return bool(self._call(pin, lambda: self._gpio.input(pin)))
+        return bool(self._use(pin, lambda: self._gpio.input(pin)))
 
     def output(self, pin: int, level: bool) -> None:
         """See :meth:`Gpio.output`."""
-        self._call(pin, lambda: self._gpio.output(pin, int(level)))
+        self._use(pin, lambda: self._gpio.output(pin, int(level)))
 
     def on_edge(self, pin: int, callback: Callable[[int], None]) -> None:
         """See :meth:`Gpio.on_edge`."""
         gpio = self._gpio
-        if pin in self._watched:
-            gpio.remove_event_detect(pin)
-        self._call(pin, lambda: gpio.add_event_detect(pin, gpio.BOTH, callback=callback))
-        self._watched.add(pin)
+        self._use(pin, lambda: gpio.remove_event_detect(pin))  # nothing happens if there is none
+        self._use(pin, lambda: gpio.add_event_detect(pin, gpio.BOTH, callback=callback))
 
     def cleanup(self) -> None:
-        """See :meth:`Gpio.cleanup`."""
-        for pin in sorted(self._watched):
-            self._gpio.remove_event_detect(pin)
-        if self._used:
-            self._gpio.cleanup(sorted(self._used))
-        self._watched.clear()
-        self._used.clear()
+        """See :meth:`Gpio.cleanup`. A pin that cannot be given back keeps no other."""
+        used, self._used = self._used, set()
+        for pin in sorted(used):
+            try:
+                self._use(pin, partial(self._gpio.cleanup, [pin]))  # its callback, too
+            except PanelFault as fault:
+                log.warning("%s", fault)
 
-    def _call(self, pin: int, action: Callable[[], object]) -> object:
-        """Do it; the library's various exceptions (lgpio has its own) become one named fault."""
+    def _use(self, pin: int, action: Callable[[], object]) -> object:
+        return self._call(f"GPIO {pin}", _USE_PIN, action)
+
+    def _call(self, what: str, remedy: str, action: Callable[[], object]) -> object:
+        """Call the library: its various exceptions (lgpio has its own) become one named fault."""
         try:
             return action()
         except Exception as error:
-            raise PanelFault(
-                f"GPIO {pin}: {error}. Check that the pin exists, that no other program uses it "
-                "(`gpioinfo` shows who does), and the pin numbers under `panel:` in the profile."
-            ) from error
+            # Old RPi.GPIO fails at edges (Linux 6.6) and on a Pi 5, whatever the pin.
+            remedy = remedy if hasattr(self._gpio, "lgpio") else _REPLACE
+            raise PanelFault(f"{what}: {root_sentence(error)}. {remedy}") from error
 
 
 def _import_rpi_gpio() -> ModuleType:
@@ -115,8 +141,11 @@ def _import_rpi_gpio() -> ModuleType:
     os.environ.setdefault("LG_WD", os.environ.get("RUNTIME_DIRECTORY", "/tmp").split(":")[0])
     try:
         return importlib.import_module("RPi.GPIO")
-    except (ImportError, RuntimeError) as error:
-        raise PanelFault(
-            f"RPi.GPIO cannot be used here: {error}. On a Raspberry Pi `sudo apt install "
-            "python3-rpi-lgpio` and join the group gpio; elsewhere use the simulated robot."
-        ) from error
+    except NotImplementedError as error:
+        remedy, cause = _OLD_REVISION, error
+    except ImportError as error:
+        remedy, cause = f"On a Raspberry Pi: {INSTALL}. {_NO_PI}", error
+    except Exception as error:
+        no_pi = "only be run on a Raspberry Pi" in str(error)
+        remedy, cause = _NO_PI if no_pi else f"Install it again: {INSTALL}", error
+    raise PanelFault(f"RPi.GPIO cannot be loaded: {root_sentence(cause)}. {remedy}") from cause

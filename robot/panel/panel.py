@@ -171,6 +171,13 @@ class Panel:
 
     def open(self) -> None:
         """Take the pins; raises :class:`PanelFault`. Call :meth:`start` or :meth:`poll` then."""
+        try:
+            self._take_pins()
+        except PanelFault:
+            self._gpio.cleanup()
+            raise
+
+    def _take_pins(self) -> None:
         for source in (self._pins.start_button, self._pins.estop, *self._pins.pads):
             if source is not None:
                 self._gpio.setup_input(source.pin, source.pull)

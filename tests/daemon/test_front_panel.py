@@ -17,10 +17,11 @@ from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import parse
 from robot.faults import Refused
 from robot.panel.button import Hands, Press
-from robot.panel.gpio import PanelFault, Pull
+from robot.panel.gpio import PanelFault, Pull, RpiGpio
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import load_profile
+from tests.panel.fake_gpio import FakeModule, LgpioError
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))
 
@@ -180,10 +181,9 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
     more: dict[str, int],
     moves: bool,
 ) -> None:
-    def none(twin: object) -> FakeGpio:
-        raise PanelFault("no chip of GPIOs")
-
-    monkeypatch.setattr("robot.daemon.main.make_gpio", none)
+    module = FakeModule()
+    module.fail("setmode", LgpioError("can not open gpiochip"))
+    monkeypatch.setattr("robot.daemon.main.make_gpio", lambda twin: RpiGpio(module))
     cubotino = load_profile("cubotino")
     panel = cubotino.panel.model_copy(update={"start_button_gpio": 17, "estop_gpio": None} | more)
     profile = cubotino.model_copy(update={"panel": panel})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -23,74 +22,18 @@ from robot.panel.panel import (
     PanelPins,
     Pattern,
 )
+from solver.errors import root_sentence
+from tests.panel.fake_gpio import RAISES, FakeModule, LgpioError
 
 BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
 STOP = Input(ESTOP, active=True, pull="up")
 
 
-class FakeModule(ModuleType):
-    """RPi.GPIO as far as Cubist uses it; ``levels`` are what the world drives."""
-
-    BCM, IN, OUT, BOTH = 11, 1, 0, 33
-    PUD_OFF, PUD_DOWN, PUD_UP = 20, 21, 22
-
-    def __init__(self) -> None:
-        super().__init__("RPi.GPIO")
-        self.levels: dict[int, int] = {}
-        self.pulls: dict[int, int] = {}
-        self.outputs: dict[int, int] = {}
-        self.written: list[tuple[int, int]] = []
-        self.callbacks: dict[int, Callable[[int], None]] = {}
-        self.busy: set[int] = set()
-        self.mode: int | None = None
-
-    def setwarnings(self, _: bool) -> None: ...
-
-    def setmode(self, mode: int) -> None:
-        self.mode = mode
-
-    def setup(self, pin: int, way: int, pull_up_down: int = 20, initial: int = 0) -> None:
-        if pin in self.busy:
-            raise RuntimeError("GPIO busy")
-        if way == self.IN:
-            self.pulls[pin] = pull_up_down
-            self.levels.setdefault(pin, int(pull_up_down == self.PUD_UP))
-        else:
-            self.output(pin, initial)
-
-    def input(self, pin: int) -> int:
-        return self.levels[pin]
-
-    def output(self, pin: int, level: int) -> None:
-        self.outputs[pin] = level
-        self.written.append((pin, level))
-
-    def add_event_detect(self, pin: int, edge: int, callback: Callable[[int], None]) -> None:
-        assert edge == self.BOTH
-        if pin in self.callbacks:
-            raise RuntimeError("Conflicting edge detection already enabled for this GPIO channel")
-        self.callbacks[pin] = callback
-
-    def remove_event_detect(self, pin: int) -> None:
-        self.callbacks.pop(pin, None)
-
-    def cleanup(self, pins: list[int]) -> None:
-        for pin in pins:
-            self.outputs.pop(pin, None)
-            self.pulls.pop(pin, None)
-
-    def drive(self, pin: int, level: int) -> None:
-        """The world changes a pin."""
-        self.levels[pin] = level
-        if pin in self.callbacks:
-            self.callbacks[pin](pin)
-
-
 class Bench:
     """A panel on a fake module with a clock that only moves when told to."""
 
-    def __init__(self, pins: PanelPins) -> None:
-        self.module = FakeModule()
+    def __init__(self, pins: PanelPins, module: FakeModule | None = None) -> None:
+        self.module = module or FakeModule()
         self.now_us = 0
         self.told: list[Any] = []
         self.panel = Panel(
@@ -338,10 +281,82 @@ def test_a_surprise_is_told_as_a_panel_that_nobody_watches(
     assert isinstance(fault, PanelFault) and "surprise" in str(fault)
 
 
-def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> ModuleType:
-        raise ImportError(f"No module named {name!r}")
+def test_all_that_a_program_may_call_may_fail() -> None:
+    calls = {name for name in vars(FakeModule) if not name.startswith("_") and name.islower()}
+    assert set(RAISES) == calls - {"drive", "fail", "given_back"}
 
-    monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(PanelFault, match="rpi-lgpio"):
+
+@pytest.mark.parametrize(
+    ("call", "error"), [(call, error) for call, errors in RAISES.items() for error in errors]
+)
+def test_whatever_the_library_raises_is_a_fault_in_its_words_and_pins_are_given_back(
+    call: str, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def use() -> None:
+        bench = Bench(PanelPins(Input(BUTTON), Output(LED), Output(BUZZER), STOP), module)
+        try:
+            bench.panel.open()
+            bench.panel.poll()
+        finally:
+            bench.panel.close()
+
+    module = FakeModule()
+    module.fail(call, error)
+    try:
+        use()
+        told = caplog.text  # that a pin is not given back is no reason to fail
+    except PanelFault as fault:
+        told = str(fault)
+    assert root_sentence(error) in told
+    use()
+    assert module.given_back()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("add_event_detect", "Failed to add edge detection"),
+        ("setup", "Cannot determine SOC peripheral base address"),
+        ("setup", "No access to /dev/mem.  Try running as root!"),
+    ],
+)
+def test_the_old_library_is_to_be_replaced(call: str, text: str) -> None:
+    module = FakeModule()
+    del module.lgpio
+    module.fail(call, RuntimeError(text))
+    with pytest.raises(PanelFault, match="sudo apt install python3-rpi-lgpio") as fault:
+        Bench(PanelPins(Input(BUTTON)), module).panel.open()
+    assert "gpioinfo" not in str(fault.value)
+
+
+def test_a_chip_that_cannot_be_opened_is_about_permission_not_about_pins() -> None:
+    module = FakeModule()
+    module.fail("setmode", LgpioError("can not open gpiochip"))
+    with pytest.raises(PanelFault, match=r"can not open gpiochip\..*group gpio"):
+        RpiGpio(module)
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (ModuleNotFoundError("No module named 'RPi'"), "apt install python3-rpi-lgpio"),
+        (ModuleNotFoundError("No module named 'lgpio'"), "apt install python3-rpi-lgpio"),
+        (RuntimeError("This module can only be run on a Raspberry Pi!"), "simulated robot"),
+        (
+            NotImplementedError("This module does not understand old-style revision codes"),
+            "RPI_LGPIO_REVISION",
+        ),
+        (AttributeError("module 'lgpio' has no attribute 'SET_PULL_NONE'"), "Install it again"),
+        (SyntaxError("invalid syntax"), "Install it again"),
+    ],
+)
+def test_a_library_that_cannot_be_loaded_says_what_to_do(
+    error: Exception, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: str) -> ModuleType:
+        raise error
+
+    monkeypatch.setattr("importlib.import_module", fails)
+    with pytest.raises(PanelFault, match=remedy) as fault:
         RpiGpio()
+    assert root_sentence(error) in str(fault.value)
