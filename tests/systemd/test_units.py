@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -201,3 +203,70 @@ def test_the_board_s_port_is_where_the_daemon_looks() -> None:
     unit = (FOLDER / "cubist-board.service").read_text()
     assert f"--pty-link {OWN_PORT}\n" in unit
     assert f"RuntimeDirectory={OWN_PORT.parent.name}\n" in unit
+
+
+def udev_gives(**device: str) -> dict[str, str]:
+    """What udev would make of a device with these properties, by the rules of udev(7) we use."""
+    given: dict[str, str] = {}
+    label = ""
+    for line in (FOLDER / "70-cubist.rules").read_text().splitlines():
+        found = re.findall(r'([A-Z_]+(?:\{\w+\})?)(==|!=|=|\+=)"([^"]*)"', line)
+        if label:
+            label = "" if ("LABEL", "=", label) in found else label
+            continue
+        for key, operator, value in found:
+            alike = any(fnmatch(device.get(key, ""), one) for one in value.split("|"))
+            if operator in {"==", "!="} and alike is not (operator == "=="):
+                break
+            given |= {key: value} if operator == "=" else {}
+            label = value if key == "GOTO" else label
+    assert not label, "it goes to a label that there is"
+    return given
+
+
+@pytest.mark.parametrize(
+    ("subsystem", "name", "group"),
+    [
+        ("gpio", "gpiochip0", "gpio"),
+        ("spidev", "spidev0.1", "spi"),
+        ("i2c-dev", "i2c-1", "i2c"),
+        ("tty", "ttyAMA0", None),
+        ("block", "sda", None),
+    ],
+)
+def test_pins_and_buses_belong_to_groups_that_there_are(
+    subsystem: str, name: str, group: str | None
+) -> None:
+    given = udev_gives(SUBSYSTEM=subsystem, KERNEL=name)
+    expected = {} if group is None else {"GROUP": group, "MODE": "0660"}
+    assert {key: given[key] for key in ("GROUP", "MODE") if key in given} == expected
+    groups = re.findall(r"^g (\S+)", (FOLDER / "cubist.sysusers").read_text(), re.MULTILINE)
+    assert group is None or group in groups
+
+
+def test_boards_at_usb_are_still_ours() -> None:
+    usb = {"SUBSYSTEM": "tty", "ENV{ID_BUS}": "usb", "KERNEL": "ttyACM0"}
+    for vendor in ("2341", "0403", "1ffb"):
+        assert udev_gives(**usb, **{"ENV{ID_USB_VENDOR_ID}": vendor})["GROUP"] == "dialout"
+    assert "GROUP" not in udev_gives(**usb, **{"ENV{ID_USB_VENDOR_ID}": "dead"})
+
+
+@pytest.mark.parametrize(
+    ("module", "is_enough"), [("import lgpio", True), ("VERSION = '0.7.1'", False), (None, False)]
+)
+def test_the_installer_brings_the_pins_library_where_it_is_old_or_absent(
+    tmp_path: Path, module: str | None, is_enough: bool
+) -> None:
+    [check] = re.findall(r"-c '(import RPi[^']*)'", (FOLDER / "install").read_text())
+    if module is not None:
+        (tmp_path / "RPi").mkdir()
+        (tmp_path / "RPi/__init__.py").touch()
+        (tmp_path / "RPi/GPIO.py").write_text(module)
+        (tmp_path / "lgpio.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", check],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+    )
+    assert (done.returncode == 0) is is_enough
