@@ -417,6 +417,25 @@ FAULTS: Mapping[str, FaultRow] = {
         "stop the other program that uses it (another cubistd?)",
         Outcome.FAULT,
     ),
+    "camera-refused": FaultRow(
+        "the camera may not be used",
+        "this user has no permission to use it",
+        "add the user to the group video (sudo usermod -aG video $USER), then log in again",
+        Outcome.FAULT,
+    ),
+    "camera-software": FaultRow(
+        "the camera's library cannot be used",
+        "it is missing, or it does not fit what else is installed",
+        "sudo apt install python3-picamera2, then install Cubist again; `cubist doctor` says "
+        "whether the library works",
+        Outcome.FAULT,
+    ),
+    "camera-failed": FaultRow(
+        "the camera does not start",
+        "its driver or the computer's memory failed",
+        "restart the computer; if that does not help, lower the camera's resolution in the profile",
+        Outcome.FAULT,
+    ),
     "camera-vanished": FaultRow(
         "the camera disappeared",
         "its cable or its power supply failed",

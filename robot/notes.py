@@ -1,7 +1,7 @@
 """Short texts with a code and parameters, for people of any language.
 
-Why the daemon refuses, what it did about troubles, and what is wrong with the line. English is what
-records and the journal have; :mod:`robot.languages` says the same by code.
+Why the daemon refuses, what it did about troubles, what is wrong with the line or a camera.
+English is what records and the journal have; :mod:`robot.languages` says the same by code.
 """
 
 from __future__ import annotations
@@ -64,6 +64,23 @@ NOTES: Mapping[str, str] = {
     "camera-moved": (
         "the camera has moved since {since}: faces are {percent} % of their width from where they "
         "were; see that it is tight, then `cubist calibrate camera`"
+    ),
+    # What a camera cannot do.
+    "exposure-not-locked": (
+        "camera {camera}: its driver does not lock the exposure, so colours may change "
+        "between faces; keep the light even, or use another camera"
+    ),
+    "white-balance-not-locked": (
+        "camera {camera}: its driver does not lock the white balance, so colours may change "
+        "between faces; keep the light even, or use another camera"
+    ),
+    "focus-not-locked": (
+        "camera {camera}: its driver does not lock the focus, so pictures may become "
+        "blurred; switch its autofocus off, or use another camera"
+    ),
+    "focus-not-found": (
+        "camera {camera} found no focus and stays as it was; set `lens_position` in the "
+        "profile if its pictures are blurred"
     ),
     # What is wrong with the line.
     "line-damaged": (

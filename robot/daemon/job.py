@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -149,9 +149,14 @@ class Job:
     def note_link_statistics(self, now: LinkRecord) -> None:
         """Put into the record how well the line worked since the start, and say what was wrong."""
         self.record.link = now - self._before
-        self.record.warnings = list(complaints(self.record.link))
-        self.record.notes += notes_of(self.record.warnings)
-        for text in self.record.warnings:
+        self.warn(complaints(self.record.link))
+
+    def warn(self, texts: Iterable[Note]) -> None:
+        """Put what people should know into the record, once."""
+        new = [text for text in texts if text not in self.record.warnings]
+        self.record.warnings += new
+        self.record.notes += notes_of(new)
+        for text in new:
             log.warning("run %s: %s", self.record.id, text)
 
     async def add_notes(self, texts: Sequence[Note]) -> None:

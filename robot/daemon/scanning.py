@@ -143,7 +143,7 @@ async def _look_around(
             # No more than two pictures are kept whole.
             await asyncio.wait(meanwhile)
         if number == 0:
-            await job.run_blocking(timing, machine.scanner.settle)
+            job.warn(await job.run_blocking(timing, machine.scanner.settle))
         taken = await job.run_blocking(timing, machine.scanner.take, step.looks, moved=step.moves)
         first = len(images) + 1
         kept = await asyncio.to_thread(_reduced, taken)

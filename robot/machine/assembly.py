@@ -147,4 +147,6 @@ def _camera(settings: CameraSettings, twin: str | None) -> Camera:
             f"camera {settings.name} is simulated: say `kind: picamera2` or `kind: usb` in the "
             "profile, or start cubistd with --twin and the socket of a simulated robot"
         )
-    return open_camera(settings.kind, settings.device, settings.resolution, settings.name)
+    return open_camera(
+        settings.kind, settings.device, settings.resolution, settings.name, settings.options
+    )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
 from robot.machine.stillness import still_frame
+from robot.notes import Note
 from robot.planner import FaceView
 from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
@@ -123,9 +124,17 @@ class Scanner:
         with suppress(Unreadable):
             read_cube(StickerColours.of_faces(seen), self._references)
 
-    def settle(self) -> None:
-        """Adapt to the light, then lock exposure and colours until the next call."""
+    def settle(self) -> list[Note]:
+        """Adapt to the light, then lock exposure and colours until the next call.
+
+        Returns what cameras could not find or lock.
+        """
         _at_once(self._settle, list(self._cameras))
+        return [
+            Note.of(str(what), camera=name)
+            for name, camera in self._cameras.items()
+            for what in sorted(getattr(camera, "unsettled", ()))
+        ]
 
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
         """Take and measure the looks' pictures, by all cameras at once.

@@ -141,11 +141,13 @@ def _import_rpi_gpio() -> ModuleType:
     os.environ.setdefault("LG_WD", os.environ.get("RUNTIME_DIRECTORY", "/tmp").split(":")[0])
     try:
         return importlib.import_module("RPi.GPIO")
-    except NotImplementedError as error:
-        remedy, cause = _OLD_REVISION, error
-    except ImportError as error:
-        remedy, cause = f"On a Raspberry Pi: {INSTALL}. {_NO_PI}", error
     except Exception as error:
-        no_pi = "only be run on a Raspberry Pi" in str(error)
-        remedy, cause = _NO_PI if no_pi else f"Install it again: {INSTALL}", error
-    raise PanelFault(f"RPi.GPIO cannot be loaded: {root_sentence(cause)}. {remedy}") from cause
+        if isinstance(error, NotImplementedError):
+            remedy = _OLD_REVISION
+        elif isinstance(error, ImportError):
+            remedy = f"On a Raspberry Pi: {INSTALL}. {_NO_PI}"
+        else:
+            no_pi = "only be run on a Raspberry Pi" in str(error)
+            remedy = _NO_PI if no_pi else f"Install it again: {INSTALL}"
+        told = f"RPi.GPIO cannot be loaded: {root_sentence(error)}"
+        raise PanelFault(f"{told}. {remedy}") from error

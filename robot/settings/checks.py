@@ -18,7 +18,7 @@ from robot.settings.profile import (
     View,
 )
 from robot.settings.stepper import Stepper
-from vision.cameras.registry import plugged_in
+from vision.cameras.registry import options_of, plugged_in
 
 
 def check_profile(profile: RobotProfile) -> list[Finding]:
@@ -222,6 +222,8 @@ def _check_cameras(cameras: Sequence[CameraSettings]) -> Iterator[Finding]:
         if camera.name in names:
             yield ("cameras", index, "name"), f"another camera is called {camera.name} already"
         names.add(camera.name)
+        for key in sorted(camera.options.keys() - options_of(camera.kind)):
+            yield ("cameras", index, key), f"cameras of kind {camera.kind} have none: leave it out"
         if not plugged_in(camera.kind):
             continue
         owner = devices.setdefault((camera.kind, camera.device), camera.name)

@@ -60,7 +60,12 @@ class View(Settings):
 
 
 class CameraSettings(Settings):
-    """A camera and the sites it sees. ``device`` is a V4L2 number, a camera number or a folder."""
+    """A camera and the sites it sees. ``device`` is a V4L2 number or path, a camera number or a
+    folder.
+
+    ``lens_position`` and ``sensor_size`` are for Raspberry Pi cameras: where the lens stays, in
+    dioptres, and a sensor mode that crops the view.
+    """
 
     name: Name
     kind: Annotated[str, OneOf(lambda: (*cameras.camera_kinds(), SIMULATED_CAMERA))]
@@ -68,9 +73,19 @@ class CameraSettings(Settings):
     resolution: tuple[
         Annotated[int, Field(ge=64, le=8192)], Annotated[int, Field(ge=64, le=8192)]
     ] = (640, 480)
+    lens_position: Annotated[float, Field(ge=0, le=32)] | None = None
+    sensor_size: (
+        tuple[Annotated[int, Field(ge=64, le=16384)], Annotated[int, Field(ge=64, le=16384)]] | None
+    ) = None
     settle_ms: Annotated[float, Field(ge=0, le=5000)] = 150.0
     capture_ms: Annotated[float, Field(ge=0, le=5000)] = 50.0
     views: tuple[View, ...] = Field(min_length=1)
+
+    @property
+    def options(self) -> dict[str, object]:
+        """What is given of the keys that only one kind of camera has."""
+        given = {"lens_position": self.lens_position, "sensor_size": self.sensor_size}
+        return {key: value for key, value in given.items() if value is not None}
 
 
 Light = Annotated[float, Field(ge=0, le=10, description="linear light, 1 is white")]

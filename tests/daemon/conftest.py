@@ -29,6 +29,7 @@ from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import Hear, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
+from robot.notes import Note
 from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings import RobotProfile, load_profile
@@ -178,12 +179,13 @@ class FakeScanner:
     read_first: threading.Event | None = None
     previews: int = 0
     moved: list[bool] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
     def prepare(self) -> None:
         pass
 
-    def settle(self) -> None:
-        pass
+    def settle(self) -> list[Note]:
+        return self.notes
 
     def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
         self.seen += [view.face for view in looks]

@@ -11,6 +11,7 @@ import pytest
 from robot.daemon.job_control import JobController
 from robot.daemon.models import StartRequest
 from robot.faults import NotReadable
+from robot.notes import Note
 from robot.records.runs import RunWriter
 
 SOLVE = StartRequest()
@@ -48,6 +49,18 @@ async def test_an_odd_view_ends_the_scan_however_the_cube_was_read(
     assert (record.outcome, record.reason) == ("face-covered", HAND)
     assert record.moves is None
     assert seeing_all.motion.done.count("perform") == attempts  # the looks
+
+
+async def test_what_a_camera_cannot_lock_is_in_the_record_once(
+    fake: Any, controller: JobController
+) -> None:
+    fake.scanner.notes = [Note.of("exposure-not-locked", camera="top")]
+    run_id = await controller.start(SOLVE)
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert record.outcome == "solved"  # it looked twice: at the cube, and again after the turns
+    assert record.warnings == fake.scanner.notes
+    assert [note.code for note in record.notes] == ["exposure-not-locked"]
 
 
 async def test_no_motion_waits_for_the_disk(

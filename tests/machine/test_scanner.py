@@ -26,6 +26,7 @@ from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
+from vision.cameras.base import Unsettled
 from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, Picture
@@ -212,6 +213,7 @@ class CornerCamera:
     name: str
     all_expose: threading.Barrier
     pictures: int = 0
+    unsettled: frozenset[Unsettled] = frozenset()
 
     def settle(self) -> None:
         self.all_expose.wait(timeout=60)
@@ -236,6 +238,15 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     assert [image.face for image in images] == [view.face for view in step.looks]
     assert {image.frame.camera for image in images} == set(cameras)
     assert [camera.pictures for camera in cameras.values()] == [1, 1]
+
+
+def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:
+    one, two = (CornerCamera(name, threading.Barrier(2)) for name in ("one", "two"))
+    two.all_expose = one.all_expose
+    two.unsettled = frozenset({Unsettled.EXPOSURE, Unsettled.LENS})
+    notes = Scanner(load_profile("six-motor"), {"one": one, "two": two}).settle()
+    assert [note.code for note in notes] == ["exposure-not-locked", "focus-not-found"]
+    assert all(note.parameters == {"camera": "two"} for note in notes)
 
 
 def test_faces_in_the_same_picture_are_not_taken_for_another_cube(

@@ -130,6 +130,11 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "between flip and open is given twice",
     ),
     (UNO, {f"{LID}.settle_ms": {"up": 3}}, f"{LID}.settle_ms.up", "close, flip, open"),
+    *(
+        (UNO, {"cameras.0.kind": kind, f"cameras.0.{key}": value}, f"cameras.0.{key}", kind)
+        for kind in ("usb", "simulated")
+        for key, value in {"lens_position": 4.0, "sensor_size": [640, 480]}.items()
+    ),
     (UNO, {"simulation.actuators.hat": {}}, "simulation.actuators.hat", "holder, lid"),
     (
         UNO,

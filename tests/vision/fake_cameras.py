@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from typing import Any
 
 import cv2
@@ -56,16 +57,81 @@ class FakeRequest:
         self._image[:] = 0
 
 
+Mode = tuple[tuple[int, int], tuple[int, int, int, int], int]
+
+SENSORS: dict[str, list[Mode]] = {
+    "ov5647": [
+        ((640, 480), (16, 0, 2560, 1920), 10),
+        ((1296, 972), (0, 0, 2592, 1944), 10),
+        ((1920, 1080), (348, 434, 1928, 1080), 10),
+        ((2592, 1944), (0, 0, 2592, 1944), 10),
+    ],
+    "imx219": [
+        *(
+            (size, crop, bits)
+            for bits in (8, 10)
+            for size, crop in (
+                ((640, 480), (1000, 752, 1280, 960)),
+                ((1640, 1232), (0, 0, 3280, 2464)),
+                ((1920, 1080), (680, 692, 1920, 1080)),
+                ((3280, 2464), (0, 0, 3280, 2464)),
+            )
+        )
+    ],
+    "imx477": [
+        ((1332, 990), (696, 528, 2664, 1980), 10),
+        ((2028, 1080), (0, 440, 4056, 2160), 12),
+        ((2028, 1520), (0, 0, 4056, 3040), 12),
+        ((4056, 3040), (0, 0, 4056, 3040), 12),
+    ],
+    "imx708": [
+        ((1536, 864), (768, 432, 3072, 1728), 10),
+        ((2304, 1296), (0, 0, 4608, 2592), 10),
+        ((4608, 2592), (0, 0, 4608, 2592), 10),
+    ],
+}
+"""Modes of Camera Modules 1, 2, High Quality and 3: size, crop on the sensor, bits of a pixel."""
+
+
+def picamera2_raises(call: str) -> list[Exception]:
+    """What came out of a method of Picamera2, on some computer or other."""
+    gone, late = RuntimeError("Camera frontend has timed out!"), TimeoutError()
+    no_memory = OSError(12, "Cannot allocate memory")
+    return {
+        "create_video_configuration": [RuntimeError("Camera not opened")],
+        "configure": [no_memory, RuntimeError("Failed to configure camera: Invalid argument")],
+        "start": [RuntimeError("Failed to start camera: Broken pipe"), no_memory],
+        "set_controls": [RuntimeError("Control AfTrigger is not advertised by libcamera")],
+        "autofocus_cycle": [gone],
+        "capture_metadata": [late, gone, CancelledError("cancelled"), KeyError("ExposureTime")],
+        "capture_request": [late, gone, KeyError("ExposureTime"), OSError(5, "Input/output error")],
+        "cancel_all_and_flush": [gone],
+        "stop": [RuntimeError("Failed to stop camera: No such device")],
+        "close": [RuntimeError("Failed to release camera: Device or resource busy")],
+    }[call]
+
+
 class FakePicamera2:
     """Picamera2 0.3 as far as it is used: controls act three frames after they are set, exposure
-    and white balance adapt while automatic, unknown controls are refused, waiting may time out.
+    and white balance adapt while automatic, unknown controls are refused, waiting may time out, a
+    sensor mode is chosen as it does that, exposure is for whole lines.
+
+    ``focus_s``: how long the lens takes; without, it has none that moves.
     """
 
     DELAY = 3
     FRAME_US = 33_000
+    LINE_US = 20
 
     def __init__(
-        self, clock: FakeClock, *, focus: bool = True, ideal_us: int = 20_000, steps: int = 12
+        self,
+        clock: FakeClock,
+        *,
+        focus: bool = True,
+        focus_s: float = 1.0,
+        ideal_us: int = 20_000,
+        steps: int = 12,
+        sensor: str = "imx219",
     ) -> None:
         self.camera_controls: dict[str, tuple[Any, Any, Any]] = {
             "AeEnable": (False, True, None),
@@ -76,9 +142,13 @@ class FakePicamera2:
         }
         if focus:
             self.camera_controls |= {"AfMode": (0, 2, 0), "LensPosition": (0.0, 32.0, 1.0)}
+            self.camera_controls |= {"AfTrigger": (0, 1, 0)}
         self.clock = clock
+        self.focus_s = focus_s
         self.ideal_us = ideal_us
         self.steps = steps
+        self.modes = SENSORS[sensor]
+        self.mode: Mode | None = None
         self.state: dict[str, Any] = {"AeEnable": True, "AwbEnable": True, "ExposureTime": 1000}
         self.state |= {"AnalogueGain": 4.0, "ColourGains": (1.0, 1.0)}
         self.state |= {"AfMode": 0, "LensPosition": 0.0} if focus else {}
@@ -86,17 +156,56 @@ class FakePicamera2:
         self.configured: dict[str, Any] | None = None
         self.started = self.closed = False
         self.hangs = self.frozen = False
+        self.unsaid: set[str] = set()
         self.lag_us = 0
         self.frames = 0
         self.requests: list[FakeRequest] = []
         self.jobs_hanging = 0
 
-    def create_video_configuration(self, main: dict[str, Any]) -> dict[str, Any]:
-        return {"use_case": "video", "main": dict(main), "controls": {}}
+    def fail(self, call: str, error: Exception) -> None:
+        """From now on this method raises, and has no effect."""
+
+        def fails(*_: object, **__: object) -> None:
+            raise error
+
+        setattr(self, call, fails)
+
+    @property
+    def sensor_modes(self) -> list[dict[str, Any]]:
+        assert not self.started, "it configures the camera to find them out"
+        return [
+            {"size": size, "crop_limits": crop, "bit_depth": bits, "fps": 30.0}
+            for size, crop, bits in self.modes
+        ]
+
+    @property
+    def seen_share(self) -> float:
+        """The part of the sensor's width that pictures show."""
+        assert self.mode is not None
+        return self.mode[1][2] / max(crop[2] for _, crop, _ in self.modes)
+
+    def create_video_configuration(
+        self, main: dict[str, Any], *, sensor: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {"use_case": "video", "main": dict(main), "controls": {}, "sensor": dict(sensor)}
 
     def configure(self, camera_config: dict[str, Any]) -> None:
         assert not self.started
         self.configured = camera_config
+        wanted = camera_config["sensor"].get("output_size", camera_config["main"]["size"])
+        most_bits = max(bits for _, _, bits in self.modes)
+        self.mode = min(self.modes, key=lambda mode: self._score(mode, wanted, most_bits))
+
+    @staticmethod
+    def _score(mode: Mode, wanted: tuple[int, int], bits: int) -> float:
+        """As Picamera2._make_libcamera_config has it: the lowest is taken."""
+
+        def apart(desired: float, actual: float) -> float:
+            return (actual - desired) / 4 if actual > desired else (desired - actual) * 2
+
+        size = mode[0]
+        ratio = 1500 * apart(wanted[0] / wanted[1], size[0] / size[1])
+        return sum(map(apart, wanted, size)) + ratio + 500 * abs(bits - mode[2])
 
     def start(self) -> None:
         assert self.configured is not None
@@ -109,6 +218,12 @@ class FakePicamera2:
         self.pending.append((self.frames + self.DELAY, dict(controls)))
 
     def autofocus_cycle(self, wait: float) -> bool:
+        if self.focus_s > wait:
+            self.clock.advance(round(wait * 1e6))
+            self.jobs_hanging += 1
+            raise TimeoutError
+        if "AfState" in self.unsaid:
+            raise KeyError("AfState")
         self._frame(wait)
         assert self.state["AfMode"] is not None
         self.state["LensPosition"] = 4.2
@@ -120,7 +235,9 @@ class FakePicamera2:
     def capture_request(self, wait: float, *, flush: bool) -> FakeRequest:
         assert flush
         metadata = self._frame(wait)
-        light = metadata["ExposureTime"] * metadata["AnalogueGain"] / 40_000
+        if "ExposureTime" in self.unsaid:
+            raise KeyError("ExposureTime")  # it looks when the exposure began
+        light = self.state["ExposureTime"] * self.state["AnalogueGain"] / 40_000
         seed = 0 if self.frozen else self.frames
         image = scene(light, seed, self.configured["main"]["size"])  # type: ignore[index] # set
         self.requests.append(FakeRequest(image, metadata))
@@ -138,7 +255,7 @@ class FakePicamera2:
 
     def _frame(self, wait: float) -> dict[str, Any]:
         assert self.started
-        if self.hangs:
+        if self.hangs or self.jobs_hanging:
             self.clock.advance(round(wait * 1e6))
             self.jobs_hanging += 1
             raise TimeoutError
@@ -152,8 +269,9 @@ class FakePicamera2:
         names = ("ExposureTime", "AnalogueGain", "ColourGains", "LensPosition")
         metadata = {name: self.state[name] for name in names if name in self.state}
         # Sensors time in lines: what is set is not quite what is got.
-        metadata["ExposureTime"] = int(metadata["ExposureTime"] * 0.998)
-        return metadata | {"SensorTimestamp": (self.clock.now_us - self.lag_us) * 1000}
+        metadata["ExposureTime"] = int(metadata["ExposureTime"]) // self.LINE_US * self.LINE_US
+        metadata["SensorTimestamp"] = (self.clock.now_us - self.lag_us) * 1000
+        return {name: value for name, value in metadata.items() if name not in self.unsaid}
 
     def _adapt(self) -> None:
         share = min(1.0, self.frames / self.steps)

@@ -24,6 +24,9 @@ class CameraTrouble(StrEnum):
 
     ABSENT = "camera-absent"
     BUSY = "camera-busy"
+    REFUSED = "camera-refused"
+    SOFTWARE = "camera-software"
+    FAILED = "camera-failed"
     VANISHED = "camera-vanished"
     BLACK = "camera-black"
     FROZEN = "camera-frozen"
@@ -37,6 +40,18 @@ class CameraFault(CubistError):
     def __init__(self, camera: str, trouble: CameraTrouble, what: str) -> None:
         super().__init__(f"camera {camera}: {what}")
         self.trouble = trouble
+
+
+class Unsettled(StrEnum):
+    """What a camera could not find or lock in ``settle``; the values are stable names.
+
+    A camera that may have such troubles lists them as ``unsettled``, until it settles again.
+    """
+
+    EXPOSURE = "exposure-not-locked"
+    WHITE_BALANCE = "white-balance-not-locked"
+    FOCUS = "focus-not-locked"
+    LENS = "focus-not-found"
 
 
 _BLACK = 10

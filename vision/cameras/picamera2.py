@@ -6,14 +6,25 @@ Raspberry Pi OS (``python3-picamera2``, 0.3.13 or newer) and does not exist else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vision.cameras.base import CameraFault, CameraTrouble, Clock, FrameGuard, monotonic_us
+from solver.errors import root_sentence
+from vision.cameras.base import (
+    CameraFault,
+    CameraTrouble,
+    Clock,
+    FrameGuard,
+    Unsettled,
+    monotonic_us,
+)
 from vision.frame import Frame
+
+log = logging.getLogger("cubistd")
 
 T = TypeVar("T")
 
@@ -23,13 +34,27 @@ _FORMAT = "BGR888"
 _AF_MANUAL, _AF_AUTO = 0, 1
 """Values of libcamera's ``AfModeEnum``."""
 
+_AF_CANCEL = 1
+"""Of its ``AfTriggerEnum``."""
+
 _WAIT_S = 3.0
+_FOCUS_S = 6.0
+"""A Camera Module 3 in front of a bare table may look for its focus for 25 s, or for ever."""
 _SETTLE_FRAMES = 90
 _LOCK_FRAMES = 20
 _STEADY_FRAMES = 4
 _ACTING_FRAMES = 4
 _SAME = 0.03
-"""Relative difference between two exposures or gains that counts as none: sensors round them."""
+"""Relative difference between two exposures or gains that counts as none."""
+
+_ROUNDED = 0.05
+"""Relative difference between a gain that is set and one of the sensor's steps."""
+
+_LINE_US = 35
+"""Sensors expose for whole lines, none of which takes longer than this."""
+
+_WHOLE = 0.98
+"""Share of the sensor's width and height that counts as all of it."""
 
 
 class CompletedRequest(Protocol):
@@ -50,7 +75,13 @@ class PiCamera(Protocol):
 
     camera_controls: Mapping[str, tuple[Any, Any, Any]]
 
-    def create_video_configuration(self, main: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def sensor_modes(self) -> list[dict[str, Any]]:
+        """The sensor's modes with their ``size`` and ``crop_limits`` (x, y, width, height)."""
+
+    def create_video_configuration(
+        self, main: dict[str, Any], *, sensor: dict[str, Any]
+    ) -> dict[str, Any]:
         """A configuration for a stream of pictures."""
 
     def configure(self, camera_config: dict[str, Any]) -> None:
@@ -81,16 +112,71 @@ class PiCamera(Protocol):
         """Give the camera back."""
 
 
-def open_picamera2(number: int) -> PiCamera:
-    """The Raspberry Pi camera of a number; ImportError off a Pi, RuntimeError if it is not free."""
-    from picamera2 import Picamera2
+class NoLibrary(ImportError):
+    """picamera2 is missing or cannot be loaded; ``str()`` says which of the two, and why."""
 
-    camera: PiCamera = Picamera2(number)
-    return camera
+
+class CameraLibrary(Protocol):
+    """What is used of the class ``picamera2.Picamera2``."""
+
+    def __call__(self, number: int) -> PiCamera:
+        """Open a camera."""
+
+    def global_camera_info(self) -> list[dict[str, Any]]:
+        """All cameras that there are."""
+
+
+def _library() -> CameraLibrary:
+    """Return the class ``Picamera2``; raises :class:`NoLibrary`."""
+    try:
+        from picamera2 import Picamera2
+    except Exception as error:  # also ValueError, of a numpy that it was not compiled for
+        if isinstance(error, ImportError) and error.name == "picamera2":
+            told = (
+                "picamera2 is not installed (Raspberry Pi OS: sudo apt install python3-picamera2)"
+            )
+        else:
+            told = f"picamera2 cannot be loaded: {root_sentence(error)}"
+        raise NoLibrary(told) from error
+    library: CameraLibrary = Picamera2
+    return library
+
+
+def open_picamera2(number: int) -> PiCamera:
+    """Return the Raspberry Pi camera of a number; raises :class:`NoLibrary`, or whatever libcamera
+    does of one that is not there or not free.
+    """
+    return _library()(number)
+
+
+def attached_cameras() -> list[str]:
+    """Return the models of the cameras that libcamera sees, by number; raises what it raises."""
+    return [str(camera.get("Model", "?")) for camera in _library().global_camera_info()]
+
+
+def whole_view(
+    modes: Sequence[Mapping[str, Any]], resolution: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Return the size of the smallest sensor mode that crops nothing and has enough pixels.
+
+    None if no mode says what it crops. Left to itself picamera2 takes the mode nearest to the
+    ``resolution``, and a Camera Module 2 then shows 39 % of the view's width.
+    """
+    known = [(mode["size"], mode["crop_limits"][2:]) for mode in modes if "crop_limits" in mode]
+    widest, highest = (max((crop[axis] for _, crop in known), default=0) for axis in (0, 1))
+    sizes = [size for size, (w, h) in known if w >= _WHOLE * widest and h >= _WHOLE * highest]
+    enough = [size for size in sizes if size[0] >= resolution[0] and size[1] >= resolution[1]]
+    found = min(enough, default=None) or max(sizes, default=None)
+    return None if found is None else (found[0], found[1])
 
 
 class Picamera2Camera:
-    """A Raspberry Pi camera by its number; ``resolution`` is width and height in pixels."""
+    """A Raspberry Pi camera by its number; ``resolution`` is width and height in pixels.
+
+    ``lens_position``: where the lens stays, in dioptres, instead of focusing by itself.
+    ``sensor_size``: the size of a sensor mode, for one that crops the view.
+    ``unsettled``: what :meth:`settle` could not find or lock.
+    """
 
     def __init__(
         self,
@@ -98,12 +184,17 @@ class Picamera2Camera:
         resolution: tuple[int, int],
         name: str = "picamera2",
         *,
+        lens_position: float | None = None,
+        sensor_size: tuple[int, int] | None = None,
         clock: Clock = monotonic_us,
         open_device: Callable[[int], PiCamera] = open_picamera2,
     ) -> None:
         self.name = name
+        self.unsettled: frozenset[Unsettled] = frozenset()
         self._number = number
         self._resolution = resolution
+        self._lens_position = lens_position
+        self._sensor_size = sensor_size
         self._open_device = open_device
         self._camera: PiCamera | None = None
         self._locked: dict[str, Any] = {}
@@ -113,97 +204,158 @@ class Picamera2Camera:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
         camera = self._opened()
         self._locked = {}
-        self._set(camera, {"AeEnable": True, "AwbEnable": True, "AfMode": _AF_AUTO})
-        if "AfMode" in camera.camera_controls:
-            self._asked(lambda: camera.autofocus_cycle(wait=_WAIT_S))
+        self._set(camera, {"AeEnable": True, "AwbEnable": True})
+        is_focused = self._focus(camera)
         found = self._steady_metadata(camera)
         names = ("ExposureTime", "AnalogueGain", "ColourGains", "LensPosition")
-        locked = {name: found[name] for name in names if name in found}
+        locked = {n: found[n] for n in names if n in found and n in camera.camera_controls}
         self._set(camera, {"AeEnable": False, "AwbEnable": False, "AfMode": _AF_MANUAL, **locked})
-        self._wait_for(camera, locked)
+        if not self._shows(camera, locked):
+            raise CameraFault(
+                self.name, CameraTrouble.STALE, "exposure and gains could not be locked"
+            )
         self._locked = locked
+        missing = {
+            Unsettled.EXPOSURE: "ExposureTime" not in locked,
+            Unsettled.WHITE_BALANCE: "ColourGains" not in locked,
+            Unsettled.LENS: not is_focused,
+        }
+        self.unsettled = frozenset(one for one, is_missing in missing.items() if is_missing)
 
     def capture(self) -> Frame:
         """A picture whose exposure began after this call; raises :class:`CameraFault`."""
         camera = self._opened()
-        request = self._asked(lambda: camera.capture_request(wait=_WAIT_S, flush=True))
-        try:
-            # The buffer goes back to the camera: what is kept must be a copy.
-            image = np.array(request.make_array("main")[:, :, :3], dtype=np.uint8)
-            metadata = request.get_metadata()
-        finally:
-            request.release()
-        return self._guard.checked(
-            Frame(image, self.name, int(metadata["SensorTimestamp"]) // 1000)
-        )
+        return self._guard.checked(self._asked(lambda: self._frame(camera)))
 
-    def capture_at(self, factor: float) -> Frame:
+    def capture_at(self, factor: float) -> Frame | None:
         """A picture with ``factor`` times the locked exposure, for stickers that are too bright.
 
-        The lock is as before afterwards. Raises :class:`CameraFault`, also if not settled.
+        None if the camera cannot expose for so short a time. The lock is as before afterwards.
+        Raises :class:`CameraFault`, also if not settled.
         """
-        if "ExposureTime" not in self._locked:
-            self.settle()
         camera = self._opened()
+        if "ExposureTime" not in camera.camera_controls:
+            return None
+        if not self._locked:
+            self.settle()
         usual = self._locked["ExposureTime"]
+        wanted = round(usual * factor)
+        shortest = camera.camera_controls["ExposureTime"][0]
+        if wanted < shortest or abs(usual - wanted) <= 2 * _LINE_US:
+            return None
         try:
-            self._expose(camera, max(1, round(usual * factor)))
-            return self.capture()
+            return self.capture() if self._expose(camera, wanted) else None
         finally:
-            if self._camera is camera:  # one that failed was given back
-                self._expose(camera, usual)
+            # One that failed was given back.
+            if self._camera is camera and not self._expose(camera, usual):
+                raise CameraFault(
+                    self.name, CameraTrouble.STALE, "its exposure could not be set back"
+                )
 
     def close(self) -> None:
         """Stop the camera and give it back."""
         camera, self._camera, self._locked = self._camera, None, {}
-        if camera is not None:
-            # A request that timed out still heads the queue; stopping would wait behind it.
-            camera.cancel_all_and_flush()
-            camera.stop()
-            camera.close()
+        if camera is None:
+            return
+        # A request that timed out still heads the queue; stopping would wait behind it.
+        for step in (camera.cancel_all_and_flush, camera.stop, camera.close):
+            try:
+                step()
+            except Exception as error:  # what comes next has to be tried all the same
+                log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
     def _opened(self) -> PiCamera:
         if self._camera is not None:
             return self._camera
         try:
             camera = self._open_device(self._number)
-        except ImportError as error:
-            raise CameraFault(
-                self.name,
-                CameraTrouble.ABSENT,
-                "picamera2 is not installed (on Raspberry Pi OS: apt install python3-picamera2)",
-            ) from error
-        except (RuntimeError, IndexError) as error:
+        except Exception as error:
             raise self._not_opened(error) from error
-        size = {"size": self._resolution, "format": _FORMAT}
-        camera.configure(camera.create_video_configuration(main=size))
-        camera.start()
         self._camera = camera
+        self._asked(lambda: self._start(camera), "it did not start", CameraTrouble.FAILED)
         return camera
 
-    def _not_opened(self, error: BaseException) -> CameraFault:
-        """picamera2 tells in the error behind its own whether another program has the camera."""
-        texts, link = [], [error]
-        while link:
-            texts.append(str(link[-1]))
-            cause = link.pop().__context__
-            link += [cause] if cause is not None else []
-        busy = any("busy" in text or "in use" in text for text in texts)
-        trouble = CameraTrouble.BUSY if busy else CameraTrouble.ABSENT
-        return CameraFault(self.name, trouble, f"Raspberry Pi camera {self._number} did not open")
+    def _start(self, camera: PiCamera) -> None:
+        size = self._sensor_size or self._whole_view(camera)
+        configuration = camera.create_video_configuration(
+            main={"size": self._resolution, "format": _FORMAT},
+            sensor={} if size is None else {"output_size": size},
+        )
+        camera.configure(configuration)
+        camera.start()
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _whole_view(self, camera: PiCamera) -> tuple[int, int] | None:
+        try:
+            return whole_view(camera.sensor_modes, self._resolution)
+        except Exception as error:  # it tries each of them, the largest in much memory
+            why = root_sentence(error)
+            log.warning("camera %s: its view may be cropped: no sensor modes: %s", self.name, why)
+            return None
+
+    def _not_opened(self, error: Exception) -> CameraFault:
+        """Tell libraries, cameras in use and cameras that are not there apart."""
+        if isinstance(error, NoLibrary):
+            return CameraFault(self.name, CameraTrouble.SOFTWARE, str(error))
+        if isinstance(error, IndexError):  # of libcamera's list of cameras
+            told = f"there is no Raspberry Pi camera {self._number}"
+            return CameraFault(self.name, CameraTrouble.ABSENT, told)
+        is_busy = any("busy" in text or "in use" in text for text in map(str, _chain(error)))
+        trouble = CameraTrouble.BUSY if is_busy else CameraTrouble.ABSENT
+        told = f"Raspberry Pi camera {self._number} did not open: {root_sentence(error)}"
+        return CameraFault(self.name, trouble, told)
+
+    def _asked(
+        self,
+        ask: Callable[[], T],
+        failure: str = "no picture",
+        trouble: CameraTrouble = CameraTrouble.VANISHED,
+    ) -> T:
+        """Call the library: whatever it raises closes the camera and becomes a CameraFault."""
         try:
             return ask()
-        except (TimeoutError, RuntimeError, OSError) as error:
+        except Exception as error:
             self.close()
-            raise CameraFault(
-                self.name, CameraTrouble.VANISHED, f"no picture within {_WAIT_S:.0f} s"
-            ) from error
+            is_late = isinstance(error, TimeoutError) and not str(error)
+            why = f" within {_WAIT_S:.0f} s" if is_late else f": {root_sentence(error)}"
+            raise CameraFault(self.name, trouble, failure + why) from error
+
+    def _frame(self, camera: PiCamera) -> Frame:
+        request = camera.capture_request(wait=_WAIT_S, flush=True)
+        try:
+            # The buffer goes back to the camera: what is kept must be a copy.
+            image = np.array(request.make_array("main")[:, :, :3], dtype=np.uint8)
+            metadata = request.get_metadata()
+        finally:
+            request.release()
+        return Frame(image, self.name, int(metadata["SensorTimestamp"]) // 1000)
+
+    def _focus(self, camera: PiCamera) -> bool:
+        """Find the focus, or put the lens where the profile says; False if none was found."""
+        if "AfMode" not in camera.camera_controls:
+            return True
+        if self._lens_position is not None:
+            lens = {"LensPosition": self._lens_position}
+            self._set(camera, {"AfMode": _AF_MANUAL, **lens})
+            return self._shows(camera, lens)
+        self._set(camera, {"AfMode": _AF_AUTO})
+        is_found = self._asked(lambda: self._focused(camera))
+        if not is_found:
+            log.warning("camera %s found no focus: its lens stays where it is", self.name)
+        return is_found
+
+    @staticmethod
+    def _focused(camera: PiCamera) -> bool:
+        try:
+            return camera.autofocus_cycle(wait=_FOCUS_S)
+        except (TimeoutError, KeyError):  # of metadata without AfState
+            camera.cancel_all_and_flush()  # the job would stay ahead of all others
+            camera.set_controls({"AfTrigger": _AF_CANCEL})
+            return False
 
     def _set(self, camera: PiCamera, controls: Mapping[str, Any]) -> None:
         """Set the controls this camera has: picamera2 refuses all if it does not know one."""
-        camera.set_controls({k: v for k, v in controls.items() if k in camera.camera_controls})
+        known = {k: v for k, v in controls.items() if k in camera.camera_controls}
+        self._asked(lambda: camera.set_controls(known), "it takes no settings")
 
     def _steady_metadata(self, camera: PiCamera) -> dict[str, Any]:
         """Metadata of a picture after exposure and white balance came to rest."""
@@ -217,34 +369,56 @@ class Picamera2Camera:
             before = now
         return before
 
-    def _wait_for(self, camera: PiCamera, wanted: Mapping[str, Any]) -> None:
-        """Controls act some frames after they were set, and one (``AeEnable``) is not in the
-        metadata: wait until enough pictures in a row show the others.
+    def _shows(self, camera: PiCamera, wanted: Mapping[str, Any]) -> bool:
+        """Wait until pictures are as set; False if they are not after many.
+
+        Controls act some frames after they were set, and one (``AeEnable``) is not in the metadata:
+        enough pictures in a row have to show the others.
         """
         shown = 0
         for _ in range(_LOCK_FRAMES):
             now = self._asked(lambda: camera.capture_metadata(wait=_WAIT_S))
-            shown = shown + 1 if all(_close(now.get(k), v) for k, v in wanted.items()) else 0
+            shown = shown + 1 if all(_is_set(k, now.get(k), v) for k, v in wanted.items()) else 0
             if shown == _ACTING_FRAMES:
-                return
-        raise CameraFault(self.name, CameraTrouble.STALE, "exposure and gains could not be locked")
+                return True
+        return False
 
-    def _expose(self, camera: PiCamera, exposure_us: int) -> None:
+    def _expose(self, camera: PiCamera, exposure_us: int) -> bool:
         self._set(camera, {"ExposureTime": exposure_us})
-        self._wait_for(camera, {"ExposureTime": exposure_us})
+        return self._shows(camera, {"ExposureTime": exposure_us})
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _same_exposure(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     names = ("ExposureTime", "AnalogueGain", "ColourGains")
-    return all(_close(before.get(name), now[name]) for name in names if name in now)
+    return all(_close(before.get(name), now[name], _SAME) for name in names if name in now)
 
 
-def _close(a: ArrayLike | None, b: ArrayLike) -> bool:
+def _is_set(name: str, now: ArrayLike | None, wanted: ArrayLike) -> bool:
+    """Tell whether a picture has the value that was set, as near as the sensor can."""
+    return _close(now, wanted, _ROUNDED, _LINE_US if name == "ExposureTime" else 0.02)
+
+
+def _close(a: ArrayLike | None, b: ArrayLike, relative: float, absolute: float = 0.02) -> bool:
     if a is None:
         return False
-    return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=_SAME, atol=0.02))
+    return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), relative, absolute))
 
 
-def open_camera(device: int | str, resolution: tuple[int, int], name: str) -> Picamera2Camera:
+def open_camera(
+    device: int | str,
+    resolution: tuple[int, int],
+    name: str,
+    *,
+    lens_position: float | None = None,
+    sensor_size: tuple[int, int] | None = None,
+) -> Picamera2Camera:
     """The Raspberry Pi's camera of this number."""
-    return Picamera2Camera(int(device), resolution, name)
+    return Picamera2Camera(
+        int(device), resolution, name, lens_position=lens_position, sensor_size=sensor_size
+    )

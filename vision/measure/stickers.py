@@ -167,8 +167,8 @@ DARKER = (0.4, 0.16)
 class BracketingCamera(Camera, Protocol):
     """A camera whose exposure can be changed for one picture."""
 
-    def capture_at(self, factor: float) -> Frame:
-        """A picture with ``factor`` times the locked exposure."""
+    def capture_at(self, factor: float) -> Frame | None:
+        """A picture with ``factor`` times the locked exposure; None if it cannot be had."""
 
 
 def measure(
@@ -184,5 +184,8 @@ def measure(
         for factor in DARKER:
             if not (looks[-1].saturated & looks[-1].valid).any():
                 break
-            looks.append(measure_face(camera.capture_at(factor), quads, size, fit=fit))
+            darker = camera.capture_at(factor)
+            if darker is None:
+                break
+            looks.append(measure_face(darker, quads, size, fit=fit))
     return merge_looks(looks)
