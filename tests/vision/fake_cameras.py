@@ -282,10 +282,25 @@ class FakePicamera2:
             self.state["ColourGains"] = (1.0 + share, 1.0 + 0.5 * share)
 
 
+_OPENCV = (
+    cv2.error("OpenCV(4.11.0) error: (-215:Assertion failed) !_src.empty() in function 'cvtColor'"),
+    cv2.error("Unknown C++ exception from OpenCV code"),
+    MemoryError("std::bad_alloc"),
+)
+
+V4L2_RAISES: dict[str, tuple[Exception, ...]] = dict.fromkeys(
+    ("grab", "retrieve", "get", "set", "release"), _OPENCV
+)
+"""By method of cv2.VideoCapture: what came out of it, on some computer or other."""
+
+
 class FakeV4l2:
-    """cv2.VideoCapture on a V4L2 device: buffers old pictures, knows only some properties."""
+    """cv2.VideoCapture on a V4L2 device: buffers old pictures, knows only some properties, begins
+    anew when its format changes. ``formats``: those that the camera has.
+    """
 
     FRAME_US = 33_000
+    YUYV, MJPG = (float(cv2.VideoWriter.fourcc(*name)) for name in ("YUYV", "MJPG"))
 
     def __init__(self, clock: FakeClock, *, unknown: frozenset[int] = frozenset()) -> None:
         self.clock = clock
@@ -299,15 +314,23 @@ class FakeV4l2:
             cv2.CAP_PROP_FOCUS: 30.0,
             cv2.CAP_PROP_BUFFERSIZE: 4.0,
         }
-        self.opened = True
+        self.formats = {self.YUYV, self.MJPG}
+        self.format = self.YUYV
         self.released = self.gone = self.dark = self.frozen = False
         self.buffered = 0
         self.frames = 0
+        self.damaged = 0
 
-    def isOpened(self) -> bool:
-        return self.opened
+    def fail(self, call: str, error: Exception) -> None:
+        """From now on this method raises, and has no effect."""
+
+        def fails(*_: object) -> None:
+            raise error
+
+        setattr(self, call, fails)
 
     def grab(self) -> bool:
+        assert not self.released
         if self.gone:
             return False
         if self.buffered:
@@ -321,7 +344,10 @@ class FakeV4l2:
             self.properties[cv2.CAP_PROP_EXPOSURE] = exposure + 0.4 * (120.0 - exposure)
         return True
 
-    def retrieve(self) -> tuple[bool, NDArray[np.uint8]]:
+    def retrieve(self) -> tuple[bool, NDArray[np.uint8] | None]:
+        if self.damaged:
+            self.damaged -= 1
+            return False, None
         level = 0.0 if self.dark else self.properties[cv2.CAP_PROP_EXPOSURE] / 100
         image = scene(level, 0 if self.frozen else self.frames)
         return True, np.ascontiguousarray(image[..., ::-1])
@@ -332,6 +358,10 @@ class FakeV4l2:
     def set(self, prop: int, value: float, /) -> bool:
         if prop in self.unknown:
             return False
+        if prop == cv2.CAP_PROP_FOURCC:
+            if value in self.formats:
+                self.format = value
+            return value in self.formats
         self.properties[prop] = value
         return True
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import struct
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
-from fake_cameras import FakeClock, FakeV4l2
+from fake_cameras import V4L2_RAISES, FakeClock, FakeV4l2
 
-from vision.cameras.base import CameraFault, CameraTrouble
-from vision.cameras.usb import UsbCamera
+from solver.errors import root_sentence
+from vision.cameras import v4l2
+from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
+from vision.cameras.usb import UsbCamera, open_v4l2
+from vision.cameras.v4l2 import Unusable, device_path, examine
+
+EXPOSURE, WHITE, FOCUS = Unsettled.EXPOSURE, Unsettled.WHITE_BALANCE, Unsettled.FOCUS
 
 
 @pytest.fixture
@@ -23,52 +33,46 @@ def opened(fake: FakeV4l2) -> UsbCamera:
 def test_waits_for_the_light_then_locks(fake: FakeV4l2) -> None:
     camera = opened(fake)
     camera.settle()
-    assert camera.locked == {"exposure", "white balance", "focus"}
+    assert camera.unsettled == set()
     assert fake.properties[cv2.CAP_PROP_AUTO_EXPOSURE] == 1.0
     assert fake.properties[cv2.CAP_PROP_EXPOSURE] == pytest.approx(120, rel=0.03)
     assert fake.properties[cv2.CAP_PROP_AUTO_WB] == 0.0
     assert fake.properties[cv2.CAP_PROP_AUTOFOCUS] == 0.0
 
 
-def test_says_what_the_driver_cannot_lock() -> None:
-    unknown = frozenset({cv2.CAP_PROP_AUTOFOCUS, cv2.CAP_PROP_FOCUS, cv2.CAP_PROP_AUTO_WB})
-    camera = opened(FakeV4l2(FakeClock(), unknown=unknown))
-    camera.settle()
-    assert camera.locked == {"exposure"}
-
-
 @pytest.mark.parametrize(
-    ("refused", "values", "locked"),
+    ("refused", "values", "unsettled"),
     [
-        ((), {}, {"exposure", "white balance", "focus"}),
-        ((cv2.CAP_PROP_AUTO_EXPOSURE,), {}, {"white balance", "focus"}),
-        ((cv2.CAP_PROP_EXPOSURE,), {}, {"white balance", "focus"}),
-        ((cv2.CAP_PROP_AUTO_WB,), {}, {"exposure", "focus"}),
-        ((cv2.CAP_PROP_WB_TEMPERATURE,), {}, {"exposure", "focus"}),
-        ((cv2.CAP_PROP_AUTOFOCUS,), {}, {"exposure", "white balance"}),
-        ((cv2.CAP_PROP_FOCUS,), {}, {"exposure", "white balance"}),
+        ((), {}, set()),
+        ((cv2.CAP_PROP_AUTO_EXPOSURE,), {}, {EXPOSURE}),
+        ((cv2.CAP_PROP_EXPOSURE,), {}, {EXPOSURE}),
+        ((cv2.CAP_PROP_AUTO_WB,), {}, {WHITE}),
+        ((cv2.CAP_PROP_WB_TEMPERATURE,), {}, {WHITE}),
+        ((cv2.CAP_PROP_AUTOFOCUS,), {}, set()),  # a lens that does not move
+        ((cv2.CAP_PROP_AUTO_EXPOSURE, cv2.CAP_PROP_AUTO_WB), {}, {EXPOSURE, WHITE}),
+        ((cv2.CAP_PROP_FOCUS,), {}, {FOCUS}),
         # Not known to the driver, which keeps the gains it has found; 0 is a place of the lens.
         *(
-            ((number,), {number: value}, {"exposure", "white balance", "focus"})
+            ((number,), {number: value}, set())
             for number, value in (
                 (cv2.CAP_PROP_WB_TEMPERATURE, 0.0),
                 (cv2.CAP_PROP_WB_TEMPERATURE, -1.0),
                 (cv2.CAP_PROP_FOCUS, -1.0),
             )
         ),
-        ((cv2.CAP_PROP_WB_TEMPERATURE,), {cv2.CAP_PROP_WB_TEMPERATURE: 1.0}, {"exposure", "focus"}),
-        ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: 0.0}, {"exposure", "white balance"}),
+        ((cv2.CAP_PROP_WB_TEMPERATURE,), {cv2.CAP_PROP_WB_TEMPERATURE: 1.0}, {WHITE}),
+        ((cv2.CAP_PROP_FOCUS,), {cv2.CAP_PROP_FOCUS: 0.0}, {FOCUS}),
     ],
 )
 def test_only_what_the_driver_takes_is_locked(
-    fake: FakeV4l2, refused: tuple[int, ...], values: dict[int, float], locked: set[str]
+    fake: FakeV4l2, refused: tuple[int, ...], values: dict[int, float], unsettled: set[Unsettled]
 ) -> None:
     fake.properties |= values
     take = fake.set
     fake.set = lambda prop, value, /: prop not in refused and take(prop, value)  # type: ignore[method-assign] # a driver's refusal
     camera = opened(fake)
     camera.settle()
-    assert camera.locked == locked
+    assert camera.unsettled == unsettled
 
 
 def test_what_was_found_automatically_is_asked_for_by_hand(fake: FakeV4l2) -> None:
@@ -89,6 +93,7 @@ def test_what_was_found_automatically_is_asked_for_by_hand(fake: FakeV4l2) -> No
     fake.set, fake.grab = noted, grabbed  # type: ignore[method-assign] # to look at its order
     opened(fake).settle()
     assert dict(told[: first[0]]) == {
+        cv2.CAP_PROP_FOURCC: FakeV4l2.MJPG,
         cv2.CAP_PROP_FRAME_WIDTH: 640.0,
         cv2.CAP_PROP_FRAME_HEIGHT: 480.0,
         cv2.CAP_PROP_BUFFERSIZE: 1.0,
@@ -177,8 +182,12 @@ def test_a_grab_that_waited_is_of_now(fake: FakeV4l2, waited_us: int, frames: in
 
 def test_it_is_opened_once_until_it_is_closed(fake: FakeV4l2) -> None:
     times: list[int | str] = []
+    plugged = [FakeV4l2(fake.clock), fake]
     camera = UsbCamera(
-        "/dev/video3", (640, 480), clock=fake.clock, open_device=lambda d: times.append(d) or fake
+        "/dev/video3",
+        (640, 480),
+        clock=fake.clock,
+        open_device=lambda d: times.append(d) or plugged.pop(),
     )
     camera.close()
     assert not times and not fake.released
@@ -237,9 +246,172 @@ def test_faults_are_named(fake: FakeV4l2, fault: str, trouble: CameraTrouble) ->
     assert error.value.trouble is trouble
 
 
-def test_an_absent_device_is_named(fake: FakeV4l2) -> None:
-    fake.opened = False
-    with pytest.raises(CameraFault, match="video device 0") as error:
-        opened(fake).settle()
-    assert error.value.trouble is CameraTrouble.ABSENT
+def test_compressed_pictures_are_asked_for_before_their_size(fake: FakeV4l2) -> None:
+    opened(fake).capture()
+    assert fake.format == FakeV4l2.MJPG
+    only = FakeV4l2(fake.clock)
+    only.formats = {FakeV4l2.YUYV}
+    assert opened(only).capture().image.any()
+    assert only.format == FakeV4l2.YUYV
+
+
+def test_a_damaged_picture_or_two_are_passed_over(fake: FakeV4l2) -> None:
+    fake.damaged = 2
+    assert opened(fake).capture().image.any()
+    fake.damaged = 3
+    with pytest.raises(CameraFault, match="returns no pictures"):
+        opened(fake).capture()
+
+
+def test_all_that_a_program_may_call_may_fail() -> None:
+    calls = {name for name in vars(FakeV4l2) if not name.startswith("_") and name.islower()}
+    assert set(V4L2_RAISES) == calls - {"fail"}
+
+
+@pytest.mark.parametrize(
+    ("call", "error"), [(call, error) for call, errors in V4L2_RAISES.items() for error in errors]
+)
+def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_device_is_given_back(
+    fake: FakeV4l2, call: str, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = FakeV4l2(fake.clock)
+    bad.fail(call, error)
+    devices = iter([bad, fake])
+    camera = UsbCamera(0, (64, 48), "side", clock=fake.clock, open_device=lambda _: next(devices))
+    try:
+        camera.settle()
+        camera.capture()
+        camera.close()
+        told = caplog.text  # that it does not close well is no reason to fail
+    except CameraFault as fault:
+        told = str(fault)
+        assert fault.trouble is CameraTrouble.VANISHED
+    assert "camera side: " in told and root_sentence(error) in told
+    assert bad.released or call == "release"
+    camera.settle()
+    assert camera.capture().image.any()
+
+
+def test_one_unplugged_in_mid_solve_is_named_and_found_again(fake: FakeV4l2) -> None:
+    again = FakeV4l2(fake.clock)
+    plugged: list[FakeV4l2] = [fake]
+
+    def plug(_: object) -> FakeV4l2:
+        if not plugged:
+            raise Unusable(CameraTrouble.ABSENT, "video device /dev/video0: No such file")
+        return plugged.pop()
+
+    camera = UsbCamera(0, (64, 48), "side", clock=fake.clock, open_device=plug)
+    camera.settle()
+    fake.gone = True
+    troubles = []
+    for _ in range(2):
+        with pytest.raises(CameraFault) as fault:
+            camera.capture()
+        troubles.append(fault.value.trouble)
+    assert troubles == [CameraTrouble.VANISHED, CameraTrouble.ABSENT]
     assert fake.released
+    plugged.append(again)
+    assert camera.capture().image.any()
+
+
+class Driver:
+    """A video device's answers to ioctl: what it can do, its controls, who has it."""
+
+    def __init__(self, able: int = 0x1, controls: frozenset[int] | None = None) -> None:
+        self.able, self.controls = able, controls
+        self.fails: dict[int, int] = {}
+
+    def __call__(self, descriptor: int, request: int, answer: bytearray) -> None:
+        if request in self.fails:
+            raise OSError(self.fails[request], os.strerror(self.fails[request]))
+        if request == v4l2.QUERYCAP:  # of all nodes of the device, then of this one
+            struct.pack_into("II", answer, 84, 0x8000_0000 | 0x1, self.able)
+        if request == v4l2.QUERYCTRL and self.controls is not None:
+            (control,) = struct.unpack_from("I", answer)
+            if control not in self.controls:
+                raise OSError(errno.EINVAL, "Invalid argument")
+
+
+@pytest.mark.parametrize(
+    ("request_", "number", "trouble"),
+    [
+        ("QUERYCAP", errno.ENOTTY, CameraTrouble.ABSENT),
+        ("QUERYCAP", errno.ENODEV, CameraTrouble.ABSENT),
+        ("REQBUFS", errno.EBUSY, CameraTrouble.BUSY),
+        ("REQBUFS", errno.ENODEV, CameraTrouble.ABSENT),
+        ("REQBUFS", errno.EINVAL, None),  # it has no buffers to map, but it may be read
+    ],
+)
+def test_the_kernel_tells_what_opencv_does_not(
+    tmp_path: Path, request_: str, number: int, trouble: CameraTrouble | None
+) -> None:
+    path = tmp_path / "video0"
+    path.touch()
+    driver = Driver()
+    driver.fails[getattr(v4l2, request_)] = number
+    if trouble is None:
+        assert examine(path, driver) == set()
+        return
+    with pytest.raises(Unusable, match="video") as error:
+        examine(path, driver)
+    assert error.value.trouble is trouble
+
+
+def test_a_node_without_pictures_is_no_camera(tmp_path: Path) -> None:
+    path = tmp_path / "video1"
+    path.touch()
+    with pytest.raises(Unusable, match="takes no pictures") as error:
+        examine(path, Driver(able=0x0080_0000))  # a webcam's metadata
+    assert error.value.trouble is CameraTrouble.ABSENT
+
+
+def test_a_driver_is_asked_what_it_can_lock(tmp_path: Path) -> None:
+    path = tmp_path / "video0"
+    path.touch()
+    assert examine(path, Driver()) == set()
+    assert examine(path, Driver(controls=frozenset())) == {EXPOSURE, WHITE}
+    assert examine(path, Driver(controls=frozenset({0x009A_0901}))) == {WHITE}
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ("/dev/no-such-video", "No such file or directory"),
+        ("/dev/null", "no video device"),
+        ("/", "Is a directory"),
+    ],
+)
+def test_what_is_no_camera_is_named_by_what_it_is(device: str, told: str) -> None:
+    camera = UsbCamera(device, (64, 48), "side")
+    with pytest.raises(CameraFault, match=f"camera side: .*{device}.*{told}") as error:
+        camera.settle()
+    assert error.value.trouble is CameraTrouble.ABSENT
+    with pytest.raises(Unusable):
+        open_v4l2(device)
+
+
+@pytest.mark.parametrize(
+    ("number", "trouble"),
+    [
+        (errno.EACCES, CameraTrouble.REFUSED),
+        (errno.EPERM, CameraTrouble.REFUSED),  # of a service that may use no such devices
+        (errno.EBUSY, CameraTrouble.BUSY),
+        (errno.ENXIO, CameraTrouble.ABSENT),
+    ],
+)
+def test_a_device_that_does_not_open_is_told_by_why(
+    number: int, trouble: CameraTrouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, _: int) -> int:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(CameraFault, match=f"/dev/video0: {os.strerror(number)}$") as error:
+        UsbCamera(0, (64, 48), "side").settle()
+    assert error.value.trouble is trouble
+
+
+def test_devices_have_numbers_or_paths() -> None:
+    assert device_path(2) == device_path("2") == Path("/dev/video2")
+    assert device_path("/dev/v4l/by-id/cam") == Path("/dev/v4l/by-id/cam")

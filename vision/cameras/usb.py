@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.cameras.base import CameraFault, CameraTrouble, Clock, FrameGuard, monotonic_us
+from solver.errors import root_sentence
+from vision.cameras.base import (
+    CameraFault,
+    CameraTrouble,
+    Clock,
+    FrameGuard,
+    Unsettled,
+    monotonic_us,
+)
+from vision.cameras.v4l2 import Unusable, device_path, examine
 from vision.frame import Frame
+
+log = logging.getLogger("cubistd")
+
+T = TypeVar("T")
 
 _AUTO_EXPOSURE, _MANUAL_EXPOSURE = 3.0, 1.0
 """V4L2_EXPOSURE_APERTURE_PRIORITY and V4L2_EXPOSURE_MANUAL, which OpenCV passes through."""
@@ -24,13 +38,17 @@ _FRESH_US = 4_000
 """A grab that takes longer than this has waited for the sensor; a shorter one emptied a buffer."""
 
 _BUFFERED = 6
+_DAMAGED = 3
+"""Pictures in a row that cannot be decoded: a webcam's first JPEG is often incomplete."""
+
+_MJPG = float(cv2.VideoWriter.fourcc(*"MJPG"))
+"""What webcams send 30 pictures a second in; uncompressed they reach 5 to 10 at 960x720. A driver
+that has no such format keeps its own.
+"""
 
 
 class Capture(Protocol):
     """What is used of ``cv2.VideoCapture``."""
-
-    def isOpened(self) -> bool:  # noqa: N802  # OpenCV's name
-        """Whether there is a device."""
 
     def grab(self) -> bool:
         """Take the next picture out of the driver."""
@@ -49,14 +67,20 @@ class Capture(Protocol):
 
 
 def open_v4l2(device: int | str) -> Capture:
-    """A V4L2 device by number or path."""
-    return cv2.VideoCapture(device, cv2.CAP_V4L2)
+    """Open a V4L2 device by number or path; raises :class:`Unusable`."""
+    path = device_path(device)
+    examine(path)
+    capture = cv2.VideoCapture(str(path), cv2.CAP_V4L2)
+    if not capture.isOpened():
+        capture.release()
+        raise Unusable(CameraTrouble.FAILED, f"video device {path}: OpenCV finds no format in it")
+    return capture
 
 
 class UsbCamera:
     """A V4L2 camera. ``device`` is its number or path, ``resolution`` width and height in pixels.
 
-    ``locked`` names what the driver let us lock: ``exposure``, ``white balance``, ``focus``.
+    ``unsettled``: what the driver would not lock.
     """
 
     def __init__(
@@ -69,31 +93,21 @@ class UsbCamera:
         open_device: Callable[[int | str], Capture] = open_v4l2,
     ) -> None:
         self.name = name
-        self.locked: frozenset[str] = frozenset()
+        self.unsettled: frozenset[Unsettled] = frozenset()
         self._device = device
         self._resolution = resolution
         self._clock = clock
         self._open_device = open_device
         self._capture: Capture | None = None
+        self._focuses = False
         self._guard = FrameGuard(name, clock)
 
     def settle(self) -> None:
         """Let exposure, white balance and focus adapt, then lock them; raises CameraFault."""
         capture = self._opened()
-        self.locked = frozenset()
-        capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO_EXPOSURE)
-        capture.set(cv2.CAP_PROP_AUTO_WB, 1.0)
-        capture.set(cv2.CAP_PROP_AUTOFOCUS, 1.0)
+        self._asked(lambda: self._adapt(capture))
         self._wait_until_steady()
-        self.locked = frozenset(
-            name
-            for name, locked in (
-                ("exposure", self._lock_exposure(capture)),
-                ("white balance", self._lock_white_balance(capture)),
-                ("focus", self._lock_focus(capture)),
-            )
-            if locked
-        )
+        self.unsettled = self._asked(lambda: self._lock(capture))
 
     def capture(self) -> Frame:
         """A picture taken after this call; raises :class:`CameraFault`."""
@@ -102,45 +116,68 @@ class UsbCamera:
 
     def close(self) -> None:
         """Give the device back."""
-        if self._capture is not None:
-            self._capture.release()
-            self._capture = None
+        capture, self._capture = self._capture, None
+        if capture is not None:
+            try:
+                capture.release()
+            except Exception as error:  # nothing else can be done with it
+                log.warning("camera %s: closing it: %s", self.name, root_sentence(error))
 
     def _opened(self) -> Capture:
         if self._capture is not None:
             return self._capture
-        capture = self._open_device(self._device)
-        if not capture.isOpened():
-            capture.release()
-            raise CameraFault(
-                self.name, CameraTrouble.ABSENT, f"video device {self._device} cannot be opened"
-            )
+        try:
+            capture = self._open_device(self._device)
+        except Unusable as error:
+            raise CameraFault(self.name, error.trouble, str(error)) from error
+        except Exception as error:
+            told = f"video device {self._device} cannot be opened: {root_sentence(error)}"
+            raise CameraFault(self.name, CameraTrouble.FAILED, told) from error
+        self._capture = capture
+        self._asked(lambda: self._prepare(capture))
+        return capture
+
+    def _prepare(self, capture: Capture) -> None:
+        capture.set(cv2.CAP_PROP_FOURCC, _MJPG)
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, float(self._resolution[0]))
         capture.set(cv2.CAP_PROP_FRAME_HEIGHT, float(self._resolution[1]))
         capture.set(cv2.CAP_PROP_BUFFERSIZE, 1.0)
-        self._capture = capture
-        return capture
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        """Call the library: whatever it raises closes the camera and becomes a CameraFault."""
+        try:
+            return ask()
+        except CameraFault:
+            raise
+        except Exception as error:
+            raise self._vanished(f": {root_sentence(error)}") from error
 
     def _next(self, *, fresh: bool) -> Frame:
         """The next picture; ``fresh`` drops those that waited in the driver's buffers."""
         capture = self._opened()
+        return self._asked(lambda: self._taken(capture, fresh=fresh))
+
+    def _taken(self, capture: Capture, *, fresh: bool) -> Frame:
+        for _ in range(_DAMAGED):
+            self._grab(capture, fresh=fresh)
+            taken = self._clock()
+            got, image = capture.retrieve()
+            if got and image.size:
+                return Frame(_rgb(image), self.name, taken)
+        raise self._vanished()
+
+    def _grab(self, capture: Capture, *, fresh: bool) -> None:
         for _ in range(_BUFFERED):
             asked = self._clock()
             if not capture.grab():
                 raise self._vanished()
             if not fresh or self._clock() - asked > _FRESH_US:
                 break
-        taken = self._clock()
-        got, image = capture.retrieve()
-        if not got or image.size == 0:
-            raise self._vanished()
-        return Frame(_rgb(image), self.name, taken)
 
-    def _vanished(self) -> CameraFault:
+    def _vanished(self, why: str = "") -> CameraFault:
         self.close()
-        return CameraFault(
-            self.name, CameraTrouble.VANISHED, f"video device {self._device} returns no pictures"
-        )
+        told = f"video device {self._device} returns no pictures{why}"
+        return CameraFault(self.name, CameraTrouble.VANISHED, told)
 
     def _wait_until_steady(self) -> None:
         """Look until the mean colour stays the same, or for as long as that may take."""
@@ -152,6 +189,21 @@ class UsbCamera:
             same = before is not None and bool((np.abs(mean / before - 1) < _SETTLED).all())
             steady = steady + 1 if same else 0
             before = mean
+
+    def _adapt(self, capture: Capture) -> None:
+        capture.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO_EXPOSURE)
+        capture.set(cv2.CAP_PROP_AUTO_WB, 1.0)
+        self._focuses = capture.set(cv2.CAP_PROP_AUTOFOCUS, 1.0)
+
+    def _lock(self, capture: Capture) -> frozenset[Unsettled]:
+        """Lock what was found; returns what the driver refused."""
+        locked = {
+            Unsettled.EXPOSURE: self._lock_exposure(capture),
+            Unsettled.WHITE_BALANCE: self._lock_white_balance(capture),
+            # A lens that no driver moves is as good as a locked one.
+            Unsettled.FOCUS: not self._focuses or self._lock_focus(capture),
+        }
+        return frozenset(what for what, is_locked in locked.items() if not is_locked)
 
     @staticmethod
     def _lock_exposure(capture: Capture) -> bool:
