@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import grp
-import importlib.util
 import os
 import re
 import shutil
@@ -20,10 +19,14 @@ from robot.machine.boot_change import LIMIT
 from robot.machine.boot_config import needs, pi_board
 from robot.machine.firmware_build import JOIN_GROUP, ask, matches
 from robot.machine.serial_ports import OWN_PORT, find_board
+from robot.panel.gpio import REPLACE, PanelFault, RpiGpio
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
 from solver.files import BadFile, read_file
+from vision.cameras.base import CameraTrouble, Unsettled
+from vision.cameras.picamera2 import NoLibrary, ask_for_cameras
+from vision.cameras.v4l2 import Unusable, device_path, examine
 
 Verdict = Literal["ok", "warning", "bad"]
 
@@ -92,9 +95,9 @@ class Computer:
     sys: Path = Path("/sys")
     run: Path = Path("/run")
     now_s: Callable[[], float] = time.time
-    has_module: Callable[[str], bool] = field(
-        default=lambda name: importlib.util.find_spec(name) is not None
-    )
+    pi_cameras: Callable[[], Sequence[str]] = ask_for_cameras
+    examine_video: Callable[[Path], frozenset[Unsettled]] = examine
+    open_gpio: Callable[[], RpiGpio] = RpiGpio
     may_use: Callable[[Path], bool] = field(default=lambda path: os.access(path, os.R_OK | os.W_OK))
     members_of: Callable[[str], frozenset[str] | None] = members_of
     own_groups: Callable[[], frozenset[str] | None] = own_groups
@@ -296,24 +299,25 @@ def firmware(port: str, baud: int, ask: Callable[[str, int], Capabilities] = ask
 def camera_of_kind(kind: str, device: int | str, machine: Computer) -> CheckResult:
     """A camera of the profile."""
     if kind == "picamera2":
-        return _picamera(machine)
+        return _picamera(int(device), machine)
     if kind == "usb":
-        return _usb_camera(machine.dev / f"video{device}", machine)
+        return _usb_camera(device_path(device), machine)
     if kind == "folder" and not Path(str(device)).is_dir():
         return CheckResult("camera", "bad", f"{device} is no folder", "Correct it in the profile.")
     return CheckResult("camera", "ok", f"{kind} {device}")
 
 
 def gpio(machine: Computer) -> CheckResult:
-    """The library for button, light and buzzer."""
-    if not machine.has_module("RPi"):
-        remedy = "sudo apt install python3-rpi-lgpio. Without it only the command line works."
-        return CheckResult("gpio", "warning", "RPi.GPIO is not installed", remedy)
-    chips = sorted(machine.dev.glob("gpiochip*"))
-    if chips and not any(machine.may_use(chip) for chip in chips):
-        remedy = "sudo usermod -aG gpio $USER, then log in again."
-        return CheckResult("gpio", "bad", f"{chips[0]}: no permission", remedy)
-    return CheckResult("gpio", "ok", f"{len(chips)} GPIO chips")
+    """The library for button, light and buzzer, and whether it can open the chip."""
+    try:
+        outdated = machine.open_gpio().is_outdated
+    except PanelFault as fault:
+        absent = isinstance(fault.__cause__, ImportError)
+        more = " Without it only the command line works." if absent else ""
+        return CheckResult("gpio", "warning" if absent else "bad", fault.what, fault.remedy + more)
+    if outdated:
+        return CheckResult("gpio", "warning", "the library for pins is out of date", REPLACE)
+    return CheckResult("gpio", "ok", "the library for pins can use them")
 
 
 def disk(state_dir: Path) -> CheckResult:
@@ -358,20 +362,38 @@ def worst(findings: Sequence[CheckResult]) -> Verdict:
     return next(verdict for verdict in order if verdict in {f.verdict for f in findings})
 
 
-def _picamera(machine: Computer) -> CheckResult:
-    if not machine.has_module("picamera2"):
-        remedy = "sudo apt install python3-picamera2 --no-install-recommends"
-        return CheckResult("camera", "bad", "picamera2 is not installed", remedy)
-    if not list(machine.dev.glob("media*")):
+def _picamera(number: int, machine: Computer) -> CheckResult:
+    try:
+        models = machine.pi_cameras()
+    except NoLibrary as error:
+        remedy = (
+            "sudo apt install python3-picamera2 --no-install-recommends; if it is there, install "
+            "Cubist again"
+        )
+        return CheckResult("camera", "bad", str(error), remedy)
+    if number >= len(models):
         remedy = "Check the ribbon cable (power off first), then `rpicam-hello --list-cameras`."
-        return CheckResult("camera", "bad", "the Pi sees no camera module", remedy)
-    return CheckResult("camera", "ok", "picamera2")
+        return CheckResult("camera", "bad", f"the Pi sees no camera {number}", remedy)
+    return CheckResult("camera", "ok", f"picamera2 {number}: {models[number]}")
+
+
+_VIDEO_REMEDIES = {
+    CameraTrouble.ABSENT: "Plug the camera in; `ls /dev/v4l/by-id` shows those that are.",
+    CameraTrouble.REFUSED: "sudo usermod -aG video $USER, then log in again.",
+}
 
 
 def _usb_camera(path: Path, machine: Computer) -> CheckResult:
-    if not path.exists():
-        return CheckResult("camera", "bad", f"{path} does not exist", "Plug the camera in.")
-    if not machine.may_use(path):
-        remedy = "sudo usermod -aG video $USER, then log in again."
-        return CheckResult("camera", "bad", f"{path}: no permission", remedy)
+    try:
+        loose = machine.examine_video(path)
+    except Unusable as error:
+        if error.trouble is CameraTrouble.BUSY:
+            return CheckResult("camera", "ok", f"{path} is in use, as it is while cubistd looks")
+        return CheckResult("camera", "bad", str(error), _VIDEO_REMEDIES.get(error.trouble, ""))
+    if loose:
+        names = " and ".join(
+            what.removesuffix("-not-locked").replace("-", " ") for what in sorted(loose)
+        )
+        remedy = "Colours may change between faces: keep the light even, or use another camera."
+        return CheckResult("camera", "warning", f"{path}: its driver does not lock {names}", remedy)
     return CheckResult("camera", "ok", str(path))

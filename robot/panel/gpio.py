@@ -22,13 +22,18 @@ Pull = Literal["up", "down", "none"]
 
 
 class PanelFault(CubistError, RuntimeError):
-    """A pin of the panel is missing, busy or not ours to use."""
+    """A pin of the panel is missing, busy or not ours to use: what it is, and what to do."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(f"{what}. {remedy}" if remedy else what)
+        self.what = what
+        self.remedy = remedy
 
 
 INSTALL = "sudo apt install python3-rpi-lgpio"
 """Installs the library that works on every Raspberry Pi, and removes the old one."""
 
-_REPLACE = (
+REPLACE = (
     "This is the old library RPi.GPIO, which works neither on a Raspberry Pi 5 nor with Linux 6.6 "
     f"or newer. Replace it: {INSTALL}"
 )
@@ -87,6 +92,11 @@ class RpiGpio:
         # This is where rpi-lgpio opens the chip.
         self._call("the GPIO chip", _OPEN_CHIP, lambda: gpio.setmode(gpio.BCM))
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether this is the old RPi.GPIO, not the rpi-lgpio that replaces it."""
+        return not hasattr(self._gpio, "lgpio")
+
     def setup_input(self, pin: int, pull: Pull) -> None:
         """See :meth:`Gpio.setup_input`."""
         gpio = self._gpio
@@ -132,8 +142,8 @@ class RpiGpio:
             return action()
         except Exception as error:
             # Old RPi.GPIO fails at edges (Linux 6.6) and on a Pi 5, whatever the pin.
-            remedy = remedy if hasattr(self._gpio, "lgpio") else _REPLACE
-            raise PanelFault(f"{what}: {root_sentence(error)}. {remedy}") from error
+            remedy = REPLACE if self.is_outdated else remedy
+            raise PanelFault(f"{what}: {root_sentence(error)}", remedy) from error
 
 
 def _import_rpi_gpio() -> ModuleType:
@@ -150,4 +160,4 @@ def _import_rpi_gpio() -> ModuleType:
             no_pi = "only be run on a Raspberry Pi" in str(error)
             remedy = _NO_PI if no_pi else f"Install it again: {INSTALL}"
         told = f"RPi.GPIO cannot be loaded: {root_sentence(error)}"
-        raise PanelFault(f"{told}. {remedy}") from error
+        raise PanelFault(told, remedy) from error

@@ -18,7 +18,9 @@ from robot.machine import checkup
 from robot.machine.boot_change import plan_fix
 from robot.machine.boot_config import needs
 from robot.machine.checkup import CheckResult, Computer
+from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
+from tests.panel.fake_gpio import FakeModule
 
 
 @pytest.fixture
@@ -31,7 +33,8 @@ def machine(tmp_path: Path) -> Computer:
         sys=tmp_path / "sys",
         run=tmp_path / "run",
         now_s=lambda: 1_800_000_000.0,
-        has_module=lambda _: True,
+        pi_cameras=lambda: ["imx219"],
+        open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
     )
 
@@ -179,25 +182,6 @@ def test_the_board_s_firmware() -> None:
     wrong = checkup.firmware("tty", 250_000, answering("0.0.9"))
     assert (wrong.verdict, wrong.remedy) == ("bad", "cubist firmware flash --port tty")
     assert "flash" in checkup.firmware("tty", 250_000, silent).remedy
-
-
-def test_cameras(machine: Computer) -> None:
-    assert "ribbon" in checkup.camera_of_kind("picamera2", 0, machine).remedy
-    (machine.dev / "media0").touch()
-    assert checkup.camera_of_kind("picamera2", 0, machine).verdict == "ok"
-    missing = changed(machine, has_module=lambda _: False)
-    assert "python3-picamera2" in checkup.camera_of_kind("picamera2", 0, missing).remedy
-    assert checkup.camera_of_kind("usb", 2, machine).verdict == "bad"
-    (machine.dev / "video2").touch()
-    assert checkup.camera_of_kind("usb", 2, machine).verdict == "ok"
-    assert checkup.camera_of_kind("folder", "/nonexistent", machine).verdict == "bad"
-
-
-def test_gpio(machine: Computer) -> None:
-    (machine.dev / "gpiochip0").touch()
-    assert checkup.gpio(machine).verdict == "ok"
-    assert checkup.gpio(changed(machine, has_module=lambda _: False)).verdict == "warning"
-    assert "gpio" in checkup.gpio(changed(machine, may_use=lambda _: False)).remedy
 
 
 def test_clock_and_disk(machine: Computer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

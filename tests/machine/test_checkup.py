@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,12 @@ import pytest
 from robot.machine import checkup
 from robot.machine.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES, CheckResult, Computer
 from robot.machine.firmware_build import JOIN_GROUP
+from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
+from tests.panel.fake_gpio import FakeModule, LgpioError
+from vision.cameras.base import CameraTrouble, Unsettled
+from vision.cameras.picamera2 import NoLibrary
+from vision.cameras.v4l2 import Unusable
 
 
 @pytest.fixture
@@ -23,7 +30,9 @@ def machine(tmp_path: Path) -> Computer:
     return Computer(
         **places,
         now_s=lambda: 1_800_000_000.0,
-        has_module=lambda _: True,
+        pi_cameras=lambda: ["imx219", "imx708"],
+        examine_video=lambda _: frozenset(),
+        open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
         members_of=lambda _: frozenset({"cubist"}),
         own_groups=lambda: frozenset({"cubist"}),
@@ -99,49 +108,90 @@ def test_a_folder_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert asked == [(tmp_path, os.W_OK)]
 
 
-def test_cameras_each_with_what_helps(machine: Computer) -> None:
-    def found(kind: str, device: int | str = 0, on: Computer = machine) -> tuple[str, str, str]:
-        result = checkup.camera_of_kind(kind, device, on)
-        assert result.about == "camera"
-        return result.verdict, result.text, result.remedy
+def camera(machine: Computer, kind: str, device: int | str = 0) -> tuple[str, str, str]:
+    result = checkup.camera_of_kind(kind, device, machine)
+    assert result.about == "camera"
+    return result.verdict, result.text, result.remedy
 
-    bare = replace(machine, has_module=lambda name: name != "picamera2")
-    remedy = "sudo apt install python3-picamera2 --no-install-recommends"
-    assert found("picamera2", on=bare) == ("bad", "picamera2 is not installed", remedy)
-    verdict, text, remedy = found("picamera2")
-    assert (verdict, text) == ("bad", "the Pi sees no camera module")
-    (machine.dev / "media1").touch()
-    assert found("picamera2") == ("ok", "picamera2", "")
-    path = machine.dev / "video3"
-    assert found("usb", 3) == ("bad", f"{path} does not exist", "Plug the camera in.")
-    path.touch()
-    assert found("usb", 3) == ("ok", str(path), "")
-    refused = replace(machine, may_use=lambda one: one != path)
-    remedy = "sudo usermod -aG video $USER, then log in again."
-    assert found("usb", 3, refused) == ("bad", f"{path}: no permission", remedy)
-    folder = str(machine.dev)
-    assert found("folder", folder) == ("ok", f"folder {folder}", "")
-    assert found("folder", f"{folder}/no") == (
-        *("bad", f"{folder}/no is no folder", "Correct it in the profile."),
+
+def test_a_raspberry_pi_camera_is_one_that_libcamera_sees(machine: Computer) -> None:
+    assert camera(machine, "picamera2", 1) == ("ok", "picamera2 1: imx708", "")
+    (machine.dev / "media1").touch()  # as on every Pi: of decoders
+    verdict, text, remedy = camera(replace(machine, pi_cameras=list), "picamera2")
+    assert (verdict, text) == ("bad", "the Pi sees no camera 0") and "ribbon" in remedy
+
+    def fails() -> list[str]:
+        raise NoLibrary("picamera2 cannot be loaded: No module named 'libcamera'")
+
+    verdict, text, remedy = camera(replace(machine, pi_cameras=fails), "picamera2")
+    assert verdict == "bad" and text.endswith("No module named 'libcamera'")
+    assert "apt install python3-picamera2" in remedy
+
+
+def test_usb_cameras_are_asked_of_their_driver(machine: Computer) -> None:
+    asked: list[Path] = []
+
+    def loose(path: Path) -> frozenset[Unsettled]:
+        asked.append(path)
+        return frozenset({Unsettled.WHITE_BALANCE, Unsettled.EXPOSURE})
+
+    verdict, text, remedy = camera(replace(machine, examine_video=loose), "usb", "/dev/v4l/cam")
+    assert asked == [Path("/dev/v4l/cam")]
+    assert (verdict, text) == (
+        *("warning", "/dev/v4l/cam: its driver does not lock exposure and white balance"),
     )
-    assert found("simulated") == ("ok", "simulated 0", "")
+    assert "light" in remedy
+    assert camera(machine, "usb", 3) == ("ok", "/dev/video3", "")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "verdict", "remedy"),
+    [
+        (CameraTrouble.ABSENT, "bad", "Plug the camera in"),
+        (CameraTrouble.REFUSED, "bad", "usermod -aG video"),
+        (CameraTrouble.BUSY, "ok", ""),  # cubistd has it
+    ],
+)
+def test_a_usb_camera_that_cannot_be_used(
+    machine: Computer, trouble: CameraTrouble, verdict: str, remedy: str
+) -> None:
+    def fails(path: Path) -> frozenset[Unsettled]:
+        raise Unusable(trouble, f"video device {path}: so it is")
+
+    found = camera(replace(machine, examine_video=fails), "usb", 3)
+    assert found[0] == verdict and "/dev/video3" in found[1] and remedy in found[2]
+
+
+def test_other_cameras(machine: Computer) -> None:
+    folder = str(machine.dev)
+    assert camera(machine, "folder", folder) == ("ok", f"folder {folder}", "")
+    assert camera(machine, "folder", f"{folder}/no")[:2] == ("bad", f"{folder}/no is no folder")
+    assert camera(machine, "simulated") == ("ok", "simulated 0", "")
 
 
 def test_button_light_and_buzzer(machine: Computer) -> None:
-    found = checkup.gpio(replace(machine, has_module=lambda name: name != "RPi"))
-    assert (found.about, found.verdict, found.text) == (
-        *("gpio", "warning", "RPi.GPIO is not installed"),
-    )
-    assert checkup.gpio(machine) == CheckResult("gpio", "ok", "0 GPIO chips")
-    assert checkup.gpio(replace(machine, may_use=lambda _: False)).verdict == "ok"
-    chips = [machine.dev / f"gpiochip{number}" for number in range(2)]
-    for chip in chips:
-        chip.touch()
-    assert checkup.gpio(machine) == CheckResult("gpio", "ok", "2 GPIO chips")
-    one = replace(machine, may_use=lambda path: path == chips[1])
-    assert checkup.gpio(one).verdict == "ok"
-    found = checkup.gpio(replace(machine, may_use=lambda _: False))
-    assert (found.verdict, found.text) == ("bad", f"{chips[0]}: no permission")
+    def found(open_gpio: Callable[[], RpiGpio]) -> CheckResult:
+        return checkup.gpio(replace(machine, open_gpio=open_gpio))
+
+    assert checkup.gpio(machine).verdict == "ok"
+    old = FakeModule()
+    del old.lgpio
+    result = found(lambda: RpiGpio(old))
+    assert result.verdict == "warning" and "apt install python3-rpi-lgpio" in result.remedy
+    shut = FakeModule()
+    shut.fail("setmode", LgpioError("can not open gpiochip"))
+    result = found(lambda: RpiGpio(shut))
+    assert (result.verdict, result.text) == ("bad", "the GPIO chip: can not open gpiochip")
+    assert "usermod -aG gpio" in result.remedy
+
+
+def test_without_the_pins_library_the_command_line_works(
+    machine: Computer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "RPi.GPIO", None)
+    result = checkup.gpio(replace(machine, open_gpio=RpiGpio))
+    assert result.verdict == "warning"
+    assert "apt install" in result.remedy and "command line" in result.remedy
 
 
 def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:

@@ -12,7 +12,7 @@ from fake_cameras import SENSORS, FakeClock, FakePicamera2, FakeRequest, picamer
 
 from solver.errors import root_sentence
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
-from vision.cameras.picamera2 import Picamera2Camera
+from vision.cameras.picamera2 import NoLibrary, Picamera2Camera, ask_for_cameras
 from vision.cameras.registry import open_camera
 from vision.measure.stickers import BracketingCamera, measure
 
@@ -123,6 +123,33 @@ def test_a_library_that_cannot_be_loaded_is_told_from_a_camera_that_is_not_there
         Picamera2Camera(0, (64, 48)).settle()
     assert fault.value.trouble is CameraTrouble.SOFTWARE
     assert ("not installed" in str(fault.value)) is (package is None)
+
+
+INFO = "class Picamera2:\n @staticmethod\n def global_camera_info():\n  "
+
+
+@pytest.mark.parametrize(
+    ("package", "found"),
+    [
+        (f"{INFO}print('a log'); return [{{'Model': 'imx219'}}, {{'Id': 'x'}}]", ["imx219", "?"]),
+        (f"{INFO}return []", []),
+        ("import libcamera_of_another_python", "No module named 'libcamera_of_another_python'"),
+        (f"{INFO}raise RuntimeError('no tuning file')", "no tuning file"),
+        (f"{INFO}import os; os.abort()", "crashed"),
+        (f"{INFO}import time; time.sleep(600)", "does not answer"),
+    ],
+)
+def test_libcamera_is_asked_for_cameras_in_a_process_of_its_own(
+    package: str, found: list[str] | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "picamera2.py").write_text(package)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    limit = {"limit_s": 2.0} if "sleep" in package else {}
+    if isinstance(found, list):
+        assert ask_for_cameras() == found
+        return
+    with pytest.raises(NoLibrary, match=found):
+        ask_for_cameras(**limit)
 
 
 def test_a_camera_in_use_is_told_from_none(clock: FakeClock) -> None:

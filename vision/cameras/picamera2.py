@@ -6,7 +6,10 @@ Raspberry Pi OS (``python3-picamera2``, 0.3.13 or newer) and does not exist else
 
 from __future__ import annotations
 
+import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -149,9 +152,35 @@ def open_picamera2(number: int) -> PiCamera:
     return _library()(number)
 
 
-def attached_cameras() -> list[str]:
-    """Return the models of the cameras that libcamera sees, by number; raises what it raises."""
-    return [str(camera.get("Model", "?")) for camera in _library().global_camera_info()]
+def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
+    """Return the models of the cameras that libcamera sees, by number.
+
+    A process of its own asks, because libcamera may hang, or crash. Raises :class:`NoLibrary` with
+    the last words of what failed.
+    """
+    command = [sys.executable, "-P", "-m", __name__]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit_s, check=False, errors="replace"
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NoLibrary(f"libcamera does not answer within {limit_s:.0f} s") from error
+    if done.returncode:
+        last_words = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
+        crash = f"libcamera crashed (signal {-done.returncode}): " if done.returncode < 0 else ""
+        raise NoLibrary(crash + last_words[0])
+    return list(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _list_cameras() -> None:
+    """Print the models as JSON, or say why that cannot be."""
+    try:
+        models = [str(one.get("Model", "?")) for one in _library().global_camera_info()]
+    except NoLibrary as error:
+        sys.exit(str(error))
+    except Exception as error:
+        sys.exit(root_sentence(error))
+    sys.stdout.write(f"{json.dumps(models)}\n")
 
 
 def whole_view(
@@ -422,3 +451,7 @@ def open_camera(
     return Picamera2Camera(
         int(device), resolution, name, lens_position=lens_position, sensor_size=sensor_size
     )
+
+
+if __name__ == "__main__":
+    _list_cameras()
