@@ -65,6 +65,14 @@ NOTES: Mapping[str, str] = {
         "the camera has moved since {since}: faces are {percent} % of their width from where they "
         "were; see that it is tight, then `cubist calibrate camera`"
     ),
+    "camera-turned": (
+        "the camera has been turned by {degrees} degrees since {since}: see that it is tight, then "
+        "`cubist calibrate camera --place U`"
+    ),
+    "turned": (
+        "faces are turned by {degrees} degrees since {since}, and the pictures do not tell whether "
+        "{actuator} or the camera has moved: see that both are tight, then `cubist calibrate auto`"
+    ),
     # What a camera cannot do.
     "exposure-not-locked": (
         "camera {camera}: its driver does not lock the exposure, so colours may change "
@@ -105,7 +113,7 @@ NOTES: Mapping[str, str] = {
 states of the daemon."""
 
 
-DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved"})
+DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})
 """That the robot does not stand any more as it was calibrated."""
 
 

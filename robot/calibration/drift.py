@@ -9,6 +9,10 @@ it::
     seen in a solve    +0.1  -0.2  +0.1 | +1.2  +0.9  +1.1  +1.0
                        square: 0.0      | moved: 0.4  0.6  0.8  0.9 -> corrected by 0.9 degrees
 
+A camera that was knocked moves all faces, too. Its pictures say how far they are turned and shifted
+as a whole (:class:`CameraDrift`): no position is corrected unless they say that the camera stands
+where it did.
+
 Whatever a person changes (positions, where the camera has the face) starts the estimate anew.
 """
 
@@ -22,7 +26,7 @@ from statistics import mean, median
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robot.calibration.sighting import Sighting, turners
+from robot.calibration.sighting import BELOW, Sighting, turners
 from robot.documents import JsonObject
 from robot.notes import Note
 from robot.records.storage import StorageError, read_regular, write_atomically
@@ -31,7 +35,8 @@ from robot.settings.actuators import Servo
 
 FILE_NAME = "drift.json"
 LARGEST_BYTES = 4 * 1024 * 1024
-FORMAT = 1
+FORMAT = 2
+"""Files of format 1 say nothing of turned pictures: the estimate begins anew."""
 
 FIRST_SOLVES = 3
 """They say where the faces are on a robot that is in order."""
@@ -51,7 +56,7 @@ class PositionDrift(BaseModel):
     """A position of a servo, as the faces show it.
 
     ``degrees`` it has moved since, corrections taken off; ``corrected`` is their sum. ``square`` is
-    where the faces were in the first ``solves``.
+    where the faces were in the first ``solves``. ``turns_face``: as a turned camera would, too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,6 +69,7 @@ class PositionDrift(BaseModel):
     square: float = 0.0
     degrees: float = 0.0
     corrected: float = 0.0
+    turns_face: bool = True
 
     @property
     def moved(self) -> float:
@@ -86,28 +92,52 @@ class PositionDrift(BaseModel):
 
 
 class CameraDrift(BaseModel):
-    """Where the middle of the face was in the first ``solves``, and how far away it is now."""
+    """Where the middle of the face was in the first ``solves``, and how far away it is now; by how
+    much the picture was turned then, and how far it has ``turned`` since.
+
+    ``doubt``: degrees by which ``turned`` may be off, by how much it differs from solve to solve.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     solves: int = 0
     first: tuple[float, float] = (0.0, 0.0)
     moved: tuple[float, float] = (0.0, 0.0)
+    first_turn: float = 0.0
+    turned: float = 0.0
+    last_turn: float = 0.0
+    doubt: float = 0.0
 
     @property
     def distance(self) -> float:
         """In half widths of the face."""
         return float(np.hypot(*self.moved))
 
-    def seen_at(self, place: tuple[float, float]) -> CameraDrift:
-        """After another solve in which the faces were there."""
+    def seen_at(self, place: tuple[float, float], picture: float = 0.0) -> CameraDrift:
+        """After another solve in which the faces were there, in a picture that was turned so."""
         solves = self.solves + 1
+        jump = abs(picture - self.last_turn) if self.solves else 0.0
+        doubt = self.doubt + (jump - self.doubt) * max(WEIGHT, 1 / solves)
+        update: dict[str, object] = {"solves": solves, "last_turn": picture, "doubt": doubt}
         if solves <= FIRST_SOLVES:
-            first = _moved_to(self.first, place, 1 / solves)
-            return CameraDrift(solves=solves, first=first)
-        off = (place[0] - self.first[0], place[1] - self.first[1])
-        moved = _moved_to(self.moved, off, WEIGHT)
-        return CameraDrift(solves=solves, first=self.first, moved=moved)
+            update["first"] = _moved_to(self.first, place, 1 / solves)
+            update["first_turn"] = self.first_turn + (picture - self.first_turn) / solves
+        else:
+            off = (place[0] - self.first[0], place[1] - self.first[1])
+            update["moved"] = _moved_to(self.moved, off, WEIGHT)
+            turned = picture - self.first_turn
+            update["turned"] = self.turned + WEIGHT * (turned - self.turned)
+        return self.model_copy(update=update)
+
+    def part_in(self, degrees: float) -> float | None:
+        """Degrees of the turn of faces that are the camera's: none or all; None: nobody can tell.
+
+        Either is believed only where the other would be off by more than half of the turn.
+        """
+        most = abs(degrees) / 2 - self.doubt
+        if abs(self.turned) <= most:
+            return 0.0
+        return degrees if abs(degrees - self.turned) <= most else None
 
 
 class Correction(BaseModel):
@@ -127,7 +157,7 @@ class DriftRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
+    format: int = Field(default=FORMAT, ge=FORMAT, le=FORMAT)
     robot: str
     since: date
     views: list[JsonObject] = Field(default_factory=list)
@@ -138,12 +168,19 @@ class DriftRecord(BaseModel):
     @classmethod
     def of(cls, profile: RobotProfile, today: date) -> DriftRecord:
         """Of a robot that was just calibrated."""
+        below = {one.part.motor for one in turners(profile) if one.site == BELOW}
         return cls(
             robot=profile.name,
             since=today,
             views=_views(profile),
             positions=[
-                PositionDrift(actuator=name, position=place, pulse_us=pulse, since=today)
+                PositionDrift(
+                    actuator=name,
+                    position=place,
+                    pulse_us=pulse,
+                    since=today,
+                    turns_face=name in below,
+                )
                 for name, place, pulse in _pulses(profile)
             ],
         )
@@ -159,10 +196,11 @@ class DriftRecord(BaseModel):
         if not seen:
             return self
         middle = (median(one.right for one in seen), median(one.down for one in seen))
+        picture = median(one.picture for one in seen)
         return self.model_copy(
             update={
                 "positions": [_after(one, seen) for one in self.positions],
-                "camera": self.camera.seen_at(middle),
+                "camera": self.camera.seen_at(middle, picture),
             }
         )
 
@@ -170,6 +208,13 @@ class DriftRecord(BaseModel):
     def has_camera_moved(self) -> bool:
         """Whether the faces have moved in a way that nothing turns them."""
         return self.camera.distance > CAMERA_MOVED
+
+    def camera_part(self, one: PositionDrift) -> float | None:
+        """Degrees of what a position seems to have moved that are the camera's; None where the
+        pictures do not tell. What is too little to be corrected counts as the position's."""
+        if not one.turns_face or abs(one.degrees) < ADJUST_FROM_DEGREES:
+            return 0.0
+        return self.camera.part_in(one.degrees)
 
     def known_of(self, actuator: str) -> list[PositionDrift]:
         """The positions of an actuator of which the pictures tell enough."""
@@ -181,8 +226,19 @@ class DriftRecord(BaseModel):
             percent = f"{50 * self.camera.distance:.0f}"
             yield Note.of("camera-moved", percent=percent, since=self.since)
             return
-        for one in self.positions:
-            if not one.is_known or abs(one.degrees) < WARN_FROM_DEGREES:
+        far = [
+            one for one in self.positions if one.is_known and abs(one.degrees) >= WARN_FROM_DEGREES
+        ]
+        parts = [self.camera_part(one) for one in far]
+        if any(parts):
+            turned = f"{abs(self.camera.turned):.1f}"
+            yield Note.of("camera-turned", degrees=turned, since=self.since)
+        elif None in parts:
+            one = far[parts.index(None)]
+            degrees = f"{abs(one.degrees):.1f}"
+            yield Note.of("turned", actuator=one.actuator, degrees=degrees, since=self.since)
+        for one, part in zip(far, parts, strict=True):
+            if part != 0.0:
                 continue
             code = "moved-too-far" if abs(one.moved) > MOST_DEGREES else "moved"
             yield Note.of(
@@ -198,12 +254,15 @@ class DriftRecord(BaseModel):
     ) -> tuple[DriftRecord, Correction] | None:
         """What to correct, if anything may be, and the record after it. ``profile``: as calibrated.
 
-        Positions that no picture shows move with the others of their servo.
+        Positions that no picture shows move with the others of their servo. Nothing is corrected
+        where it may be the camera that has moved.
         """
         if self.has_camera_moved:
             return None
         for actuator in dict.fromkeys(one.actuator for one in self.positions):
             known = self.known_of(actuator)
+            if any(self.camera_part(one) != 0.0 for one in known):
+                continue
             if any(abs(one.degrees) >= ADJUST_FROM_DEGREES for one in known):
                 made = self._corrected(actuator, profile, today)
                 if made is not None:

@@ -3,6 +3,10 @@
 While a robot scans, something holds the cube alone: a table below it, arms up, or one gripper, the
 others open. The cube then stands as that does. A table, or a gripper below the cube, turns the face
 that is seen from above; a gripper beside the cube tilts it.
+
+A camera that is knocked round turns the picture, and a table that has moved turns the face in it.
+The corners tell them apart: a table turns the face in its own plane, a camera turns the whole
+picture of it, perspective and all. A camera that looks straight down sees no difference.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from robot.calibration.finding.face_watch import (
     LIFTED,
@@ -28,6 +33,9 @@ from robot.settings.actuators import Servo
 from robot.settings.base import Site
 from robot.settings.mechanisms import RotatingPart
 from vision.locate.view_check import OddView, face_in_view
+
+SAME_WAY = 0.01
+"""Two ways on which corners move, of length 1, are the same if they differ by less than that."""
 
 BELOW: Site = "D"
 ABOVE: Site = "U"
@@ -46,13 +54,18 @@ class LookTaken:
 class Sighting:
     """A face as it was seen: ``degrees`` as the actuator's angles count, from where the calibration
     has the face, and how far ``right`` and ``down`` its middle was beside where they put it, in
-    half widths."""
+    half widths.
+
+    ``picture``: degrees by which the picture seems to be turned as a whole, as angles below count.
+    Where the corners do not tell that from a turn of the face, each has a half of it.
+    """
 
     actuator: str
     position: str
     degrees: float
     right: float
     down: float
+    picture: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -119,31 +132,60 @@ def _sighting(look: LookTaken, turner: CubeTurner) -> Sighting | None:
         return None
     usual = np.asarray(grid.corners, dtype=np.float64)
     corners = np.asarray(face.corners, dtype=np.float64)
-    matrix, _ = cv2.findHomography(usual, UNIT_SQUARE)
+    matrix = np.asarray(cv2.findHomography(usual, UNIT_SQUARE)[0], dtype=np.float64)
     flat = cv2.perspectiveTransform(corners[None], matrix)[0].astype(np.float64)
+    turns = (np.roll(flat, shift, axis=0) for shift in range(4))
+    flat = min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
     seen = _turned(flat) if turner.site == BELOW else _tilted(flat, turner.site)
     if seen is None:
         return None
-    degrees, (right, down) = seen
+    degrees, off, moving = seen
+    right, down = off.mean(axis=0)
+    picture = _picture_turn(off, moving, _camera_turning(usual, look.image.frame.image, matrix))
     place = str(look.positions[turner.part.motor])
-    return Sighting(turner.part.motor, place, degrees, float(right), float(down))
+    return Sighting(turner.part.motor, place, degrees, float(right), float(down), picture)
 
 
-def _turned(flat: Floats) -> tuple[float, Floats] | None:
-    """Degrees of a level face with these corners in its plane, and where its middle is."""
-    middle = flat.mean(axis=0)
-    if off_square(flat - middle) > LIFTED:
+def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:
+    """Degrees of a level face with these corners in its plane, how far they are beside where they
+    were, and where a degree more takes them."""
+    if off_square(flat - flat.mean(axis=0)) > LIFTED:
         return None
     # Angles of what is below count clockwise from below; the camera looks at it from above.
-    return -degrees_of(flat), middle
+    return -degrees_of(flat), flat - UNIT_SQUARE, _rotated(UNIT_SQUARE, -1.0) - UNIT_SQUARE
 
 
-def _tilted(flat: Floats, site: Site) -> tuple[float, Floats] | None:
-    """Degrees of a face that the gripper at a site tilts, and how far beside that its middle is."""
-    turns = (np.roll(flat, shift, axis=0) for shift in range(4))
-    corners = min(turns, key=lambda turned: float(np.abs(turned - UNIT_SQUARE).sum()))
+def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
+    """Degrees of a face that the gripper at a site tilts, how far its corners are beside that, and
+    where a degree more takes them."""
     gauge = TiltGauge(site)
-    degrees = gauge.degrees(corners)
-    off = corners - gauge.corners(degrees)
-    middle = off.mean(axis=0)
-    return None if np.abs(off - middle).max() > LIFTED else (degrees, middle)
+    degrees = gauge.degrees(flat)
+    off = flat - gauge.corners(degrees)
+    if np.abs(off - off.mean(axis=0)).max() > LIFTED:
+        return None
+    return degrees, off, gauge.corners(degrees + 1) - gauge.corners(degrees)
+
+
+def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> Floats:
+    """Where corners go in the face's plane when the picture turns by a degree about its middle."""
+    middle = np.array([image.shape[1], image.shape[0]]) / 2
+    turned = _rotated(usual - middle, -1.0) + middle
+    flat = cv2.perspectiveTransform(turned[None], matrix)[0].astype(np.float64)
+    return np.asarray(flat - UNIT_SQUARE)
+
+
+def _picture_turn(off: Floats, moving: Floats, camera: Floats) -> float:
+    """Degrees by which the picture has turned, by where that, what turns the cube, and a camera
+    that has moved or come nearer take the corners."""
+    across, down = np.tile([1.0, 0.0], (4, 1)), np.tile([0.0, 1.0], (4, 1))
+    ways = np.stack([one.ravel() for one in (camera, moving, across, down, UNIT_SQUARE)], axis=1)
+    lengths = np.linalg.norm(ways, axis=0)
+    parts = np.linalg.lstsq(ways / lengths, off.ravel(), rcond=SAME_WAY)[0] / lengths
+    return float(parts[0])
+
+
+def _rotated(points: Floats, degrees: float) -> Floats:
+    """Points turned about the origin, clockwise in a picture."""
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return np.asarray(points @ turn.T)

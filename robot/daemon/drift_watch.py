@@ -63,20 +63,22 @@ class DriftWatch:
 
     @property
     def estimates(self) -> list[DriftView]:
-        """How far the positions have moved of which the pictures tell enough."""
+        """How far the positions have moved of which the pictures tell enough; what the camera has
+        moved is left out."""
         if self._record is None:
             return []
+        parts = {one: self._record.camera_part(one) for one in self._record.positions}
         return [
             DriftView(
                 actuator=one.actuator,
                 position=one.position,
                 since=one.since,
                 solves=one.solves,
-                degrees=round(one.moved, 2),
+                degrees=round(one.moved - part, 2),
                 corrected_degrees=round(one.corrected, 2),
             )
-            for one in self._record.positions
-            if one.is_known
+            for one, part in parts.items()
+            if one.is_known and part is not None
         ]
 
     async def begin(self) -> None:

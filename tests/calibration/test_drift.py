@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -42,10 +43,13 @@ TOLERANCE = 5
 DEGREE_US = 500 / 90
 
 
-def seen(degrees: float, *positions: str, right: float = 0.0) -> list[Sighting]:
+def seen(
+    degrees: float, *positions: str, right: float = 0.0, picture: float = 0.0
+) -> list[Sighting]:
     """Faces of one solve that stood so at these positions of the table."""
     return [
-        Sighting("holder", position, degrees, right, 0.0) for position in positions or ("home",)
+        Sighting("holder", position, degrees, right, 0.0, picture)
+        for position in positions or ("home",)
     ]
 
 
@@ -142,6 +146,31 @@ def test_a_camera_that_has_moved_is_named_and_nothing_is_corrected() -> None:
     assert record.correction(CUBOTINO, MAY) is None
 
 
+@given(st.floats(-8, 8), st.floats(-8, 8), st.floats(0, 1), st.randoms())
+def test_the_table_is_corrected_only_where_the_camera_cannot_be_to_blame(
+    table: float, camera: float, noise: float, draw: Random
+) -> None:
+    record = DriftRecord.of(CUBOTINO, MAY)
+    for _ in range(FIRST_SOLVES):
+        record = record.after(seen(0.0, "home", "cw", picture=draw.gauss(0.0, noise)))
+    for _ in range(20):
+        picture = camera + draw.gauss(0.0, noise)
+        record = record.after(seen(table + camera, "home", "cw", picture=picture))
+        if record.correction(CUBOTINO, MAY) is not None:
+            assert abs(table) > abs(camera) - noise
+    noted = {note.code for note in record.notes()}
+    assert len(noted) <= 1
+    if abs(camera) < 0.2 and noise < 0.1:
+        assert not noted & {"camera-turned", "turned"}
+        assert abs(table) < ADJUST_FROM_DEGREES + 0.2 or record.correction(CUBOTINO, MAY)
+
+
+def test_a_camera_that_looks_straight_down_does_not_tell_what_has_turned() -> None:
+    record = followed(*[seen(4.0, "home", "cw", picture=2.0)] * 20)
+    assert [note.code for note in record.notes()] == ["turned"]
+    assert record.correction(CUBOTINO, MAY) is None
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b'{"robot": 1}', b"\xff"])
 def test_a_damaged_file_starts_the_estimate_anew(tmp_path: Path, content: bytes) -> None:
     store = DriftStore(tmp_path)
@@ -234,6 +263,20 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
         # One step back leads to what a person kept, not to the correction before.
         robot.calibrations.restore()
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
+
+
+@pytest.mark.parametrize("robot", [CUBOTINO, TWO_ARM], ids=lambda one: one.name)
+def test_a_camera_that_was_turned_moves_no_servo(tmp_path: Path, robot: RobotProfile) -> None:
+    with drifting(tmp_path, self_adjust=True, robot=robot, check_after=False) as turning:
+        places = turning.in_force
+        assert turning.solve(FIRST_SOLVES, 0.0, "R") == FIRST_SOLVES
+        turning.turn_camera(3.0)
+        assert turning.solve(6, 0.0, "R") == 6
+        assert turning.in_force == places
+        assert [note.code for note in turning.records[-1].notes] == ["camera-turned"]
+        _, watch, _ = turning.daemon()
+        asyncio.run(watch.begin())
+        assert all(abs(one.degrees) < ADJUST_FROM_DEGREES for one in watch.estimates)
 
 
 def test_a_correction_that_cannot_be_kept_changes_nothing(

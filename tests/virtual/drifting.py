@@ -72,6 +72,11 @@ class DriftingRobot:
         document = apply(self.profile, self.calibrations.load(self.profile)).model_dump()
         return {name: dict(one["positions_us"]) for name, one in document["actuators"].items()}
 
+    def turn_camera(self, degrees: float) -> None:
+        """Knock all cameras round, clockwise in their pictures."""
+        for camera in self._cameras.values():
+            camera.turned = degrees
+
     def solve(self, cubes: int, degrees: float, moves: str | None = None) -> int:
         """Solve so many cubes with one daemon, drifting by some degrees after each; how many were
         solved without a violation, up to the first that was not. ``moves`` scramble each cube; by
