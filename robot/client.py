@@ -84,8 +84,12 @@ class ControlClient:
 
     def runs(self, count: int = 20) -> list[JsonObject]:
         """Summaries of records, newest first."""
-        found: list[JsonObject] = self.call("GET", f"/runs?count={count}")["runs"]
+        found: list[JsonObject] = self.run_list(count)["runs"]
         return found
+
+    def run_list(self, count: int = 20) -> JsonObject:
+        """Return summaries of records and the runs that cannot be read (``RunList``)."""
+        return self.call("GET", f"/runs?count={count}")
 
     def run(self, run_id: str) -> JsonObject:
         """One record."""

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.calibration.sizes import CubeSizes
-from robot.documents import JsonMapping, JsonObject
+from robot.documents import JsonMapping, JsonObject, first_fault_of
 from robot.machine.first_contact import confirmable
 from robot.records.storage import (
     StorageError,
@@ -222,7 +222,7 @@ class CalibrationStore:
         except (StorageError, ValidationError) as error:
             why = str(error)
             if isinstance(error, ValidationError):
-                why = f"{path}: cannot be read: {_first_of(error)}"
+                why = f"{path}: cannot be read: {first_fault_of(error)}"
             raise BadCalibration(
                 f"{why}. `cubist calibration restore` brings back the version before; where "
                 f"cubistd does not start, `sudo mv {previous_of(self.path)} {self.path}` does."
@@ -246,13 +246,6 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
         path, text = findings[0]
         raise BadCalibration(f"{dotted(path)}: {text}")
     return calibrated
-
-
-def _first_of(error: ValidationError) -> str:
-    """Where the first fault is, and what it is."""
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def differences(

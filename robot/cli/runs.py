@@ -22,10 +22,19 @@ from robot.cli.output import (
 from robot.cli.solution_text import group_by_move
 from robot.cli.solution_text import timeline as timeline_table
 from robot.client import NoDaemon
+from robot.documents import JsonObject
 from robot.outcomes import ExitCode, Outcome, exit_code
 from robot.paths import state_directory
 from robot.records.latency import Samples, percentile
-from robot.records.runs import EXPLANATION_NAME, LinkRecord, RunRecord, RunStore, is_run_number
+from robot.records.runs import (
+    EXPLANATION_NAME,
+    LinkRecord,
+    RunList,
+    RunRecord,
+    RunStore,
+    UnreadableRun,
+    is_run_number,
+)
 from solver.errors import shortened
 
 _STAGES = ("home", "scan", "view", "read", "search", "turn", "check", "save")
@@ -39,12 +48,12 @@ def runs(ctx: click.Context, count: int, as_json: bool) -> int:
     """List the robot's runs, newest first."""
     if ctx.invoked_subcommand is not None:
         return ExitCode.DONE
-    records = _latest(count)
+    rows = _rows(_latest(count))
     if as_json:
-        for record in records:
-            emit(record.model_dump(mode="json"))
+        for row in rows:
+            emit(_document_of(row))
     else:
-        _list(records)
+        _list(rows)
     return ExitCode.DONE
 
 
@@ -72,11 +81,23 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _latest(count: int) -> Sequence[RunRecord]:
+def _latest(count: int) -> RunList:
     try:
-        return [RunRecord.model_validate(run) for run in daemon_client().runs(count)]
+        return RunList.model_validate(daemon_client().run_list(count))
     except NoDaemon:
         return _store().latest(count)
+
+
+def _rows(listed: RunList) -> list[RunRecord | UnreadableRun]:
+    """All runs of a list by number, the newest first."""
+    rows: list[RunRecord | UnreadableRun] = [*listed.runs, *listed.unreadable]
+    return sorted(rows, key=lambda row: int(row.id), reverse=True)
+
+
+def _document_of(row: RunRecord | UnreadableRun) -> JsonObject:
+    if isinstance(row, UnreadableRun):
+        return {"id": row.id, "unreadable": row.reason}
+    return row.model_dump(mode="json")
 
 
 def _load(run_id: str) -> RunRecord:
@@ -97,20 +118,27 @@ def _store() -> RunStore:
         return RunStore(state_directory() / "runs")
 
 
-def _list(records: Sequence[RunRecord]) -> None:
+def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
     console = Console(highlight=False)
-    if not records:
+    if not rows:
         console.print("no runs yet")
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title in ("run", "started", "what", "outcome", "took", "moves"):
         table.add_column(title, justify="right" if title in {"took", "moves"} else "left")
-    for record in records:
+    for record in rows:
+        if isinstance(record, UnreadableRun):
+            table.add_row(record.id, "", "", Text("unreadable", style="red"), "", "")
+            continue
         started = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         moves = str(record.move_count or "")
         took = f"{record.duration_s:.1f} s"
         table.add_row(record.id, started, record.kind, _coloured(record.outcome), took, moves)
     console.print(table)
+    for run in rows:
+        if isinstance(run, UnreadableRun):
+            text = f"run {int(run.id)} cannot be read and stays as it is: {run.reason}"
+            console.print(text, style="yellow", markup=False, soft_wrap=True)
 
 
 def _coloured(outcome: Outcome | None) -> Text:

@@ -36,6 +36,7 @@ from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import (
     FaultRecord,
+    RunList,
     RunRecord,
     RunStore,
     RunWriter,
@@ -98,11 +99,16 @@ class JobController:
 
     async def open(self) -> None:
         """Close what a crash left open, then connect; a robot that is not there is a fault."""
-        for run_id in await asyncio.to_thread(self.store.recover):
+        recovered = await asyncio.to_thread(self.store.recover)
+        for run_id in recovered.closed:
             log.warning("run %s was interrupted; its record is closed", run_id)
+        if recovered.closed or not recovered.is_certain:
             self.machine.motion.distrust_positions(Distrust.of_job())
-        latest = await asyncio.to_thread(self.store.latest, 1)
-        self._last = latest[0] if latest else None
+        try:
+            latest = await asyncio.to_thread(self.store.latest, 1)
+            self._last = next(iter(latest.runs), None)
+        except StorageError as error:
+            log.warning("the last run is not known: %s", error)
         await self._connect()
 
     def prepare(self) -> None:
@@ -208,13 +214,14 @@ class JobController:
             await self._emergency_stop()
         return True
 
-    async def runs(self, count: int) -> list[RunRecord]:
+    async def runs(self, count: int) -> RunList:
         """Summaries of the latest records, newest first."""
         listed = await asyncio.to_thread(self.store.latest, count)
         # What could not be written is known here all the same.
         present = (self._job.record if self._job else None, self._last_whole)
         known = {record.id: record.summary() for record in present if record is not None}
-        return [known.get(record.id, record) for record in listed]
+        runs = [known.get(record.id, record) for record in listed.runs]
+        return listed.model_copy(update={"runs": runs})
 
     async def run_record(self, run_id: str) -> RunRecord:
         """One record; raises ``StorageError`` when there is none."""

@@ -191,12 +191,6 @@ class CalibrationRequest(ApiRequest):
     provisional: bool = False
 
 
-class RunList(ApiDocument):
-    """Summaries of records, newest first."""
-
-    runs: list[RunRecord]
-
-
 Corner = tuple[float, float]
 
 

@@ -20,7 +20,6 @@ from robot.daemon.models import (
     Event,
     LiveView,
     RobotStatus,
-    RunList,
     ShutdownRequest,
     Started,
     StartRequest,
@@ -28,7 +27,7 @@ from robot.daemon.models import (
     StopRequest,
 )
 from robot.documents import JsonObject, Nothing
-from robot.records.runs import MEDIA_TYPES, RunRecord
+from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
 
 MAX_LISTED = 1000
 
@@ -60,7 +59,7 @@ class Parameter:
     schema: JsonObject
 
 
-RUN_NUMBER = Parameter("run", "path", {"type": "string", "pattern": "^[0-9]{1,9}$"})
+RUN_NUMBER = Parameter("run", "path", {"type": "string", "pattern": f"^{NUMBER_PATTERN}$"})
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ async def _run_file(call: Call) -> Content:
 
 
 async def _runs(call: Call) -> BaseModel:
-    return RunList(runs=await call.controller.runs(int(call.query.get("count", "20"))))
+    return await call.controller.runs(int(call.query.get("count", "20")))
 
 
 async def _run(call: Call) -> BaseModel:
@@ -224,7 +223,7 @@ ROUTES = (
     Route(
         "GET",
         "/runs",
-        "Records of past jobs, newest first",
+        "Records of past jobs, newest first, and which of them cannot be read",
         RunList,
         _runs,
         parameters=(

@@ -7,23 +7,28 @@ job goes on, so what a crash leaves is a complete record of everything up to it.
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import re
 import shutil
 import stat
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robot.documents import JsonObject
+from robot.documents import ApiDocument, JsonObject, first_fault_of
 from robot.faults import FAULTS, fault_code
 from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.storage import (
     StorageError,
     flush_directory,
+    is_leftover,
+    read_regular,
     remove_leftovers,
     reserve_room,
     write_atomically,
@@ -43,8 +48,17 @@ RESERVE_NAME = "outcome.reserve"
 RESERVE_BYTES = 64 * 1024
 """Kept free for the end of a run: a short record has a few thousand bytes."""
 
-_RUN_NUMBER = re.compile("[0-9]{1,9}")
-_ID = re.compile("[0-9]{6,9}")
+LARGEST_RECORD_BYTES = 64 * 1024 * 1024
+LARGEST_FILE_BYTES = 256 * 1024 * 1024
+
+NUMBER_PATTERN = "[0-9]{1,18}"
+"""A run's number as people may write it."""
+
+_RUN_NUMBER = re.compile(NUMBER_PATTERN)
+_REMOVED_PREFIX = ".removed-"
+"""Of a run's folder while it is being removed: half of it is never taken for a run."""
+
+_log = logging.getLogger("cubistd")
 
 
 class FaultRecord(BaseModel):
@@ -188,6 +202,33 @@ class RunRecord(BaseModel):
         return self.shortened().model_copy(update={"photos": []})
 
 
+class UnreadableRun(ApiDocument):
+    """A run whose record cannot be read: damaged, or of a version of Cubist that we do not know."""
+
+    id: str
+    reason: str
+
+
+class RunList(ApiDocument):
+    """Summaries of records, newest first, and the runs among them that cannot be read."""
+
+    runs: list[RunRecord]
+    unreadable: list[UnreadableRun] = Field(default_factory=list)
+
+
+@dataclass
+class Recovery:
+    """The numbers of the records that a start closed, and the runs that it could not read.
+
+    ``is_certain``: no other job can have been broken off. Not so where the newest record or the
+    whole folder cannot be read.
+    """
+
+    closed: list[str] = field(default_factory=list)
+    unreadable: list[UnreadableRun] = field(default_factory=list)
+    is_certain: bool = True
+
+
 class RunWriter:
     """The record of the job under way. Not for use by two threads at once.
 
@@ -254,41 +295,47 @@ class RunStore:
 
         Old records make room for it first.
         """
-        directory = None
+        made = None
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             self.prune()
             directory = self.directory / f"{self._next_number():06d}"
             directory.mkdir()
+            made = directory
             flush_directory(self.directory)
             record = RunRecord(id=directory.name, kind=kind, robot=robot, started_at=now)
             writer = RunWriter(directory, record)
             writer.save()
             writer.reserve()
         except OSError as error:
-            if directory is not None:
-                shutil.rmtree(directory, ignore_errors=True)
+            if made is not None:
+                shutil.rmtree(made, ignore_errors=True)
             if isinstance(error, StorageError):
                 raise
             raise StorageError(f"{self.directory}: no run record can be kept: {error}") from error
         return writer
 
     def ids(self) -> list[str]:
-        """Numbers of all records, oldest first."""
-        if not self.directory.is_dir():
+        """Return the numbers of all runs, oldest first. Raises :class:`StorageError`."""
+        try:
+            names = [path.name for path in self.directory.iterdir()]
+        except FileNotFoundError:
             return []
-        names = (path.name for path in self.directory.iterdir() if _ID.fullmatch(path.name))
-        return sorted(names, key=int)
+        except OSError as error:
+            raise StorageError(f"{self.directory}: cannot be read: {error.strerror}") from error
+        return sorted(filter(_is_folder_name, names), key=int)
 
     def load(self, run_id: str) -> RunRecord:
         """The record with this number, leading zeros optional. Raises :class:`StorageError`."""
         path = self.directory_of(run_id) / RECORD_NAME
         try:
-            return RunRecord.model_validate_json(path.read_bytes())
+            return RunRecord.model_validate_json(read_regular(path, LARGEST_RECORD_BYTES))
         except FileNotFoundError as error:
+            if path.parent.exists():
+                raise StorageError(f"{path}: is missing") from None
             raise StorageError(f"run {run_id}: no such run; `cubist runs` lists them") from error
-        except (OSError, ValidationError) as error:
-            raise StorageError(f"{path}: cannot be read: {error}") from error
+        except ValidationError as error:
+            raise StorageError(f"{path}: cannot be read: {first_fault_of(error)}") from error
 
     def file(self, run_id: str, name: str) -> tuple[str, bytes]:
         """A file of a run by its name, and its media type. Raises :class:`StorageError`.
@@ -301,8 +348,8 @@ class RunStore:
             raise StorageError(missing) from FileNotFoundError(name)
         path = self.directory_of(run_id) / name
         try:
-            return media, path.read_bytes()
-        except OSError as error:
+            return media, read_regular(path, LARGEST_FILE_BYTES)
+        except FileNotFoundError as error:
             raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
 
     def directory_of(self, run_id: str) -> Path:
@@ -312,50 +359,83 @@ class RunStore:
             raise StorageError(f"run {told!r}: not a run number; `cubist runs` lists them")
         return self.directory / f"{int(run_id):06d}"
 
-    def latest(self, count: int) -> list[RunRecord]:
-        """Summaries of the last ``count`` readable records, newest first."""
-        found: list[RunRecord] = []
+    def latest(self, count: int) -> RunList:
+        """Return the last ``count`` readable records, and the unreadable runs since the oldest.
+
+        Newest first. Raises :class:`StorageError` where the folder itself cannot be read.
+        """
+        found = RunList(runs=[])
         for run_id in reversed(self.ids()):
-            if len(found) == count:
+            if len(found.runs) == count:
                 break
-            record = self._load_if_readable(run_id)
-            if record is not None:
-                found.append(record.summary())
+            record = self._load_or_explain(run_id)
+            if isinstance(record, RunRecord):
+                found.runs.append(record.summary())
+            else:
+                found.unreadable.append(record)
         return found
 
-    def recover(self) -> list[str]:
-        """After a crash: clear half-written files, close open records; the numbers closed.
+    def recover(self) -> Recovery:
+        """Clear half-written files and close open records after a crash.
 
-        Where the disk is too full even for that, a record stays open until the next start.
+        A run that cannot be read stays as it is, and the log names it. Where the disk is too full
+        to close a record, it stays open until the next start.
         """
-        closed = []
+        try:
+            ids = self.ids()
+        except StorageError as error:
+            _log.warning("run records cannot be read: %s", error)
+            return Recovery(is_certain=False)
+        self._finish_removals()
         self.prune()
-        for run_id in self.ids():
+        found = Recovery()
+        for run_id in ids:
             directory = self.directory_of(run_id)
+            if not directory.exists() or _removed_if_empty(directory):
+                continue
+            record = self._load_or_explain(run_id)
+            found.is_certain = isinstance(record, RunRecord)
+            if isinstance(record, UnreadableRun):
+                found.unreadable.append(record)
+                continue
             with contextlib.suppress(OSError):
                 remove_leftovers(directory)
-            record = self._load_if_readable(run_id)
-            if record is None:
-                shutil.rmtree(directory, ignore_errors=True)
-            elif record.outcome is None:
-                record.outcome = Outcome.INTERRUPTED
-                record.reason = OUTCOMES[record.outcome].about
-                with contextlib.suppress(StorageError):
-                    RunWriter(directory, record).finish()
-                closed.append(run_id)
-        return closed
+            if record.outcome is None:
+                with contextlib.suppress(OSError):
+                    _close(directory)
+                found.closed.append(run_id)
+        if found.unreadable:
+            _log.warning("%s", _told_of(found.unreadable))
+        return found
 
     def prune(self) -> list[str]:
-        """Remove the oldest records until the rest fit; the newest stays in any case."""
-        sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
-        excess = self._excess(sum(sizes.values()))
-        removed = []
-        for run_id in list(sizes)[:-1]:
+        """Remove the oldest records until the rest fit; return their numbers.
+
+        The newest stays in any case, and so does every run that cannot be read: it counts for the
+        room, and where it alone is too much the log says so.
+        """
+        try:
+            sizes = {run_id: _size(self.directory_of(run_id)) for run_id in self.ids()}
+            excess = self._excess(sum(sizes.values()))
+        except OSError as error:
+            _log.warning("old runs cannot be removed: %s", error)
+            return []
+        removed: list[str] = []
+        unreadable: list[UnreadableRun] = []
+        newest = self._newest_readable(sizes) if excess > 0 else None
+        for run_id, size in sizes.items():
             if excess <= 0:
                 break
-            shutil.rmtree(self.directory_of(run_id), ignore_errors=True)
-            excess -= sizes[run_id]
-            removed.append(run_id)
+            if run_id == newest:
+                continue
+            record = self._load_or_explain(run_id)
+            if isinstance(record, UnreadableRun):
+                unreadable.append(record)
+            elif self._remove(run_id):
+                excess -= size
+                removed.append(run_id)
+        if excess > 0 and unreadable:
+            _log.warning("old runs take too much room; %s", _told_of(unreadable))
         return removed
 
     def _excess(self, total: int) -> int:
@@ -365,15 +445,69 @@ class RunStore:
         lacking = self.reserve_bytes - shutil.disk_usage(self.directory).free
         return max(total - self.limit_bytes, lacking)
 
+    def _newest_readable(self, ids: Iterable[str]) -> str | None:
+        runs = map(self._load_or_explain, sorted(ids, key=int, reverse=True))
+        return next((run.id for run in runs if isinstance(run, RunRecord)), None)
+
+    def _remove(self, run_id: str) -> bool:
+        """Remove a run's folder: at once for whoever looks, whenever the power goes."""
+        directory = self.directory_of(run_id)
+        going = directory.with_name(_REMOVED_PREFIX + directory.name)
+        try:
+            directory.rename(going)
+        except OSError:
+            return False
+        shutil.rmtree(going, ignore_errors=True)
+        return True
+
+    def _finish_removals(self) -> None:
+        for going in self.directory.glob(f"{_REMOVED_PREFIX}*"):
+            shutil.rmtree(going, ignore_errors=True)
+
     def _next_number(self) -> int:
         ids = self.ids()
         return int(ids[-1]) + 1 if ids else 1
 
-    def _load_if_readable(self, run_id: str) -> RunRecord | None:
+    def _load_or_explain(self, run_id: str) -> RunRecord | UnreadableRun:
         try:
             return self.load(run_id)
-        except StorageError:
-            return None
+        except StorageError as error:
+            return UnreadableRun(id=run_id, reason=str(error))
+
+
+def _is_folder_name(name: str) -> bool:
+    return is_run_number(name) and name == f"{int(name):06d}"
+
+
+def _removed_if_empty(directory: Path) -> bool:
+    """Remove the folder of a run that was broken off before it had a record."""
+    with contextlib.suppress(OSError):
+        if all(is_leftover(path.name) for path in directory.iterdir()):
+            remove_leftovers(directory)
+            directory.rmdir()
+            return True
+    return False
+
+
+def _close(directory: Path) -> None:
+    """Write into an open record that its job was interrupted.
+
+    Whatever else the file holds stays, also what only a newer version knows.
+    """
+    document = json.loads(read_regular(directory / RECORD_NAME, LARGEST_RECORD_BYTES))
+    outcome = Outcome.INTERRUPTED
+    document |= {"outcome": outcome, "reason": OUTCOMES[outcome].about}
+    (directory / RESERVE_NAME).unlink(missing_ok=True)
+    write_atomically(directory / RECORD_NAME, json.dumps(document, indent=1).encode())
+
+
+def _told_of(unreadable: list[UnreadableRun]) -> str:
+    """A line for the log: how many runs stay unreadable, and why the newest of them is."""
+    numbers = shortened(", ".join(str(int(run.id)) for run in reversed(unreadable)))
+    return (
+        f"{len(unreadable)} run(s) cannot be read and stay as they are: {numbers}. "
+        f"{unreadable[-1].reason}"
+    )
 
 
 def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
@@ -382,7 +516,7 @@ def unrecorded(kind: JobKind, robot: str, now: datetime) -> RunWriter:
 
 
 def is_run_number(text: str) -> bool:
-    """Whether this is a run's number as people may write it: digits, leading zeros optional."""
+    """Return whether people may write a run's number like this: digits, zeros in front allowed."""
     return _RUN_NUMBER.fullmatch(text) is not None
 
 

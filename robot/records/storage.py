@@ -146,10 +146,16 @@ def remove_leftovers(directory: Path) -> int:
     Call it only where no save can be under way: at the start of the program that owns the files.
     """
     count = 0
-    for path in directory.glob(f"{TEMPORARY_PREFIX}*{TEMPORARY_SUFFIX}"):
-        path.unlink(missing_ok=True)
-        count += 1
+    for path in directory.iterdir():
+        if is_leftover(path.name) and not path.is_dir():
+            path.unlink(missing_ok=True)
+            count += 1
     return count
+
+
+def is_leftover(name: str) -> bool:
+    """Return whether a file of this name is the temporary file of a save."""
+    return name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
 
 
 def _temporary(path: Path) -> Path:

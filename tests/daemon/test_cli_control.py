@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import select
@@ -190,6 +191,36 @@ def test_a_run_tells_what_it_waited_for(
     assert ["waited", "for", "times", "ms", "p50", "p99"] in rows
     assert ["capture", "2", "40.0", "10.0", "30.0"] in rows
     assert ["decide", "1", "5.5", "5.5", "5.5"] in rows
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
+    daemon: Any,
+    ask: Ask,
+    short_folder: Path,
+    is_running: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    store = RunStore(short_folder / "state" / "runs")
+    for _ in range(2):
+        store.begin("home", "fake", utc_now()).finish()
+    record = store.directory_of("1") / "run.json"
+    document = json.loads(record.read_text()) | {"outcome": "solved-by-\x1b[2Jfriend"}
+    record.write_text(json.dumps(document))
+    if not is_running:
+        monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
+    code, (newest, bad), _ = ask("runs")
+    assert (code, newest["id"], list(bad)) == (0, "000002", ["id", "unreadable"])
+    reason = f"{record}: cannot be read: outcome: this version of Cubist does not know"
+    assert bad["unreadable"].startswith(reason)
+    assert run(["runs"]) == 0
+    shown = capfd.readouterr().out
+    assert ["000001", "unreadable"] in [line.split() for line in shown.splitlines()]
+    assert f"run 1 cannot be read and stays as it is: {reason}" in shown
+    code, _, refused = ask("runs", "show", "1")
+    assert code != 0 and reason in refused
+    assert "\x1b[2J" not in shown + refused
 
 
 def test_cycles_and_their_statistics(daemon: Any, ask: Ask) -> None:

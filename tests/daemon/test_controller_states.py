@@ -195,7 +195,7 @@ async def test_runs_under_way_are_listed_and_found(
     fake.motion.hold = threading.Event()
     first = await controller.start(StartRequest(facelets=SCRAMBLED.facelets()))
     await eventually(fake.motion.moving)
-    (listed,) = await controller.runs(5)
+    (listed,) = (await controller.runs(5)).runs
     assert (listed.id, listed.outcome) == (first, None)
     assert (await controller.run_record(first)).moves == "R U"
     assert controller.status().last_run is None

@@ -75,13 +75,13 @@ async def test_a_short_press_starts_and_the_next_one_stops(
     assert controller.state is RobotState.SCANNING
     await panel.pressed(Press.SHORT)
     assert controller.state is RobotState.IDLE
-    assert (await controller.runs(1))[0].outcome == "stopped"
+    assert (await controller.runs(1)).runs[0].outcome == "stopped"
 
 
 async def test_a_long_press_homes(panel: FrontPanel, controller: JobController) -> None:
     await panel.pressed(Press.LONG)
     await controller.finished()
-    assert (await controller.runs(1))[0].kind == "home"
+    assert (await controller.runs(1)).runs[0].kind == "home"
 
 
 async def test_a_very_long_press_stops_and_asks_for_power_off(
@@ -116,7 +116,7 @@ async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, 
     assert controller.state is RobotState.FAULT
     await panel.pressed(Press.SHORT)
     await controller.finished()
-    assert (await controller.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
 async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
@@ -130,7 +130,7 @@ async def test_a_stuck_button_is_a_fault_until_it_is_let_go(
     assert "start_button_active" in status.fault.remedy
     await controller.start(StartRequest())  # nobody needs the button for that
     await controller.finished()
-    assert (await controller.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
     assert controller.state is RobotState.FAULT
     await panel.stuck(())
     assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
@@ -146,7 +146,7 @@ async def test_a_button_that_gets_stuck_does_not_disturb_a_job(
     assert controller.state is RobotState.SCANNING
     fake.motion.hold.set()
     await controller.finished()
-    assert (await controller.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
     assert controller.state is RobotState.FAULT
 
 
@@ -161,7 +161,7 @@ async def test_a_pressed_button_at_the_start_is_shown_by_the_light(
     while controller.state is not RobotState.IDLE:
         await asyncio.sleep(0.01)
     await front.close()
-    assert await controller.runs(1) == []
+    assert (await controller.runs(1)).runs == []
     assert not controller.ended.is_set()
 
 
@@ -200,7 +200,7 @@ async def test_a_panel_without_emergency_stop_may_fail(
     await panel.failed(PanelFault("GPIO 17: gone"))
     await panel.pressed(Press.SHORT)
     await controller.finished()
-    assert (await controller.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ async def test_lifting_the_hands_starts(
     await eventually(started)
     while controller.status().last_run is None:
         await asyncio.sleep(0.01)
-    assert (await controller.runs(1))[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
 
 
 @pytest.mark.parametrize("how", ["hands", "button", "estop"])
@@ -245,7 +245,7 @@ async def test_an_inspection_can_be_called_off(
     else:
         await pads.estop(True)
     assert not pads._inspection.running
-    assert await controller.runs(1) == []
+    assert (await controller.runs(1)).runs == []
 
 
 async def test_a_panel_that_is_closed_starts_nothing_any_more(
@@ -254,7 +254,7 @@ async def test_a_panel_that_is_closed_starts_nothing_any_more(
     await pads.hands(Hands.LIFTED)
     await pads.close()
     assert controller.status().inspection_left_s is None
-    assert await controller.runs(1) == []
+    assert (await controller.runs(1)).runs == []
 
 
 async def test_the_countdown_is_told_while_it_lasts(
@@ -379,16 +379,16 @@ async def test_a_short_press_only_ends_the_inspection_and_others_do_what_they_do
     caplog.set_level("INFO")
     await pads.hands(Hands.LIFTED)
     await pads.pressed(Press.SHORT)
-    assert await controller.runs(9) == []
+    assert (await controller.runs(9)).runs == []
     assert "button: short press" in caplog.messages
     assert "inspection called off: the button was pressed" in caplog.messages
     await pads.hands(Hands.LIFTED)
     await pads.pressed(Press.LONG)
     await controller.finished()
-    assert [run.kind for run in await controller.runs(9)] == ["home"]
+    assert [run.kind for run in (await controller.runs(9)).runs] == ["home"]
     await pads.pressed(Press.SHORT)
     await controller.finished()
-    assert [run.kind for run in await controller.runs(9)] == ["solve", "home"]
+    assert [run.kind for run in (await controller.runs(9)).runs] == ["solve", "home"]
 
 
 async def test_a_refusal_sounds_and_is_written_down(

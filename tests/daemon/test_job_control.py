@@ -448,7 +448,7 @@ async def test_a_full_disk_does_not_keep_the_cube_unsolved(
     status = controller.status()
     assert status.last_run is not None
     assert (status.last_run.id, status.last_run.outcome) == (run_id, "solved")
-    (listed,) = await controller.runs(5)
+    (listed,) = (await controller.runs(5)).runs
     assert (listed.id, listed.outcome) == (run_id, "solved")
 
 

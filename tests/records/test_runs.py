@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from robot.records.runs import (
     RESERVE_NAME,
     FaultRecord,
     LinkRecord,
+    Recovery,
     RunStore,
     RunWriter,
     is_run_number,
@@ -96,7 +98,7 @@ def test_a_record_comes_back_as_it_was_saved(store: RunStore) -> None:
 
 def test_numbers_go_up_and_lists_start_with_the_newest(store: RunStore) -> None:
     assert [finish(store) for _ in range(3)] == ["000001", "000002", "000003"]
-    assert [record.id for record in store.latest(2)] == ["000003", "000002"]
+    assert [record.id for record in store.latest(2).runs] == ["000003", "000002"]
 
 
 def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(store: RunStore) -> None:
@@ -104,17 +106,166 @@ def test_an_open_record_is_closed_after_a_crash_and_leftovers_go(store: RunStore
     crashed = store.begin("solve", "cubotino", NOW)
     leftover = store.directory_of(crashed.record.id) / ".cubist-run.json.77.tmp"
     leftover.write_bytes(b"{half")
-    assert store.recover() == [crashed.record.id]
+    assert store.recover().closed == [crashed.record.id]
     assert store.load(crashed.record.id).outcome == "interrupted"
     assert not leftover.exists()
-    assert store.recover() == []
+    assert store.recover().closed == []
 
 
-def test_a_directory_without_a_record_goes_at_recovery(store: RunStore) -> None:
+def test_the_folder_of_a_run_that_never_had_a_record_goes_at_recovery(store: RunStore) -> None:
     finish(store)
-    (store.directory / "000009").mkdir()
-    store.recover()
+    for number, leftover in (("000008", False), ("000009", True)):
+        (store.directory / number).mkdir()
+        if leftover:
+            (store.directory / number / ".cubist-run.json.77.tmp").write_bytes(b"{half")
+    assert store.recover().unreadable == []
     assert store.ids() == ["000001"]
+
+
+def write_record(store: RunStore, run_id: str, **changes: object) -> None:
+    path = store.directory_of(run_id) / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+SPOILT: dict[str, Callable[[RunStore, str], object]] = {
+    "solved-by-friend": lambda store, run: write_record(store, run, outcome="solved-by-friend"),
+    "twist": lambda store, run: write_record(store, run, kind="twist"),
+    "link: ": lambda store, run: write_record(store, run, link=None),
+    "Invalid JSON": lambda store, run: (store.directory_of(run) / "run.json").write_bytes(b""),
+    "is missing": lambda store, run: (store.directory_of(run) / "run.json").unlink(),
+    "larger than": lambda store, run: os.truncate(store.directory_of(run) / "run.json", 2**27),
+    "Input/output error": lambda _store, _run: None,
+}
+"""What a run is named unreadable for, and how its record comes to that."""
+
+
+def contents(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("reason", SPOILT)
+def test_a_run_that_cannot_be_read_survives_ten_starts_and_is_named(
+    store: RunStore, reason: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    finish(store)
+    bad = finish(store, b"picture")
+    finish(store)
+    folder = store.directory_of(bad)
+    (folder / ".cubist-scan-F.jpg.7.tmp").write_bytes(b"perhaps of use")
+    SPOILT[reason](store, bad)
+    if reason == "Input/output error":
+        spoil_disk(monkeypatch, folder / "run.json")
+    before = contents(folder)
+    for _ in range(10):
+        caplog.clear()
+        found = RunStore(store.directory).recover()
+        assert [run.id for run in found.unreadable] == [bad]
+        assert len(caplog.messages) == 1 and reason in caplog.text
+    assert contents(folder) == before
+    assert finish(store) == "000004"
+    listed = store.latest(9)
+    assert [run.id for run in listed.runs] == ["000004", "000003", "000001"]
+    assert [run.id for run in listed.unreadable] == [bad]
+    assert reason in listed.unreadable[0].reason
+    assert not listed.unreadable[0].reason.count("\n")
+
+
+def spoil_disk(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
+    """Let these files be on a part of the disk that cannot be read."""
+    opened = os.open
+
+    def fail_for_these(path: object, *arguments: object, **named: object) -> int:
+        if path in paths:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return opened(path, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", fail_for_these)
+
+
+def test_nothing_is_lost_where_no_file_can_be_opened_at_a_start(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        finish(store, b"picture")
+    before = contents(store.directory)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", full_of_files)
+        found = store.recover()
+        assert len(found.unreadable) == 3 and not found.is_certain
+    assert contents(store.directory) == before
+    assert len(store.latest(5).runs) == 3
+
+
+def full_of_files(*_: object, **__: object) -> int:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_a_job_may_have_been_broken_off_if_the_newest_record_cannot_be_read(
+    store: RunStore, tmp_path: Path
+) -> None:
+    assert store.recover().is_certain
+    write_record(store, finish(store), outcome="later")
+    assert not store.recover().is_certain
+    finish(store)
+    assert store.recover().is_certain
+    (tmp_path / "file").touch()
+    nowhere = RunStore(tmp_path / "file")
+    assert not nowhere.recover().is_certain and nowhere.prune() == []
+    with pytest.raises(StorageError, match="cannot be read: Not a directory"):
+        nowhere.latest(1)
+    with pytest.raises(StorageError, match="no run record can be kept"):
+        nowhere.begin("solve", "cubotino", NOW)
+
+
+def test_what_only_a_newer_version_knows_stays_in_a_record_that_is_closed(store: RunStore) -> None:
+    run_id = store.begin("solve", "cubotino", NOW).record.id
+    write_record(store, run_id, spectators=3, link={"sent": 1, "colour": "red"})
+    assert store.recover().closed == [run_id]
+    kept = json.loads(store.file(run_id, "run.json")[1])
+    assert (kept["outcome"], kept["spectators"]) == ("interrupted", 3)
+    assert kept["link"] == {"sent": 1, "colour": "red"}
+
+
+def test_room_is_never_made_by_removing_what_cannot_be_read(
+    store: RunStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    numbers = [finish(store, bytes(10_000)) for _ in range(5)]
+    for run_id in (numbers[0], numbers[4]):
+        write_record(store, run_id, outcome="later")
+    store.limit_bytes = 35_000
+    assert store.prune() == numbers[1:3]
+    assert not caplog.messages
+    store.limit_bytes = 1
+    assert store.prune() == []
+    assert store.ids() == [numbers[0], numbers[3], numbers[4]], "the newest known one stays, too"
+    assert "2 run(s) cannot be read and stay as they are: 5, 1" in caplog.text
+
+
+def test_numbers_go_on_after_the_largest_and_no_other_run_is_touched(store: RunStore) -> None:
+    finish(store)
+    (store.directory / "999999999").mkdir()
+    (store.directory / "999999999" / "note.txt").touch()
+    assert [finish(store) for _ in range(2)] == ["1000000000", "1000000001"]
+    assert len(store.latest(9).runs) == 3
+    (store.directory / ("9" * 18)).mkdir()
+    (store.directory / f"1{'0' * 18}").mkdir()
+    (store.directory / f"1{'0' * 18}" / "note.txt").touch()
+    with pytest.raises(StorageError, match="no run record can be kept"):
+        finish(store)
+    assert (store.directory / f"1{'0' * 18}" / "note.txt").exists()
+
+
+def test_a_removal_that_is_cut_off_is_finished_at_the_next_start(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        finish(store, b"picture")
+    store.limit_bytes = 1
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", lambda *_, **__: None)
+        assert store.prune() == ["000001"]
+    assert store.recover() == Recovery()
+    assert [path.name for path in store.directory.iterdir()] == ["000002"]
 
 
 def test_old_records_are_pruned_to_the_limit_but_the_newest_stays(tmp_path: Path) -> None:
@@ -144,7 +295,7 @@ def test_a_start_makes_room_too(store: RunStore) -> None:
     for _ in range(3):
         finish(store, bytes(10_000))
     store.limit_bytes = 25_000
-    assert store.recover() == []
+    assert store.recover().closed == []
     assert store.ids() == ["000002", "000003"]
 
 
@@ -186,7 +337,7 @@ def test_no_such_run(store: RunStore, run_id: str) -> None:
 def test_a_damaged_record_is_skipped_in_lists_and_named_when_asked_for(store: RunStore) -> None:
     good, bad = finish(store), finish(store)
     (store.directory_of(bad) / "run.json").write_text("{")
-    assert [record.id for record in store.latest(5)] == [good]
+    assert [record.id for record in store.latest(5).runs] == [good]
     with pytest.raises(StorageError, match=r"run\.json"):
         store.load(bad)
 
@@ -209,7 +360,7 @@ def test_a_long_record_is_shortened_where_it_does_not_fit(store: RunStore, disk:
     writer.record.operations = [{"op": "turn", "name": "x" * RESERVE_BYTES}]
     writer.record.outcome = Outcome.SOLVED
     writer.finish()
-    (kept,) = store.latest(1)
+    (kept,) = store.latest(1).runs
     assert kept.outcome == "solved"
     assert store.load("1").operations == []
     assert "not kept" in kept.warnings[0]
@@ -238,7 +389,7 @@ def test_a_full_disk_does_not_keep_crashes_from_being_cleared_up(
 ) -> None:
     store.begin("solve", "cubotino", NOW)
     disk.fill()
-    assert store.recover() == ["000001"]
+    assert store.recover().closed == ["000001"]
     assert store.load("1").outcome == "interrupted"
 
 
@@ -261,7 +412,7 @@ def test_a_summary_leaves_out_what_is_long(store: RunStore) -> None:
     writer.record.latency_s = {"search": [0.5]}
     writer.save()
     assert writer.record.move_count == 3
-    (listed,) = store.latest(1)
+    (listed,) = store.latest(1).runs
     assert (listed.moves, listed.photos, listed.operations) == ("R U R'", [], [])
     short = writer.record.shortened()
     assert (short.photos, short.latency_s) == (["scanning-U.jpg"], {})
@@ -293,14 +444,14 @@ def test_what_is_no_number_and_what_is_no_run_are_told_apart(store: RunStore) ->
 
 def test_exactly_the_limit_is_not_too_much(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs", reserve_bytes=0)
-    assert store.ids() == [] and store.prune() == [] and store.latest(3) == []
+    assert store.ids() == [] and store.prune() == [] and store.latest(3).runs == []
     numbers = [finish(store, bytes(5_000)) for _ in range(3)]
     folders = [store.directory / number for number in numbers]
     store.limit_bytes = sum(path.stat().st_size for folder in folders for path in folder.iterdir())
     assert store.prune() == []
     store.limit_bytes -= 1
     assert store.prune() == ["000001"]
-    assert [record.id for record in store.latest(1)] == ["000003"]
+    assert [record.id for record in store.latest(1).runs] == ["000003"]
 
 
 class Known(CubistError):

@@ -34,21 +34,21 @@ export class Runs {
     const key = `${this.#watcher.status?.last_run?.id} ${this.#watcher.status?.job?.run}`;
     if (this.#listed === key) return;
     this.#listed = key;
-    let runs;
+    let listed;
     try {
-      ({ runs } = await ask("GET", `/api/runs?count=${LISTED}`));
+      listed = await ask("GET", `/api/runs?count=${LISTED}`);
     } catch (error) {
       return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
     }
     if ($("run-heading")) return; // somebody reads one
-    this.#show(runs);
+    this.#show([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
   }
 
   #show(runs) {
     this.#replay?.pause();
     this.#replay = null;
     const heads = [[msg("Run")], [msg("Started")], [msg("Kind"), "extra"], [msg("Outcome")], [msg("Moves"), "number"], [msg("Time"), "number"]];
-    const rows = runs.map((run) => el("tr", {},
+    const rows = runs.map((run) => !("kind" in run) ? unreadable(run) : el("tr", {},
       el("td", {}, el("button", { click: () => this.#open(run.id), "aria-label": t("Show run {run}", { run: Number(run.id) }) }, Number(run.id))),
       el("td", {}, when(run.started_at)), el("td", { class: "extra" }, t(KINDS[run.kind] ?? run.kind)), el("td", {}, outcome(run)),
       el("td", { class: "number" }, run.kind === "home" ? "" : movesOf(run).length),
@@ -79,6 +79,11 @@ export class Runs {
     if (record.facelets) net(record);
     this.#replay?.draw();
   }
+}
+
+function unreadable({ id, reason }) {
+  return el("tr", {}, el("td", {}, Number(id)),
+    el("td", { colspan: 5 }, el("span", { class: "bad" }, t("Cannot be read and stays as it is: {why}", { why: reason }))));
 }
 
 function facts(pairs) {
