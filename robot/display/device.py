@@ -3,70 +3,122 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from robot.panel.gpio import PanelFault, RpiGpio
 from robot.settings.profile import DisplaySettings
-from solver.errors import CubistError
+from solver.errors import CubistError, root_sentence
 
 if TYPE_CHECKING:
     from PIL import Image
+
+
+log = logging.getLogger("cubist-display")
 
 
 class DisplayFault(CubistError, RuntimeError):
     """The display, or the library for it, is not there; the text says what to do."""
 
 
-class Device(Protocol):
-    """What of a luma device is used."""
+class DisplayLost(DisplayFault):
+    """The display worked, and does not any more."""
 
-    size: tuple[int, int]
-    mode: str
+
+class LumaDisplay:
+    """A display over luma: whatever luma, or a bus below it, raises becomes a DisplayFault."""
+
+    def __init__(self, settings: DisplaySettings) -> None:
+        self._controller = settings.controller
+        self._bus: Any = None
+        self._device: Any = None
+        try:
+            self._bus = _bus(settings)
+            self._device = _device(settings, self._bus)
+        except Exception as error:
+            self.cleanup()
+            raise DisplayFault(_complaint(self._controller, error)) from error
+        self.size: tuple[int, int] = self._device.size
+        self.mode: str = self._device.mode
 
     def display(self, image: Image.Image) -> None:
-        """Show a picture of the device's size and mode."""
+        """Show a picture of the display's size and mode; raises :class:`DisplayLost`."""
+        try:
+            self._device.display(image)
+        except Exception as error:
+            raise DisplayLost(_complaint(self._controller, error)) from error
 
     def cleanup(self) -> None:
-        """Switch it off."""
+        """Switch it off. Its bus is given back even if it no longer answers. Idempotent."""
+        device, bus = self._device, self._bus
+        self._device = self._bus = None
+        for part in (device, bus):
+            try:
+                if part is not None:
+                    part.cleanup()
+                    return  # a device gives its bus back, too
+            except Exception as error:
+                log.warning("switching the display off: %s", root_sentence(error))
 
 
-def open_device(settings: DisplaySettings) -> Device:
-    """The display that the profile describes; raises :class:`DisplayFault`."""
-    try:
-        serial = importlib.import_module("luma.core.interface.serial")
-        family = "oled" if settings.controller == "ssd1306" else "lcd"
-        devices = importlib.import_module(f"luma.{family}.device")
-    except ImportError as error:
-        raise DisplayFault(
-            f"the library for displays is not installed ({error}): "
-            "sudo apt install python3-luma.lcd python3-luma.oled"
-        ) from error
-    try:
-        return _opened(settings, serial, devices)
-    except Exception as error:  # luma's own, the GPIO library's, and OSError
-        raise DisplayFault(
-            f"the display {settings.controller} does not answer: {error}. Check its wires, that "
-            "SPI or I2C is on (sudo raspi-config), and `display:` in the profile"
-        ) from error
+def open_device(settings: DisplaySettings) -> LumaDisplay:
+    """Open the display that the profile describes; raises :class:`DisplayFault`."""
+    return LumaDisplay(settings)
 
 
-def _opened(settings: DisplaySettings, serial: ModuleType, devices: ModuleType) -> Device:
-    kind = _class_of(devices, settings)
-    size = {"width": settings.width, "height": settings.height, "rotate": settings.rotate}
+_PACKAGES = {
+    "luma": "python3-luma.lcd python3-luma.oled",
+    "PIL": "python3-pil",
+    "spidev": "python3-spidev",
+    "smbus2": "python3-smbus2",
+}
+"""Debian's packages, by the module that is missing."""
+
+
+def _complaint(controller: str, error: Exception) -> str:
+    """Say what is wrong, and what to do about it."""
+    if isinstance(error, PanelFault):
+        return f"the display {controller} has no pins: {error}"
+    why = root_sentence(error)
+    if isinstance(error, ModuleNotFoundError):
+        package = _PACKAGES.get((error.name or "").split(".")[0], _PACKAGES["luma"])
+        return f"the library for displays is not complete: {why}. sudo apt install {package}"
+    if isinstance(error, ImportError):
+        return f"the library for displays cannot be loaded: {why}. Install it again"
+    if isinstance(error, PermissionError) or "ermission" in why:
+        join = "sudo usermod -aG spi,i2c,gpio $USER, then log in again"
+        return f"the display {controller} may not be used: {why}. {join}"
+    return (
+        f"the display {controller} does not answer: {why}. Check its wires, that SPI or I2C is on "
+        "(sudo raspi-config), and `display:` in the profile"
+    )
+
+
+def _bus(settings: DisplaySettings) -> object:
+    serial = importlib.import_module("luma.core.interface.serial")
     if settings.controller == "ssd1306":
         number = 1 if settings.bus is None else settings.bus
-        bus = serial.i2c(port=number, address=settings.address)
-        return cast(Device, kind(bus, **size))
+        return serial.i2c(port=number, address=settings.address)
+    RpiGpio()  # luma keeps to itself why pins cannot be had
     pins = {"gpio_DC": settings.dc_gpio, "gpio_RST": settings.reset_gpio}
-    number = settings.bus or 0
-    bus = serial.spi(port=number, device=settings.chip_select, **pins)
+    return serial.spi(port=settings.bus or 0, device=settings.chip_select, **pins)
+
+
+def _device(settings: DisplaySettings, bus: object) -> object:
+    serial = importlib.import_module("luma.core.interface.serial")
+    family = "oled" if settings.controller == "ssd1306" else "lcd"
+    kind = _class_of(importlib.import_module(f"luma.{family}.device"), settings)
+    size = {"width": settings.width, "height": settings.height, "rotate": settings.rotate}
+    if settings.controller == "ssd1306":
+        return kind(bus, **size)
     light = settings.backlight_gpio
     # Without a pin of its own luma would switch GPIO 18, which may be a servo's.
     dark = {"gpio": serial.noop()} if light is None else {"gpio_LIGHT": light}
     backlight = dark | {"active_low": False}
-    return cast(Device, kind(bus, **size, **backlight))
+    return kind(bus, **size, **backlight)
 
 
 def _class_of(devices: ModuleType, settings: DisplaySettings) -> Callable[..., object]:

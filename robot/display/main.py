@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.client import ControlClient, NoDaemon, RequestRefused
+from robot.display.device import DisplayLost
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
@@ -29,7 +30,8 @@ PERIOD_S = 0.25
 COUNTED = 100
 """Of the latest runs, in the statistics."""
 
-BAD_USAGE = 2
+LOST, BAD_USAGE = 1, 2
+"""Exit codes: systemd starts it again after the first, not after the second."""
 
 
 class NoDisplay(CubistError, ValueError):
@@ -37,7 +39,7 @@ class NoDisplay(CubistError, ValueError):
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> None:
-    """Entry point; exit codes: 0 ended in order, 2 there is no display."""
+    """Entry point; exit codes: 0 ended in order, 1 the display was lost, 2 there is none."""
     parser = argparse.ArgumentParser(
         prog="cubist-display",
         description="Shows the robot on the small display that its profile describes.",
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
             show_until(ended, settings, ControlClient(found.socket), chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
-        sys.exit(BAD_USAGE)
+        sys.exit(LOST if isinstance(error, DisplayLost) else BAD_USAGE)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,22 +14,26 @@ from typing import Any
 
 import pytest
 from luma.core.device import dummy
+from luma.core.error import DeviceNotFoundError, DevicePermissionError
 from luma.core.interface import serial
 from luma.lcd import device as lcd
 from PIL import Image
 
 from robot.client import ControlClient, NoDaemon
 from robot.display import drawing
-from robot.display.device import DisplayFault, open_device
+from robot.display.device import DisplayFault, DisplayLost, open_device
 from robot.display.drawing import COLOURS, _broken, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
 from robot.faults import FAULTS, MotionFault
 from robot.languages import LANGUAGES, catalogue
+from robot.panel.gpio import RpiGpio
 from robot.records.runs import FaultRecord
 from robot.settings.profile import DisplaySettings
 from robot.steps import JobStep, coded
+from solver.errors import root_sentence
+from tests.panel.fake_gpio import FakeModule, LgpioError
 
 ENGLISH = catalogue("en")
 # luma uses what Pillow is going to remove.
@@ -166,7 +170,13 @@ def test_progress_is_as_long_as_it_is() -> None:
     assert length(0.5) == pytest.approx(length(1.0) / 2, abs=3)
 
 
+LCD = DisplaySettings(controller="st7735", width=160, height=128, dc_gpio=27, backlight_gpio=4)
+OLED = DisplaySettings(controller="ssd1306", width=128, height=64)
 SPI = DisplaySettings(controller="st7789", width=240, height=240, dc_gpio=27, reset_gpio=22)
+
+
+def no_pins() -> None:
+    """Of a robot whose pins work: nothing is wrong with them."""
 
 
 class Pins:
@@ -191,25 +201,47 @@ class Bus:
     """An SPI device that counts bytes."""
 
     def __init__(self) -> None:
+        self.is_open = False
+        self.closed = 0
         self.count = 0
         self.sent: list[list[int]] = []
         self.opened: tuple[int, int] | None = None
 
     def open(self, port: int, device: int) -> None:
         self.opened = (port, device)
+        self.is_open = True
 
     def writebytes(self, data: list[int]) -> None:
         self.count += len(data)
         self.sent.append(list(data))
 
     def close(self) -> None:
-        """Nothing to close."""
+        self.is_open = False
+        self.closed += 1
+
+
+class Wire:
+    """An I2C bus on which a display listens."""
+
+    def __init__(self, bus: Bus | None = None) -> None:
+        self.bus = bus or Bus()
+        self.bus.is_open = True
+
+    def command(self, *_: int) -> None:
+        """Taken."""
+
+    def data(self, _: list[int]) -> None:
+        """Taken."""
+
+    def cleanup(self) -> None:
+        self.bus.close()
 
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> tuple[Pins, Bus]:
     """luma's own classes in front of pins and a bus that only take notes."""
     pins, bus = Pins(), Bus()
+    monkeypatch.setattr("robot.display.device.RpiGpio", no_pins)
     monkeypatch.setattr(serial.spi, "__spidev__", lambda _: bus)
     monkeypatch.setattr(serial.spi, "__rpi_gpio__", lambda _: pins)
     monkeypatch.setattr(lcd.backlit_device, "__rpi_gpio__", lambda _: pins)
@@ -238,18 +270,6 @@ def test_a_real_driver_gets_whole_pictures_and_only_its_own_pins(
 
 def test_an_oled_is_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, int]] = []
-
-    class Wire:
-        """An I2C bus on which a display listens."""
-
-        def command(self, *_: int) -> None:
-            """Taken."""
-
-        def data(self, _: list[int]) -> None:
-            """Taken."""
-
-        def cleanup(self) -> None:
-            """Let go."""
 
     monkeypatch.setattr(serial, "i2c", lambda **found: asked.append(found) or Wire())
     settings = DisplaySettings(controller="ssd1306", width=128, height=64, address=0x3D)
@@ -293,18 +313,94 @@ def test_an_st7735_has_its_offset_from_luma(wires: tuple[Pins, Bus]) -> None:
     assert bus.sent[bus.sent.index([0x2B]) + 1][:2] == [0, 26]
 
 
-def test_a_display_that_is_not_there_is_named() -> None:
-    with pytest.raises(DisplayFault, match=r"st7789 does not answer.*raspi-config"):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        *(
+            (ModuleNotFoundError(f"No module named '{name}'", name=name), f"apt install {package}")
+            for name, package in {
+                "luma": "python3-luma.lcd python3-luma.oled",
+                "PIL": "python3-pil",
+                "spidev": "python3-spidev",
+                "smbus2": "python3-smbus2",
+            }.items()
+        ),
+        (ImportError("libjpeg.so.62: cannot open shared object file"), "Install it again"),
+        (PermissionError(13, "Permission denied", "/dev/spidev0.0"), "usermod -aG spi,i2c,gpio"),
+        (DevicePermissionError("I2C device permission denied: /dev/i2c-1"), "usermod -aG"),
+        (DeviceNotFoundError("I2C device not found on address: 0x3C"), "Check its wires"),
+        (OSError(121, "Remote I/O error"), "Check its wires"),
+    ],
+)
+def test_what_luma_raises_has_its_remedy(
+    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serial, "i2c", failing(error))
+    with pytest.raises(DisplayFault, match=re.escape(told)) as fault:
+        open_device(OLED)
+    assert root_sentence(error) in str(fault.value)
+
+
+def failing(error: Exception) -> Any:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("settings", [LCD, OLED])
+@pytest.mark.parametrize("call", ["__init__", "command", "data", "cleanup"])
+def test_wherever_a_bus_fails_it_is_given_back(
+    settings: DisplaySettings,
+    call: str,
+    wires: tuple[Pins, Bus],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _, bus = wires
+    monkeypatch.setattr(serial, "i2c", lambda **_: Wire(bus))
+    kind = serial.spi if settings is LCD else Wire
+    fail = failing(OSError(121, "Remote I/O error"))
+    if call in {"__init__", "command"}:
+        monkeypatch.setattr(kind, call, fail)
+        with pytest.raises(DisplayFault, match="Remote I/O error"):
+            open_device(settings)
+    else:
+        device = open_device(settings)
+        monkeypatch.setattr(kind, "data", fail)
+        monkeypatch.setattr(kind, "command", fail)
+        if call == "data":
+            with pytest.raises(DisplayLost, match="Remote I/O error"):
+                device.display(Image.new(device.mode, device.size, "white"))
+        device.cleanup()
+        assert "Remote I/O error" in caplog.text
+    assert not bus.is_open
+
+
+def test_pins_that_cannot_be_had_are_no_matter_of_wires(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = FakeModule()
+    module.fail("setmode", LgpioError("can not open gpiochip"))
+    monkeypatch.setattr("robot.display.device.RpiGpio", lambda: RpiGpio(module))
+    with pytest.raises(DisplayFault, match=r"can not open gpiochip\..*group gpio") as fault:
         open_device(SPI)
+    assert "wires" not in str(fault.value)
 
 
-def test_without_luma_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> Any:
-        raise ModuleNotFoundError(f"No module named {name!r}")
+def test_a_display_that_is_lost_is_started_again(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose(*_: object) -> None:
+        raise DisplayLost("the display st7789 does not answer: Remote I/O error")
 
-    monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(DisplayFault, match=r"python3-luma\.lcd"):
-        open_device(SPI)
+    def look(*_: object) -> Any:
+        raise NoDaemon("gone")
+
+    monkeypatch.setattr(Screen, "display", lose)
+    monkeypatch.setattr(ControlClient, "status", look)
+    with pytest.raises(SystemExit) as ended:
+        main(["--profile", "cubotino"])
+    assert ended.value.code == 1 and Screen.off
+    assert "Remote I/O error" in caplog.text
 
 
 def test_without_pillow_it_says_so_too() -> None:
@@ -316,7 +412,7 @@ def test_without_pillow_it_says_so_too() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
-    assert "DisplayFault: the library for displays is not installed" in done.stderr
+    assert "DisplayFault: the library for displays is not complete" in done.stderr
 
 
 def test_a_profile_without_display(caplog: pytest.LogCaptureFixture) -> None:
