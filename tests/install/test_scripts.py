@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +139,160 @@ def test_what_the_build_needs_is_named_in_a_line_to_paste(tools: Path, tmp_path:
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "  sudo apt install g++ python3-venv python3-dev"
+
+
+FAKE_PYTHON = """#!/bin/bash
+case "$*" in
+  "-m venv "*)
+    mkdir -p "$3/bin"
+    echo "$QUALITY" >"$3/quality"
+    echo 'include-system-site-packages = false' >"$3/pyvenv.cfg"
+    printf '#!/bin/sh\\necho fake\\n' | tee "$3/bin/python" >"$3/bin/cubist"
+    chmod +x "$3/bin/python" "$3/bin/cubist" ;;
+esac
+"""
+FAKE_SYSTEMCTL = """#!/bin/bash
+case "$*" in "restart cubistd.service")
+  [ "$(cat "$ROOT/opt/cubist/current/quality")" = good ] ;;
+esac
+"""
+COUNTED = """#!/bin/bash
+echo "$0" >>"$STEPS"
+[ "$(wc -l <"$STEPS")" != "$STOP_AT" ] || kill -{signal} 0
+exec {program} "$@"
+"""
+"""A step of the script; the one with the number STOP_AT is ended, as everything in its terminal."""
+
+UNIT = "etc/systemd/system/cubistd.service"
+
+
+class Installation:
+    """A root that the installer works on, with programs of ours for Python and systemd."""
+
+    def __init__(self, tools: Path, folder: Path) -> None:
+        self.root = folder / "root"
+        self.home = self.root / "opt/cubist"
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
+        self._tools = tools
+        self._steps = folder / "steps"
+        program(tools, "fake-python", FAKE_PYTHON)
+        program(tools, "systemctl", FAKE_SYSTEMCTL)
+        for name in ("systemd-sysusers", "systemd-tmpfiles", "udevadm"):
+            program(tools, name, "#!/bin/sh\n")
+
+    def install(self, quality: str, stop_at: int = 0) -> int:
+        """Install a version that starts only if it is good; return the exit code."""
+        self._steps.write_text("")
+        environment = os.environ | {
+            "DESTDIR": str(self.root),
+            "CUBIST_START": "yes",
+            "CUBIST_WHEEL": "cubist.whl",
+            "PYTHON": str(self._tools / "fake-python"),
+            "QUALITY": quality,
+            "ROOT": str(self.root),
+            "STEPS": str(self._steps),
+            "STOP_AT": str(stop_at),
+            "TMPDIR": str(self.scratch),
+        }
+        done = subprocess.run(
+            [SYSTEMD / "install"],
+            env=environment,
+            start_new_session=True,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert list(self.scratch.iterdir()) == [], "nothing is left behind"
+        self.said = done.stderr
+        return done.returncode
+
+    def count_steps(self, signal: str) -> None:
+        for name in ("fake-python", "systemctl", "systemd-sysusers"):
+            (self._tools / name).rename(self._tools / f"real-{name}")
+            program(
+                self._tools,
+                name,
+                COUNTED.format(signal=signal, program=self._tools / f"real-{name}"),
+            )
+        for name in ("mktemp", "install", "ln", "mv", "rm", "gzip", "cp", "sed"):
+            program(self._tools, name, COUNTED.format(signal=signal, program=shutil.which(name)))
+
+    @property
+    def steps(self) -> int:
+        return len(self._steps.read_text().splitlines())
+
+    @property
+    def current(self) -> Path:
+        return (self.home / "current").resolve(strict=True)
+
+    @property
+    def versions(self) -> set[Path]:
+        return set((self.home / "versions").iterdir())
+
+
+@pytest.fixture
+def installation(tools: Path, tmp_path: Path) -> Installation:
+    return Installation(tools, tmp_path)
+
+
+def test_upgrades_that_fail_leave_the_version_that_works(installation: Installation) -> None:
+    assert installation.install("good") == 0
+    working = installation.current
+    (installation.root / UNIT).write_text("of the version that works")
+    for _ in range(3):
+        assert installation.install("bad") == 1
+        assert "the version before is running again" in installation.said
+        assert installation.current == working
+        assert installation.versions == {working}
+        assert (installation.root / UNIT).read_text() == "of the version that works"
+    assert installation.install("good") == 0
+    assert installation.current != working
+    assert installation.versions == {working, installation.current}
+    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+
+
+def test_the_version_before_stays_whatever_the_clock_says(
+    installation: Installation, tools: Path
+) -> None:
+    before = None
+    for time in ("20260501-120000", "20260401-120000", "20260601-120000", "19700101-000000") * 2:
+        program(tools, "date", f"#!/bin/sh\necho {time}\n")
+        assert installation.install("good") == 0
+        assert installation.versions == {installation.current, before or installation.current}
+        assert (installation.home / "previous").exists() == (before is not None)
+        before = installation.current
+
+
+def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
+    installation: Installation,
+) -> None:
+    assert installation.install("bad") == 1
+    assert installation.versions == {installation.current}
+    assert "there is no version before" in installation.said
+
+
+@pytest.mark.parametrize(
+    ("signal", "every"), [("INT", 11), ("HUP", 23), pytest.param("INT", 1, marks=pytest.mark.long)]
+)
+def test_an_upgrade_that_is_broken_off_leaves_the_version_before(
+    installation: Installation, signal: str, every: int
+) -> None:
+    assert installation.install("good") == 0
+    working = installation.current
+    (installation.root / UNIT).write_text("of the version that works")
+    installation.count_steps(signal)
+    for stop_at in itertools.count(every, every):
+        code = installation.install("good", stop_at)
+        if installation.current != working:
+            break
+        assert code != 0
+        assert installation.versions == {working}
+        assert (installation.root / UNIT).read_text() == "of the version that works"
+    assert code == 0 or "the new version is running" in installation.said
+    assert installation.steps > 40
+    assert installation.versions == {working, installation.current}
+    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
 
 
 @pytest.mark.long

@@ -195,6 +195,25 @@ def test_the_pi_s_pins_are_driven_for_robots_at_them(name: str) -> None:
     assert board_wanted(profile_file(name)) is at_pins
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("firmware: {target: atmega328p}  # not target: linux", False),
+        ("# linux\n#  target: linux\nfirmware:\n  target: atmega328p\n", False),
+        ("title: Runs on linux\nfirmware: {target: atmega328p}", False),
+        ("firmware: {target: linux-like}", False),
+        ("firmware:\n  target: linux  # the Pi's pins\n", True),
+        ("firmware: {baud: 500000, 'target': \"linux\"}", True),
+    ],
+)
+def test_the_target_of_the_profile_decides_and_no_comment(
+    tmp_path: Path, text: str, wanted: bool
+) -> None:
+    profile = tmp_path / "robot.yaml"
+    profile.write_text(text)
+    assert board_wanted(profile) is wanted
+
+
 def test_a_profile_that_cannot_be_read_keeps_no_board_from_starting(tmp_path: Path) -> None:
     assert all(map(board_wanted, ("", "none-such", tmp_path / "none.yaml", tmp_path)))
 
