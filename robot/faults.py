@@ -125,9 +125,13 @@ class NotReadable(CubistError, RuntimeError):
     """
 
     def __init__(
-        self, reason: str, look_again: Sequence[str] = (), code: str = "unreadable"
+        self,
+        reason: str,
+        look_again: Sequence[str] = (),
+        code: str = "unreadable",
+        remedy: str = "",
     ) -> None:
         super().__init__(reason)
         self.look_again = tuple(look_again)
         self.code = code
-        self.remedy = FAULTS[code].remedy
+        self.remedy = remedy or FAULTS[code].remedy

@@ -49,7 +49,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
     and ``CalibrationFailed``.
     """
     from robot.machine.scanner import as_values
-    from vision.measure.colour_space import references_of
+    from vision.measure.colour_space import OtherCube, references_of
     from vision.measure.sticker_colours import FaceColours, StickerColours, merge_looks
 
     machine = bench.machine
@@ -60,16 +60,32 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
     for image in images:
         faces[image.face].append(image.colours)
     scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
-    return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
+    try:
+        return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
+    except OtherCube as other:
+        raise NotReadable(str(other), remedy=_remedy_for(facelets)) from other
+
+
+def solved_facelets(size: int) -> str:
+    """The letters of a solved cube."""
+    return "".join(face * size**2 for face in FACES)
+
+
+def _remedy_for(facelets: str) -> str:
+    """What to do about a cube that is not the one that somebody named."""
+    if facelets == solved_facelets(round((len(facelets) / 6) ** 0.5)):
+        return "put a solved cube in, or leave --solved out"
+    return "see that --facelets names the stickers in the order URFDLB, U above and F in front"
 
 
 def _certain_facelets(machine: Machine, images: list[FaceImage]) -> str:
     reading = machine.scanner.read(images)
     if not reading.confident:
         raise NotReadable(
-            "the cube cannot be read beyond doubt with the colours as they are: put a solved cube "
-            "in and say so (--solved), or give its facelets (--facelets)",
+            "the cube cannot be read beyond doubt with the colours as they are",
             reading.look_again or "",
+            remedy="light the cube evenly, without reflections, and try again; or put a solved "
+            "cube in and say so (--solved), or name its stickers (--facelets)",
         )
     return reading.facelets
 
@@ -104,7 +120,7 @@ class CubeColours(Measurement):
         """See :meth:`Measurement.measure`; ``choice`` s: the cube is solved."""
         facelets = self._facelets
         if self._solved or choice == "s":
-            facelets = "".join(face * self.session.profile.cube.size**2 for face in FACES)
+            facelets = solved_facelets(self.session.profile.cube.size)
         seen = self.session.perform(LOOKING, facelets=facelets)
         self.values, self.document = seen.values, seen.model_dump(mode="json")
         self.text = "are these the cube's colours?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from robot.calibration.plausible import FASTER
 from robot.calibration.step import (
     Command,
     Doubt,
@@ -26,7 +27,7 @@ FIELDS = {"speed": "speed_steps_per_s", "acceleration": "acceleration_steps_per_
 
 UNITS = {"speed": "steps/s", "acceleration": "steps/s^2"}
 
-BEGIN, END, FACTOR = 0.5, 4.0, 1.15
+BEGIN, END, FACTOR = 0.5, FASTER, 1.15
 """From which part of the present value to how many times it, and by how much each time."""
 
 SAFE = 0.8
@@ -41,6 +42,7 @@ class Ramp:
     """One motor's speed or acceleration, raised until steps are lost.
 
     ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
+    Raises :class:`NotPossible` where the first to try is above the last.
     """
 
     profile: RobotProfile
@@ -57,6 +59,11 @@ class Ramp:
         present = self.present
         self.end = self.end or END * present
         self.wanted = self.begin or BEGIN * present
+        if self.wanted > self.end:
+            raise NotPossible(
+                f"{self.motor} {self.what}: the first to try, {self.wanted:.0f} (--from), is above "
+                f"the last, {self.end:.0f} (--up-to)"
+            )
 
     @property
     def present(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from robot.calibration.plausible import STEPS_OFF
 from robot.calibration.positions import STEPPER_POSITION, position_items
 from robot.calibration.step import (
     STEPS,
@@ -12,6 +13,7 @@ from robot.calibration.step import (
     Doubt,
     Item,
     Measurement,
+    NotPossible,
     Question,
     Script,
     Session,
@@ -121,7 +123,13 @@ class TurnSteps(MotorMeasurement):
         )
         found, turn = tried.found_steps, tried.turn_steps
         if self._turned is not None:
+            seen = found
             found = max(1, round(turn * 360 * self._turns / self._turned / 4)) * 4
+            if seen is not None and abs(found / seen - 1) > STEPS_OFF:
+                raise NotPossible(
+                    f"--turned {self._turned:g}: the camera saw {self.motor} make whole turns of "
+                    f"{seen} steps, {360 * self._turns * turn / seen:.0f} degrees in all"
+                )
         self.choose(found)
         self.document = tried.model_dump(mode="json")
         self.document |= {"found_steps": found, "values": self.values}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from robot.calibration.plausible import require_plausible
 from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
 from robot.calibration.trial import Asked, Bench, Found, Trial
 from robot.daemon.job_control import JobController
@@ -116,7 +117,7 @@ class Maintenance:
             self._require()
             stored = await asyncio.to_thread(self._store.load, self._profile)
             calibration = stored.changed(values)
-            apply(self._profile, calibration)
+            require_plausible(self._profile, apply(self._profile, calibration), values)
             self._provisional = dict(values)
             return self._set(calibration)
 
@@ -138,7 +139,8 @@ class Maintenance:
             set_now = dict(values) | come.upgraded(self._profile).values
             stored = await asyncio.to_thread(self._store.load, self._profile)
             calibration = stored.changed(set_now)
-            apply(self._profile, calibration.changed(self._provisional))
+            calibrated = apply(self._profile, calibration.changed(self._provisional))
+            require_plausible(self._profile, calibrated, given)
             await asyncio.to_thread(self._store.save, calibration)
             return self._set(calibration.changed(self._provisional))
 

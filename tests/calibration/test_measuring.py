@@ -23,6 +23,7 @@ from robot.machine.scanner import FaceImage, Scanner, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, load_profile
+from solver.cube.cube import Cube
 from vision.decide.reader import Unreadable
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
@@ -70,10 +71,28 @@ def test_trying_colours_keeps_nothing(daemon: Any, ask: Ask) -> None:
     assert ask("calibrate", "colours", "--facelets", SOLVED, "--solved")[0] == 2
 
 
+@pytest.mark.parametrize("moves", ["R", "R U F2 L' D B R2 U' F"])
+def test_a_cube_that_is_not_as_named_teaches_no_colours(daemon: Any, ask: Ask, moves: str) -> None:
+    facelets = Cube.solved().apply(moves).facelets()
+
+    def face(face: str) -> FaceColours:
+        colours, first = FaceColours.unseen(3), FACES.index(face) * 9
+        colours.linear_rgb[:] = [USUAL[FACES.index(one)] for one in facelets[first : first + 9]]
+        colours.valid[:] = True
+        return colours
+
+    seeing(daemon, face)
+    code, _, err = ask("calibrate", "colours", "--solved")
+    assert code == 1
+    assert "colours: this is not the cube that was named. What to do: put a solved cube in" in err
+    assert ask("calibrate", "colours", "--facelets", facelets)[1][0]["saved"] is True
+
+
 def test_a_cube_in_doubt_teaches_no_colours(fake: Any) -> None:
     fake.scanner.readings = [("scrambled", "F")]
-    with pytest.raises(NotReadable, match="--solved"):
+    with pytest.raises(NotReadable, match="beyond doubt") as unsure:
         measured_colours(Bench(fake.machine(), load_profile("cubotino")), ColoursRequest())
+    assert "--solved" in unsure.value.remedy
 
 
 def test_faces_nobody_saw_teach_no_colours(fake: Any) -> None:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 import cv2
 import numpy as np
 
+from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import Asked, Bench, Found, Trial
@@ -169,13 +170,18 @@ class CalibratingSession(Session):
     def keep(self, values: JsonMapping) -> bool:
         """See :meth:`Session.keep`."""
         self._kept = self._kept | dict(values)
+        self._require_plausible(values)
         self._renew()
         return bool(values)
 
     def try_out(self, values: JsonMapping) -> None:
         """See :meth:`Session.try_out`."""
         self._tried = dict(values)
+        self._require_plausible(values)
         self._renew()
+
+    def _require_plausible(self, values: JsonMapping) -> None:
+        require_plausible(self.profile, apply(self.profile, self.calibration), values)
 
     def _renew(self) -> None:
         self.contact.values = self.calibration.values

@@ -119,15 +119,28 @@ class ColourReferences:
     trust: float = 4.0
 
 
+_OTHER_COLOUR = 0.2
+"""Least difference of two colours in any channel, in parts of their brightest."""
+
+_MOST_OTHERS = 1 / 8
+"""Share of the stickers that may be of another colour than the rest of their letter: reflections,
+a logo, and less than a quarter turn makes."""
+
+
 class CalibrationFailed(CubistError):
     """Looks from which no calibration can be made; the text says what to do."""
+
+
+class OtherCube(CalibrationFailed):
+    """The cube that was seen is not the one that was named."""
 
 
 def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
     """Stored colours for a cube's letters, from a scan whose answer is known.
 
     ``facelets`` in the order of ``colours``. A face's light is taken out before the stickers of one
-    colour are joined by their median. Raises :class:`CalibrationFailed` if a colour was not seen.
+    colour are joined by their median. Raises :class:`CalibrationFailed` if a colour was not seen,
+    and :class:`OtherCube`.
     """
     letters = np.array(list(facelets))
     if len(letters) != len(colours.linear_rgb):
@@ -140,10 +153,38 @@ def references_of(colours: StickerColours, facelets: str) -> ColourReferences:
         raise CalibrationFailed(
             f"no sticker of colour {', '.join(missing)} was seen well: dim the light and scan again"
         )
+    _require_one_colour_a_letter(colours, letters, usable)
     light = _light_of_stickers(colours, letters, usable)
     even = colours.linear_rgb / light[:, None]
     medians = [np.median(even[usable & (letters == f)], axis=0) for f in FACES]
     return ColourReferences(np.array(medians, dtype=np.float64))
+
+
+def _require_one_colour_a_letter(
+    colours: StickerColours, letters: NDArray[np.str_], usable: NDArray[np.bool_]
+) -> None:
+    """Raise :class:`OtherCube` where too many stickers of a letter differ from the rest."""
+    light = colours.linear_rgb / np.maximum(colours.linear_rgb.max(axis=1, keepdims=True), 1e-4)
+    seen = {f: _colours_among(light[usable & (letters == f)]) for f in FACES}
+    others = sum(sum(counts[1:]) for counts in seen.values())
+    if others > _MOST_OTHERS * usable.sum():
+        worst = max(seen, key=lambda face: len(seen[face]))
+        count = sum(seen[worst])
+        raise OtherCube(
+            f"the {count} stickers that should be of colour {worst} have {len(seen[worst])} "
+            "colours: this is not the cube that was named"
+        )
+
+
+def _colours_among(light: NDArray[np.floating]) -> list[int]:
+    """How many of some stickers are of each colour, most first; ``light`` without brightness."""
+    counts = []
+    while len(light):
+        near = np.abs(light[:, None] - light[None]).max(axis=2) < _OTHER_COLOUR
+        mine = near[near.sum(axis=1).argmax()]
+        counts.append(int(mine.sum()))
+        light = light[~mine]
+    return counts
 
 
 def _light_of_stickers(

@@ -12,19 +12,13 @@ from dataclasses import dataclass
 
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import Rotation
+from robot.calibration.plausible import MICROSTEPS, STEPS_OFF
 from robot.calibration.step import Session
 from robot.calibration.stepper_trials import SPEEDING, STEPPING
 from robot.documents import JsonMapping, JsonObject
 from robot.machine.first_contact import direction_key
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
-
-MICROSTEPS = tuple(2.0**power for power in range(-4, 5))
-"""By which factors a turn may have other steps than thought."""
-
-STEPS_OFF = 0.08
-"""By which part the steps of a turn may seem to be off one of these: tilts are less exact than
-turns. A whole turn proves it afterwards."""
 
 SPEEDS = ("max_speed_steps_per_s", "max_acceleration_steps_per_s2")
 
