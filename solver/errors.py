@@ -36,12 +36,16 @@ def root_sentence(error: BaseException) -> str:
     """Return what the innermost of chained errors says, as a clause to end a message with.
 
     Libraries wrap the system's words ("Device or resource busy") in their own ("did not complete"),
-    with ``from`` or by raising the same class anew. Another error that they were handling then, a
+    with ``from`` or by raising an error of the same kind. Another that they were handling then, a
     KeyError for one, is part of their way to find out.
     """
     while (inner := error.__cause__ or _same_kind(error.__context__, error)) is not None:
         error = inner
-    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    match error.args:
+        case (int(), str(told)):  # OSError and termios.error: a number, and what it means
+            pass
+        case _:
+            told = str(error)
     told = " ".join(told.split()).rstrip(".!")
     if told[:1] == told[-1:] == "'" and not isinstance(error, KeyError):  # as lgpio quotes its own
         return told.strip("'")
@@ -49,7 +53,8 @@ def root_sentence(error: BaseException) -> str:
 
 
 def _same_kind(inner: BaseException | None, error: BaseException) -> BaseException | None:
-    return inner if type(inner) is type(error) else None
+    of_system = isinstance(inner, OSError) and isinstance(error, OSError)
+    return inner if of_system or type(inner) is type(error) else None
 
 
 def shortened(text: str, most: int = 40) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import termios
 from typing import TYPE_CHECKING, Protocol
 
 from robot.faults import Fault, LinkFault
+from solver.errors import root_sentence
 
 if TYPE_CHECKING:
     from serial import Serial
+
+log = logging.getLogger("cubistd")
 
 READ_SIZE = 4096
 CONTROL_FLAGS = 2
@@ -50,24 +55,36 @@ class SerialTransport:
     async def open(self) -> None:
         """Open the port; raises ``PORT_MISSING`` or ``PORT_REFUSED``."""
         self.close()
-        self._serial = await asyncio.to_thread(self._open_port)
-        self._fd = self._serial.fileno()
+        self._serial, self._fd = await asyncio.to_thread(self._open_port)
         self._received = asyncio.Queue()
         self._unsent.clear()
-        asyncio.get_running_loop().add_reader(self._fd, self._readable)
+        try:
+            asyncio.get_running_loop().add_reader(self._fd, self._readable)
+        except OSError as error:
+            self.close()
+            raise self._not_opened(error) from error
 
-    def _open_port(self) -> Serial:
+    def _open_port(self) -> tuple[Serial, int]:
         import serial
 
+        port: Serial | None = None
         try:
             port = serial.Serial(self.port, self._baud, timeout=0, write_timeout=0, exclusive=True)
-            _keep_open_line(port.fileno())
-            return port
-        except (OSError, ValueError, termios.error) as error:
-            number = getattr(error, "errno", None)
-            missing = isinstance(error, FileNotFoundError) or number == 2
-            fault = Fault.PORT_MISSING if missing else Fault.PORT_REFUSED
-            raise LinkFault(fault, self.port) from error
+            descriptor = port.fileno()
+            _keep_open_line(descriptor)
+        except Exception as error:  # OSError, ValueError, termios.error, which is neither
+            if port is not None:
+                _close(port)
+            raise self._not_opened(error) from error
+        return port, descriptor
+
+    def _not_opened(self, error: Exception) -> LinkFault:
+        number = error.args[0] if error.args else None
+        if number in {errno.ENOENT, errno.ENODEV, errno.ENXIO}:
+            return LinkFault(Fault.PORT_MISSING, self.port)
+        in_use = number in {errno.EAGAIN, errno.EBUSY}  # it is locked, or it may have one user
+        why = "another program has it" if in_use else root_sentence(error)
+        return LinkFault(Fault.PORT_REFUSED, f"{self.port}: {why}")
 
     async def read(self) -> bytes:
         """Bytes that came, or the fault that ended them."""
@@ -86,7 +103,7 @@ class SerialTransport:
         """Throw away what waits here and in the driver, and send this."""
         self._unsent.clear()
         if self._serial is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):  # what is sent next finds a broken port out
                 self._serial.reset_output_buffer()
         self.write(data)
 
@@ -97,16 +114,16 @@ class SerialTransport:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._fd)
         loop.remove_writer(self._fd)
-        with contextlib.suppress(OSError):
-            self._serial.close()
-        self._serial = None
+        port, self._serial = self._serial, None
+        _close(port)
 
     def _readable(self) -> None:
         port = self._serial
         try:
             data = port.read(READ_SIZE) if port else b""
-        except OSError:
-            data = b""
+        except Exception as error:
+            self._broken(error)
+            return
         if data:
             self._received.put_nowait(data)
         else:
@@ -119,8 +136,8 @@ class SerialTransport:
             raise LinkFault(Fault.LINK_LOST, self.port)
         try:
             sent = port.write(bytes(self._unsent)) or 0
-        except OSError:
-            self._broken()
+        except Exception as error:
+            self._broken(error)
             return
         del self._unsent[:sent]
         loop = asyncio.get_running_loop()
@@ -129,11 +146,19 @@ class SerialTransport:
         else:
             loop.remove_writer(self._fd)
 
-    def _broken(self) -> None:
+    def _broken(self, error: Exception | None = None) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._fd)
         loop.remove_writer(self._fd)
-        self._received.put_nowait(LinkFault(Fault.LINK_LOST, self.port))
+        why = "" if error is None else f": {root_sentence(error)}"
+        self._received.put_nowait(LinkFault(Fault.LINK_LOST, self.port + why))
+
+
+def _close(port: Serial) -> None:
+    try:
+        port.close()
+    except Exception as error:  # nothing else can be done with it
+        log.warning("closing %s: %s", port.port, root_sentence(error))
 
 
 def _keep_open_line(descriptor: int) -> None:
