@@ -128,6 +128,7 @@ STAGES: Mapping[str, str] = {
     "home": "homing",
     "scan": "scanning",
     "view": "checking the view",
+    "wait": "waiting for a clear view",
     "read": "reading",
     "search": "searching",
     "plan": "planning",

@@ -37,7 +37,7 @@ from robot.records.runs import (
 )
 from solver.errors import shortened
 
-_STAGES = ("home", "scan", "view", "read", "search", "turn", "check", "save")
+_STAGES = ("home", "scan", "view", "wait", "read", "search", "turn", "check", "save")
 
 
 @click.group(cls=Listing, invoke_without_command=True)

@@ -28,7 +28,7 @@ from solver.cost import merged_moves
 from solver.search import AnyCube
 
 SLIPPED = "cube-slipped"
-NO_CUBE = "no-cube"
+UNREADABLE = "unreadable"
 
 RECONNECT_ATTEMPTS = 20
 
@@ -54,15 +54,13 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
 
 async def solve(job: Job, machine: Machine) -> Outcome:
     """Home, scan, plan, turn, check; after a fault of the motion, all of it once more."""
-    slipped = False
     for attempt in range(machine.policy.solve_retries + 1):
         job.record.attempts = attempt + 1
         try:
-            return await _solve_once(job, machine, after_slip=slipped)
+            return await _solve_once(job, machine)
         except MotionFault as fault:
             if attempt == machine.policy.solve_retries or not fault.recoverable:
                 raise
-            slipped = fault.code == SLIPPED
             job.record.faults.append(FaultRecord.of(fault))
             text = f"recovering: {fault.cause}"
             job.enter(RobotState.HOMING, JobStep.of("recover", text, fault=fault.code))
@@ -80,21 +78,10 @@ async def solve_known(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     return await _turn_until_solved(job, machine, cube, None)
 
 
-async def _solve_once(job: Job, machine: Machine, *, after_slip: bool) -> Outcome:
-    """One attempt with a cube yet to be seen.
-
-    ``after_slip``: the attempt before lost the cube, so that no cube in view now means that it is
-    not where it should be or hidden by what is stuck, not that somebody has to put one in.
-    """
+async def _solve_once(job: Job, machine: Machine) -> Outcome:
+    """One attempt with a cube yet to be seen."""
     await _home(job, machine)
-    try:
-        cube, state = await scan(job, machine, RobotState.SCANNING, None)
-    except NotReadable as error:
-        if not after_slip or error.code != NO_CUBE:
-            raise
-        raise MotionFault(
-            SLIPPED, f"after turning, homing and looking anew the cube is not seen: {error}"
-        ) from error
+    cube, state = await scan(job, machine, RobotState.SCANNING, None)
     return await _turn_until_solved(job, machine, cube, state)
 
 
@@ -131,10 +118,16 @@ async def _turn_until_solved(
 
 
 async def _checked(job: Job, machine: Machine, state: State | None) -> tuple[AnyCube, State | None]:
-    """See the cube that was turned; that it cannot be read any more is the motion's failure."""
+    """See the cube that was turned.
+
+    A clear view of a cube that cannot be read any more is the motion's failure; whatever else is in
+    view keeps its name.
+    """
     try:
         return await scan(job, machine, RobotState.CHECKING, state)
     except NotReadable as error:
+        if error.code != UNREADABLE:
+            raise
         raise MotionFault(
             SLIPPED,
             f"after turning, the camera does not see what it should: {error}",

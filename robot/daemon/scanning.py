@@ -1,4 +1,8 @@
-"""Seeing the cube: a tour of looks, and again those that left doubt."""
+"""Seeing the cube: a tour of looks, and again those that left doubt.
+
+Before the robot moves on from a look it has checked that nothing but the cube is in view. While a
+hand is, or no cube, it stays where it is and waits for a clear view.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,29 @@ UNSURE = "the colours leave more than one possible cube"
 TELLING_FACES = 5
 """Faces that tell most cubes; of fewer it is not worth asking."""
 
+LOOK_EVERY_S = 0.25
+"""Pause between two looks of a robot that waits for a clear view."""
+
+CLEAR_LOOKS = 2
+"""So many of these in a row must be clear: a hand that leaves is given the time to."""
+
+WAITING = {
+    "no-cube": "wait-for-cube",
+    "two-cubes": "wait-for-one-cube",
+    "wrong-size": "wait-for-right-size",
+    "face-covered": "wait-for-hand",
+}
+"""The step in which the robot waits for the end of what is in view."""
+
+
+class _ViewNotClear(Exception):
+    """Something else than the cube is in view of these looks; ``found`` says what."""
+
+    def __init__(self, looks: Sequence[FaceView], found: NotReadable) -> None:
+        super().__init__(str(found))
+        self.looks = looks
+        self.found = found
+
 
 @dataclass
 class _Held:
@@ -39,26 +66,37 @@ class _Held:
 async def scan(
     job: Job, machine: Machine, phase: RobotState, state: State | None
 ) -> tuple[AnyCube, State | None]:
-    """See all faces and read them; again those that left doubt. Also where the robot ends up."""
+    """See all faces and read them; again those that left doubt. Also where the robot ends up.
+
+    Raises ``NotReadable``, with what is in view instead of the cube if that did not end in time.
+    """
     images: list[FaceImage] = []
     held = _Held(state)
     wanted: str | None = None
-    for attempt in range(machine.policy.scan_retries + 1):
-        last = attempt == machine.policy.scan_retries
+    retries, patience_s = machine.policy.scan_retries, machine.policy.wait_for_clear_view_s
+    while True:
         try:
             async with _meanwhile() as meanwhile:
                 await _look_around(job, machine, phase, held, wanted, images, meanwhile)
                 reading = await _read(job, machine, phase, images)
+        except _ViewNotClear as view:
+            patience_s -= await _wait_for_clear_view(job, machine, phase, view, patience_s)
+            # Whoever was there may have moved the cube.
+            _look_again(job, view.found)
+            wanted, images = None, []
+            continue
         except NotReadable as error:
-            if last:
+            if not retries:
                 raise
-            note_recovery(job, Note.of("looked-again", f"looked again: {error}", fault=error.code))
+            retries -= 1
+            _look_again(job, error)
             wanted, images = None, []
             continue
         if reading.confident:
             break
-        if last:
+        if not retries:
             raise NotReadable(UNSURE, reading.look_again or "")
+        retries -= 1
         wanted = reading.look_again
         code = "looked-again-at" if wanted else "looked-again-unsure"
         note_recovery(job, Note.of(code, faces=wanted))
@@ -68,6 +106,35 @@ async def scan(
     job.live.read(reading.facelets)
     job.save_meanwhile()
     return reading.cube, held.state
+
+
+async def _wait_for_clear_view(
+    job: Job, machine: Machine, phase: RobotState, view: _ViewNotClear, limit_s: float
+) -> float:
+    """Look again and again without moving, until the view is clear; the seconds that took.
+
+    Raises the ``NotReadable`` that says what is in view at the end of the time.
+    """
+    began = job.elapsed_s
+    found, clear = view.found, 0
+    while clear < CLEAR_LOOKS:
+        if job.elapsed_s - began >= limit_s:
+            raise found
+        step = JobStep.of(WAITING[found.code])
+        if job.step != step:
+            job.enter(phase, step)
+        await asyncio.sleep(LOOK_EVERY_S)
+        taken = await job.run_blocking("wait", machine.scanner.take, view.looks, moved=True)
+        try:
+            await job.run_blocking("wait", machine.scanner.check_view, taken)
+            clear += 1
+        except NotReadable as error:
+            found, clear = error, 0
+    return job.elapsed_s - began
+
+
+def _look_again(job: Job, error: NotReadable) -> None:
+    note_recovery(job, Note.of("looked-again", f"looked again: {error}", fault=error.code))
 
 
 def _facts(reading: CubeReading) -> JsonObject:
@@ -155,16 +222,24 @@ async def _look_around(
             job.looks += [LookTaken(image, view.site, at) for image, view in seen_now]
         # The robot goes on to the next look while this one's pictures are encoded and written.
         meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
-        if number == 0 and phase is RobotState.SCANNING:
-            # Before the robot turns what may be a hand, or nothing.
-            check = job.run_blocking("view", machine.scanner.check_view, taken)
-            meanwhile.append(asyncio.create_task(check))
-            if seen < count:
-                await meanwhile[-1]
+        meanwhile.append(asyncio.create_task(_check_view(job, machine, step.looks, taken)))
+        if seen < count:
+            # Before the robot moves again: what is there may be a hand, or no cube.
+            await meanwhile[-1]
         early = phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early
         if early and await _is_known(job, machine, images):
             return
     held.state = tour.end
+
+
+async def _check_view(
+    job: Job, machine: Machine, looks: Sequence[FaceView], taken: Sequence[FaceImage]
+) -> None:
+    """Raise ``_ViewNotClear`` if a look shows something else than the cube."""
+    try:
+        await job.run_blocking("view", machine.scanner.check_view, taken)
+    except NotReadable as found:
+        raise _ViewNotClear(looks, found) from found
 
 
 def _reduced(images: Sequence[FaceImage]) -> list[FaceImage]:

@@ -237,15 +237,15 @@ class Scanner:
             return self._cameras[camera].capture()
 
     def check_view(self, taken: Sequence[FaceImage]) -> None:
-        """Raise :class:`NotReadable` if the first picture shows no face, or not of such a cube.
+        """Raise :class:`NotReadable` if a picture shows something else than a face of such a cube.
 
         ``taken`` are all of one look.
         """
-        first, *others = taken
-        beside = [image.grid for image in others if image.frame is first.frame]
-        odd = odd_view(first, self._size, beside) if self._check_view else None
-        if odd is not None:
-            raise NotReadable(str(odd), first.face, odd.trouble) from odd
+        for image in taken if self._check_view else ():
+            same = [other for other in taken if other.frame is image.frame and other is not image]
+            odd = odd_view(image, self._size, [other.grid for other in same])
+            if odd is not None:
+                raise NotReadable(str(odd), image.face, odd.trouble) from odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         """Decide the cube from all pictures, several of a face included.

@@ -227,6 +227,7 @@ class PolicySettings(Settings):
     solve_retries: Annotated[int, Field(strict=True, ge=0, le=10)] = 1
     check_after: bool = True
     check_view: bool = True
+    wait_for_clear_view_s: Annotated[float, Field(ge=0, le=600)] = 10.0
     self_adjust: bool = False
 
 

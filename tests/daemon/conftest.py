@@ -171,11 +171,12 @@ class FakePlan:
 @dataclass
 class FakeScanner:
     """Sees whatever face is asked for, and reads what the list says: a cube by its name or its
-    facelets, an error to raise, or a doubtful reading as a tuple."""
+    facelets, an error to raise, or a doubtful reading as a tuple. ``odd``: what is in view in each
+    look from now on (None: the cube alone)."""
 
     seen: list[str] = field(default_factory=list)
     readings: list[Any] = field(default_factory=lambda: [SCRAMBLED, SOLVED])
-    odd: list[Exception] = field(default_factory=list)
+    odd: list[Exception | None] = field(default_factory=list)
     read_first: threading.Event | None = None
     previews: int = 0
     moved: list[bool] = field(default_factory=list)
@@ -195,8 +196,8 @@ class FakeScanner:
     def check_view(self, taken: Sequence[FaceImage]) -> None:
         if self.read_first is not None:
             assert self.read_first.wait(LIMIT_S)
-        if self.odd:
-            raise self.odd.pop(0)
+        if self.odd and (odd := self.odd.pop(0)) is not None:
+            raise odd
 
     def read(self, images: Sequence[FaceImage]) -> CubeReading:
         found = self.readings.pop(0)
@@ -315,7 +316,7 @@ class FakeMachine:
     scanner: FakeScanner = field(default_factory=FakeScanner)
     planner: FakePlanner = field(default_factory=FakePlanner)
     policy: PolicySettings = field(
-        default_factory=lambda: PolicySettings(improve_while_turning=False)
+        default_factory=lambda: PolicySettings(improve_while_turning=False, wait_for_clear_view_s=0)
     )
 
     def machine(self) -> Machine:

@@ -96,13 +96,13 @@ def test_solve_execute_does_not_look_first(daemon: Any, ask: Ask) -> None:
 def test_the_ending_is_told_on_standard_output(
     daemon: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    daemon.scanner.odd = [NotReadable("a hand is in front of U", "U", "face-covered")] * 3
+    daemon.scanner.readings = [NotReadable("U is in the dark")] * 3
     assert run(["start"]) == 1
     told = capfd.readouterr().out.splitlines()
-    assert told[0].startswith("face-covered in ")
-    assert told[0].endswith("run 000001: a hand is in front of U")
-    assert told[1].startswith("What to do: take your hands")
-    assert told[2] == "On the way: looked again: a hand is in front of U"
+    assert told[0].startswith("unreadable in ")
+    assert told[0].endswith("run 000001: U is in the dark")
+    assert told[1].startswith("What to do: clean the lens")
+    assert told[2] == "On the way: looked again: U is in the dark"
     assert run(["stop"]) == 0
     assert capfd.readouterr().out == "nothing to stop\n"
     assert run(["start", "--no-wait"]) == 0

@@ -257,22 +257,13 @@ async def test_unreadable_pictures_are_taken_again_then_refused(
 async def test_what_is_in_view_instead_of_a_cube_is_told_and_not_turned(
     controller: JobController, fake: Any, code: str
 ) -> None:
-    fake.scanner.odd = [NotReadable("not a cube", "U", code)] * 3
+    fake.scanner.odd = [NotReadable("not a cube", "U", code)]
     record = await run(controller)
     assert record.outcome == code
-    assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"] * 3)
+    assert (record.faults[-1].code, fake.scanner.seen) == (code, ["U"])
     assert record.faults[-1].remedy.endswith("then start again")
     assert controller.state is RobotState.FAULT
     assert (await run(controller)).outcome == "solved"
-
-
-async def test_a_hand_that_is_taken_away_does_not_end_the_job(
-    controller: JobController, fake: Any
-) -> None:
-    fake.scanner.odd = [NotReadable("a hand", "U", "face-covered")]
-    record = await run(controller)
-    assert (record.outcome, record.recoveries) == ("solved", ["looked again: a hand"])
-    assert fake.planner.toured_from[:2] == [None, "at U"]
 
 
 async def test_without_retries_a_person_is_asked_at_once(
@@ -280,8 +271,8 @@ async def test_without_retries_a_person_is_asked_at_once(
 ) -> None:
     fake.policy = PolicySettings(improve_while_turning=False, scan_retries=0, solve_retries=0)
     controller.machine = fake.machine()
-    fake.scanner.odd = [NotReadable("a hand", "U", "face-covered")]
-    assert (await run(controller)).outcome == "face-covered"
+    fake.scanner.readings = [NotReadable("too dark")]
+    assert (await run(controller)).outcome == "unreadable"
     fake.motion.faults = [jam()]
     record = await run(controller)
     assert (record.outcome, record.attempts) == ("fault", 1)
@@ -299,26 +290,13 @@ async def test_slipping_and_jamming_have_names_of_their_own(
     assert record.faults[-1].remedy == "See to it"
 
 
-async def test_a_cube_lost_from_view_by_turning_has_slipped(
+async def test_a_sticker_that_belongs_to_no_cube_is_not_the_motion_s(
     controller: JobController, fake: Any
 ) -> None:
-    """A lid that is stuck over the cube asks for no cube to be put in."""
-    gone = NotReadable("no cube is in view", "U", "no-cube")
-    fake.scanner.readings = ["scrambled", *[gone] * 6]
+    """Turning may have gone wrong, so the robot starts over; then it is not read either."""
+    fake.scanner.readings = ["scrambled", *[NotReadable("not a cube", "U")] * 6]
     record = await run(controller)
-    assert (record.outcome, record.attempts) == ("slipped", 2)
-    assert "no cube is in view" in record.reason
-    assert "no motor is jammed" in record.faults[-1].remedy
-
-
-@pytest.mark.parametrize("code", ["face-covered", "unreadable"])
-async def test_what_else_is_seen_after_turning_is_told_as_it_is(
-    controller: JobController, fake: Any, code: str
-) -> None:
-    """A hand, or a sticker that belongs to no cube, is not the motion's."""
-    fake.scanner.readings = ["scrambled", *[NotReadable("not a cube", "U", code)] * 6]
-    record = await run(controller)
-    assert (record.outcome, record.attempts) == (code, 2)
+    assert (record.outcome, record.attempts) == ("unreadable", 2)
     assert [text.partition(":")[0] for text in record.recoveries] == [
         "looked again",
         "homed and started over after a fault",

@@ -317,26 +317,6 @@ async def test_a_fault_is_recovered_from_so_often(
     assert record.recoveries == once * (attempts > 1), "said once"
 
 
-@pytest.mark.parametrize(
-    ("slipped", "code", "told"),
-    [
-        (False, "no-cube", "nothing there"),
-        (True, "no-cube", "after turning, homing and looking anew the cube is not seen: nothing"),
-        (True, "unreadable", "nothing there"),
-        (False, "unreadable", "nothing there"),
-    ],
-)
-async def test_no_cube_in_view_is_the_motion_s_only_after_a_slip(
-    worked: Worked, slipped: bool, code: str, told: str
-) -> None:
-    worked.fake.scanner.readings = [NotReadable("nothing there", "U", code)]
-    machine = worked.machine(scan_retries=0)
-    with pytest.raises((NotReadable, MotionFault), match=f"^{told}") as raised:
-        await jobs._solve_once(worked.job, machine, after_slip=slipped)
-    mine = slipped and code == "no-cube"
-    assert raised.value.code == (jobs.SLIPPED if mine else code)
-
-
 async def test_a_look_again_is_at_all_faces_or_at_those_in_doubt(worked: Worked) -> None:
     worked.fake.scanner.readings = [GONE, ("scrambled", "F"), "scrambled"]
     machine = worked.machine(scan_retries=2)
@@ -371,7 +351,7 @@ async def test_a_check_leaves_what_was_scanned_in_the_record(worked: Worked) -> 
     assert (worked.job.record.facelets, worked.job.record.reading) == (None, {})
     assert worked.job.looks is looks
     assert worked.job.explanation is None
-    assert set(worked.job.record.timings_s) == {"home", "check", "read"}
+    assert set(worked.job.record.timings_s) == {"home", "check", "read", "view"}
     assert worked.calls[-1] == ("read", Cube.solved().facelets())
     await asyncio.gather(*worked.job._saving)
     assert worked.job.record.photos == [f"checking-{n}-{f}.jpg" for n, f in enumerate("URFDLB", 1)]

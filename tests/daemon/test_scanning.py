@@ -1,4 +1,4 @@
-"""What a scan does at the same time, and what it waits for all the same."""
+"""What a scan does at the same time, what it waits for, and what it says is in view."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from robot.daemon.models import StartRequest
 from robot.faults import NotReadable
 from robot.notes import Note
 from robot.records.runs import RunWriter
+from robot.settings.profile import PolicySettings
 
 SOLVE = StartRequest()
 HAND = "a hand is in front of U"
@@ -40,15 +41,92 @@ async def test_an_odd_view_ends_the_scan_however_the_cube_was_read(
 ) -> None:
     scanner = seeing_all.scanner
     scanner.read_first = threading.Event()
-    attempts = 1 + seeing_all.policy.scan_retries
-    scanner.readings = [reading or scanner.readings[0]] * attempts
-    scanner.odd = [NotReadable(HAND, "U", "face-covered")] * attempts
+    scanner.readings = [reading or scanner.readings[0]]
+    scanner.odd = [NotReadable(HAND, "U", "face-covered")]
     run_id = await controller.start(SOLVE)
     await controller.finished()
     record = await controller.run_record(run_id)
     assert (record.outcome, record.reason) == ("face-covered", HAND)
     assert record.moves is None
-    assert seeing_all.motion.done.count("perform") == attempts  # the looks
+    assert seeing_all.motion.done.count("perform") == 1  # the look
+
+
+LOOKS_OF_A_SCAN = 6
+HANDS = NotReadable(HAND, "U", "face-covered")
+
+
+def with_policy(fake: Any, controller: JobController, **policy: Any) -> None:
+    fake.policy = PolicySettings(improve_while_turning=False, **policy)
+    controller.machine = fake.machine()
+
+
+def note_motion_at_checks(fake: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """How much had moved at each check of the view, and whether a hand was in it."""
+    noted: list[tuple[int, bool]] = []
+    check = fake.scanner.check_view
+
+    def note(taken: Any) -> None:
+        noted.append((len(fake.motion.done), bool(fake.scanner.odd and fake.scanner.odd[0])))
+        check(taken)
+
+    monkeypatch.setattr(fake.scanner, "check_view", note)
+    return noted
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN, LOOKS_OF_A_SCAN + 4])
+@pytest.mark.parametrize("code", ["no-cube", "two-cubes", "wrong-size", "face-covered"])
+async def test_what_stays_in_view_keeps_its_name_and_nothing_moves(
+    fake: Any, controller: JobController, code: str, clear_before: int, retries: int
+) -> None:
+    """In a scan and in the check, at the first look and at later ones."""
+    with_policy(
+        fake, controller, scan_retries=retries, solve_retries=retries, wait_for_clear_view_s=0.2
+    )
+    odd = NotReadable("something else", "U", code)
+    fake.scanner.odd = [*[None] * clear_before, *[odd] * 1000]
+    run_id = await controller.start(SOLVE)
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert (record.outcome, record.attempts) == (code, 1)
+    turned = clear_before >= LOOKS_OF_A_SCAN
+    assert fake.motion.done.count("home") == 1
+    assert fake.motion.done.count("perform") == clear_before + 1 + turned
+    assert [event.text for event in record.events][-1].startswith("waiting: ")
+
+
+@pytest.mark.parametrize("clear_before", [0, 3, LOOKS_OF_A_SCAN, LOOKS_OF_A_SCAN + 4])
+async def test_a_hand_is_waited_for_and_then_the_cube_is_solved(
+    fake: Any, controller: JobController, clear_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once clear is not enough: the hand may be on its way out."""
+    with_policy(fake, controller, scan_retries=0, solve_retries=0, wait_for_clear_view_s=60)
+    fake.scanner.odd = [*[None] * clear_before, HANDS, HANDS, None, HANDS]
+    noted = note_motion_at_checks(fake, monkeypatch)
+    run_id = await controller.start(SOLVE)
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert (record.outcome, record.recoveries) == ("solved", [f"looked again: {HAND}"])
+    assert "waiting: take your hand away" in [event.text for event in record.events]
+    waited = noted[clear_before : clear_before + 6]
+    assert [hand for _, hand in waited] == [True, True, False, True, False, False]
+    assert len({motion for motion, _ in waited}) == 1
+    after = noted[clear_before + 6 :]
+    assert len(after) == (2 if clear_before < LOOKS_OF_A_SCAN else 1) * LOOKS_OF_A_SCAN
+
+
+async def test_a_robot_that_waits_can_be_stopped(fake: Any, controller: JobController) -> None:
+    with_policy(fake, controller, wait_for_clear_view_s=600)
+    fake.scanner.odd = [HANDS] * 100_000
+    with controller.events.listening() as events:
+        run_id = await controller.start(SOLVE)
+        async for event in events:
+            if event.text == "waiting: take your hand away":
+                break
+        assert controller.status().job.step_code == "wait-for-hand"
+        assert await controller.stop()
+    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert fake.motion.done.count("perform") == 1
 
 
 async def test_what_a_camera_cannot_lock_is_in_the_record_once(

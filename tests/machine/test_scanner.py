@@ -265,7 +265,7 @@ def test_faces_in_the_same_picture_are_not_taken_for_another_cube(
     scanner = Scanner(profile, cameras)
     (step,) = SolvePlanner(profile, build_mechanism(profile)).scan(None, None).steps
     scanner.check_view(scanner.take(step.looks))
-    assert known == [("(480, 640, 3)", 2)]
+    assert known == [("(480, 640, 3)", 2)] * 6
 
 
 class StillCamera:
@@ -358,15 +358,23 @@ def test_most_of_what_is_odd_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_only_faces_in_the_same_picture_are_beside_the_first(
+def test_only_faces_in_the_same_picture_are_beside_one(
     same: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside: list[int] = []
     monkeypatch.setattr(
-        scanning, "odd_view", lambda first, size, others: beside.append(len(others))
+        scanning, "odd_view", lambda image, size, others: beside.append(len(others))
     )
     first, other, third = looked("U"), looked("R"), looked("F")
     if same:
         other = replace(other, frame=first.frame)
     scanner_of(PaintedCamera("")).check_view([first, other, third])
-    assert beside == [1 if same else 0]
+    assert beside == ([1, 1, 0] if same else [0, 0, 0])
+
+
+def test_a_hand_before_the_second_camera_is_seen_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = OddView(ViewTrouble.COVERED, "a hand")
+    monkeypatch.setattr(scanning, "odd_view", lambda image, *_: hand if image.face == "F" else None)
+    with pytest.raises(NotReadable, match="a hand") as seen:
+        scanner_of(PaintedCamera("")).check_view([looked("U"), looked("F")])
+    assert (seen.value.code, seen.value.look_again) == ("face-covered", ("F",))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robot.settings import load_profile
+from robot.settings import RobotProfile, load_profile
 from robot.twin.misadjustment import Misadjustment
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,15 +30,23 @@ def short_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def make_bench(short_folder: Path) -> MakeBench:
-    """A bench of a profile by its name, with a seed for its cube, at a multiple of real time."""
+    """A bench of a profile by its name, with a seed for its cube, at a multiple of real time.
+
+    ``policy``: what is different from the profile's."""
 
     def make(
         name: str = "cubotino",
         seed: int = 5,
         speed: float = 30,
         misadjusted: Misadjustment | None = None,
+        policy: Mapping[str, Any] | None = None,
     ) -> contextlib.AbstractAsyncContextManager[Bench]:
-        return workbench(load_profile(name), short_folder, seed, speed, misadjusted)
+        profile = load_profile(name)
+        if policy:
+            document = profile.model_dump(mode="json", exclude_unset=True)
+            document["policy"] = document.get("policy", {}) | dict(policy)
+            profile = RobotProfile.model_validate(document)
+        return workbench(profile, short_folder, seed, speed, misadjusted)
 
     return make
 

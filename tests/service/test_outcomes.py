@@ -21,6 +21,10 @@ NAMES = {
 }
 
 
+IMPATIENT = {"wait_for_clear_view_s": 0.5}
+PATIENT = {"wait_for_clear_view_s": 240.0}
+
+
 async def asked(bench: Bench, *arguments: str) -> tuple[int, str, str]:
     """What a command prints."""
     process = await asyncio.create_subprocess_exec(
@@ -35,7 +39,7 @@ async def asked(bench: Bench, *arguments: str) -> tuple[int, str, str]:
 
 
 async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: MakeBench) -> None:
-    async with make_bench(speed=100) as bench, bench.firmware(), bench.daemon():
+    async with make_bench(speed=100, policy=IMPATIENT) as bench, bench.firmware(), bench.daemon():
         for odd, name in NAMES.items():
             bench.studio.disturbances.odd = odd
             code, out, err = await asked(bench, "start", "--json")
@@ -54,6 +58,74 @@ async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: M
         assert json.loads((await asked(bench, "start", "--json"))[1])["outcome"] == "solved"
         assert json.loads((await asked(bench, "start", "--json"))[1])["outcome"] == "already-solved"
         assert (bench.robot.solved, bench.robot.violations) == (True, [])
+
+
+async def start_and_disturb_the_check(bench: Bench, number: int, odd: OddScene) -> str:
+    """The number of a run in whose check something else comes into view, sooner or later."""
+    bench.robot.insert(scrambled(3, number))
+    run = await asyncio.to_thread(bench.client().start)
+    while not bench.robot.solved:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.01 * (number % 5))
+    bench.studio.disturbances.odd = odd
+    return run
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+async def test_what_comes_into_view_at_the_check_is_told(
+    make_bench: MakeBench, retries: int
+) -> None:
+    """The cube is solved, so `slipped` would be wrong however often the robot may try."""
+    policy = IMPATIENT | {"solve_retries": retries, "scan_retries": retries}
+    async with (
+        make_bench(speed=100, policy=policy) as bench,
+        bench.firmware(),
+        bench.daemon() as (_, view),
+    ):
+        for number, (odd, name) in enumerate(NAMES.items()):
+            run = await start_and_disturb_the_check(bench, number, odd)
+            record = await bench.ended(view, run)
+            assert (record.outcome, record.attempts) == (name, 1), record.reason
+            assert bench.robot.solved and not bench.robot.violations
+            bench.studio.disturbances.odd = None
+
+
+async def wait_with_the_hand_there(bench: Bench, view: Any) -> None:
+    """Watch the robot's motors while it waits for the hand to go: they stay where they are."""
+    async with asyncio.timeout(240):
+        while (status := await view.status()).job is None or (
+            status.job.step_code != "wait-for-hand"
+        ):
+            await asyncio.sleep(0.01)
+    where = {name: bench.robot.place(name) for name in bench.profile.actuators}
+    for _ in range(100):
+        await asyncio.sleep(0.005)
+        assert not bench.robot.moving
+        assert {name: bench.robot.place(name) for name in bench.profile.actuators} == where
+
+
+SEEDS = [pytest.param(seed, marks=pytest.mark.long) if seed > 2 else seed for seed in range(20)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_nothing_moves_while_a_hand_is_in_view_at_the_check(
+    make_bench: MakeBench, seed: int
+) -> None:
+    async with (
+        make_bench(speed=100, policy=PATIENT) as bench,
+        bench.firmware(),
+        bench.daemon() as (_, view),
+    ):
+        run = await start_and_disturb_the_check(bench, seed, OddScene.HAND)
+        await wait_with_the_hand_there(bench, view)
+        bench.studio.disturbances.odd = None
+        record = await bench.ended(view, run)
+        assert (record.outcome, record.attempts) == ("solved", 1), record.reason
+        assert (bench.robot.solved, bench.robot.violations) == (True, [])
+        run = await start_and_disturb_the_check(bench, seed, OddScene.HAND)
+        await wait_with_the_hand_there(bench, view)
+        assert await asyncio.to_thread(bench.client().stop)
+        assert (await bench.ended(view, run)).outcome == "stopped"
 
 
 async def test_a_motor_that_is_jammed_is_told_and_once_free_the_cube_is_solved(
