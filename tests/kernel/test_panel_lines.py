@@ -41,5 +41,5 @@ def test_light_and_buzzer_drive_their_lines(found: dict[str, Any]) -> None:
 
 
 def test_a_pin_that_another_program_uses_is_a_clear_fault(found: dict[str, Any]) -> None:
-    assert found["busy"].startswith("GPIO 17: 'GPIO busy'. Check that")
+    assert found["busy"].startswith("GPIO 17: GPIO busy. Check that")
     assert found["after"] == "nothing"
