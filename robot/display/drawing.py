@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -142,6 +143,6 @@ def _fitting(text: str, width: int, height: int) -> Font:
 @cache
 def _font(height: int) -> Font:
     for path in FONTS:
-        if path.exists():
+        with suppress(OSError):  # it is absent, or damaged
             return ImageFont.truetype(str(path), height)
     return ImageFont.load_default(height)

@@ -510,6 +510,17 @@ def test_japanese_without_letters_is_english(
     assert screen.image is not None and screen.image.tobytes() == english.tobytes()
 
 
+def test_letters_that_are_damaged_are_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.ttf"
+    broken.write_bytes(b"no letters")
+    monkeypatch.setattr(drawing, "FONTS", (broken,))
+    size = (171, 133)  # of no display: its letters have not been loaded yet
+    picture = draw(view_of(IDLE, NOTHING, RUNS, ENGLISH), size)
+    assert inked(picture, (0, 40, *size)) > 0
+
+
 def test_pictures_for_the_documentation(tmp_path: Path) -> None:
     """Where CUBIST_PICTURES names a folder, they are kept there: docs/pictures."""
     kept = Path(os.environ.get("CUBIST_PICTURES", tmp_path))
