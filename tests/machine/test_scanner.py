@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.faults import InvalidRequest, NotReadable
+from robot.faults import FAULTS, InvalidRequest, NotReadable
 from robot.machine import scanner as scanning
 from robot.machine.scanner import (
     SITES,
@@ -26,7 +26,7 @@ from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
-from vision.cameras.base import Unsettled
+from vision.cameras.base import CameraTrouble, Unsettled
 from vision.decide.reader import read_cube
 from vision.frame import Frame
 from vision.locate.face import FaceGrid, Picture
@@ -238,6 +238,10 @@ def test_all_cameras_take_one_picture_at_the_same_time() -> None:
     assert [image.face for image in images] == [view.face for view in step.looks]
     assert {image.frame.camera for image in images} == set(cameras)
     assert [camera.pictures for camera in cameras.values()] == [1, 1]
+
+
+def test_every_trouble_of_a_camera_is_a_fault_of_the_robot() -> None:
+    assert {str(trouble) for trouble in CameraTrouble} <= set(FAULTS)
 
 
 def test_what_cameras_could_not_find_or_lock_is_told_of_each() -> None:

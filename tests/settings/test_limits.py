@@ -131,6 +131,15 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (UNO, {f"{LID}.settle_ms": {"up": 3}}, f"{LID}.settle_ms.up", "close, flip, open"),
     *(
+        (
+            UNO,
+            {"cameras.0.kind": "picamera2", "cameras.0.device": device},
+            "cameras.0.device",
+            "a number",
+        )
+        for device in ("/dev/video0", "imx219", -1)
+    ),
+    *(
         (UNO, {"cameras.0.kind": kind, f"cameras.0.{key}": value}, f"cameras.0.{key}", kind)
         for kind in ("usb", "simulated")
         for key, value in {"lens_position": 4.0, "sensor_size": [640, 480]}.items()

@@ -35,11 +35,35 @@ def test_faces_come_in_their_order_then_again_after_settling(tmp_path: Path) -> 
     assert camera.capture().image.mean() == levels[0]
 
 
-def test_missing_and_empty_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(CameraFault, match="is not a folder"):
-        FolderCamera(tmp_path / "none")
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [
+        (FileNotFoundError(2, "No such file or directory"), CameraTrouble.ABSENT),
+        (NotADirectoryError(20, "Not a directory"), CameraTrouble.ABSENT),
+        (PermissionError(13, "Permission denied"), CameraTrouble.REFUSED),
+        (OSError(5, "Input/output error"), CameraTrouble.ABSENT),
+    ],
+)
+def test_a_folder_that_cannot_be_had_is_no_matter_until_it_is_looked_at(
+    tmp_path: Path, error: OSError, trouble: CameraTrouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(Path, "iterdir", fails)
+    camera = FolderCamera(tmp_path)
+    for ask in (camera.settle, camera.capture):
+        with pytest.raises(CameraFault, match=error.strerror) as fault:
+            ask()
+        assert fault.value.trouble is trouble
+
+
+def test_an_empty_folder_is_named_and_looked_at_again(tmp_path: Path) -> None:
+    camera = FolderCamera(tmp_path)
     with pytest.raises(CameraFault, match="no photographs"):
-        FolderCamera(tmp_path)
+        camera.capture()
+    save(tmp_path, "U.png")
+    assert camera.capture().image.any()
 
 
 def test_a_damaged_photograph_is_a_fault_not_a_traceback(tmp_path: Path) -> None:

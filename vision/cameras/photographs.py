@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CubistError
+from solver.errors import CubistError, root_sentence
 from solver.files import BadFile, read_file
 from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
 from vision.frame import Frame
@@ -253,7 +253,7 @@ class FolderCamera:
     """Shows the photographs of a folder one after the other, beginning again at ``settle``.
 
     ``U.*`` .. ``B.*`` come in that order; other names in the order of the alphabet. ``live``: no
-    second picture shows the same.
+    second picture shows the same. The folder is looked at when there is something to show.
     """
 
     live = False
@@ -262,15 +262,17 @@ class FolderCamera:
         self.name = name
         self._folder = folder
         self._clock = clock
-        self._files = self._sorted_files()
+        self._files: Sequence[Path] = ()
         self._shown = 0
 
     def settle(self) -> None:
-        """Start over with the first photograph."""
+        """Start over with the first photograph; raises :class:`CameraFault` if there is none."""
+        self._files = self._sorted_files()
         self._shown = 0
 
     def capture(self) -> Frame:
         """The next photograph; raises :class:`CameraFault` after the last and for bad files."""
+        self._files = self._files or self._sorted_files()
         if self._shown == len(self._files):
             raise CameraFault(
                 self.name,
@@ -289,9 +291,13 @@ class FolderCamera:
         """Nothing to give back."""
 
     def _sorted_files(self) -> Sequence[Path]:
-        if not self._folder.is_dir():
-            raise CameraFault(self.name, CameraTrouble.ABSENT, f"{self._folder} is not a folder")
-        files = [p for p in self._folder.iterdir() if p.suffix.lower() in SUFFIXES]
+        try:
+            files = [p for p in self._folder.iterdir() if p.suffix.lower() in SUFFIXES]
+        except OSError as error:
+            denied = isinstance(error, PermissionError)
+            trouble = CameraTrouble.REFUSED if denied else CameraTrouble.ABSENT
+            told = f"the folder {self._folder}: {root_sentence(error)}"
+            raise CameraFault(self.name, trouble, told) from error
         if not files:
             raise CameraFault(self.name, CameraTrouble.EMPTY, f"{self._folder} has no photographs")
         return sorted(files, key=_place)
@@ -303,5 +309,5 @@ def _place(path: Path) -> tuple[int, str]:
 
 
 def open_camera(device: int | str, _resolution: tuple[int, int], name: str) -> FolderCamera:
-    """The photographs of the folder ``device``; it must be there."""
+    """The photographs of the folder ``device``."""
     return FolderCamera(Path(str(device)), name)

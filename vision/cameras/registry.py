@@ -32,7 +32,8 @@ class OpenCamera(Protocol):
 @dataclass(frozen=True)
 class CameraKind:
     """How to open cameras of a kind; ``plugged_in``: each is a device that has one user;
-    ``options``: the keys of a profile that only this kind has.
+    ``options``: the keys of a profile that only this kind has; ``numbered``: its devices are
+    numbers.
 
     ``opener`` may name a module instead, imported when the kind is asked for, with the function
     ``open_camera``.
@@ -41,11 +42,14 @@ class CameraKind:
     opener: OpenCamera | str
     plugged_in: bool = True
     options: frozenset[str] = frozenset()
+    numbered: bool = False
 
 
 _KINDS: dict[str, CameraKind] = {
     "picamera2": CameraKind(
-        "vision.cameras.picamera2", options=frozenset({"lens_position", "sensor_size"})
+        "vision.cameras.picamera2",
+        options=frozenset({"lens_position", "sensor_size"}),
+        numbered=True,
     ),
     "usb": CameraKind("vision.cameras.usb"),
     "folder": CameraKind("vision.cameras.photographs", plugged_in=False),
@@ -70,6 +74,11 @@ def plugged_in(kind: str) -> bool:
 def options_of(kind: str) -> frozenset[str]:
     """The keys that a profile may give cameras of this kind beyond those that all have."""
     return _KINDS[kind].options if kind in _KINDS else frozenset()
+
+
+def numbered(kind: str) -> bool:
+    """Whether the device of such a camera is a number."""
+    return kind in _KINDS and _KINDS[kind].numbered
 
 
 def open_camera(
