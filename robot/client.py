@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robot.paths import control_socket
+from robot.paths import control_socket, how_to_start_the_daemon
 from solver.errors import CubistError
 
 if TYPE_CHECKING:
@@ -237,7 +237,4 @@ def _why_absent(path: Path, error: OSError) -> str:
             f"{path}: no permission to talk to cubistd. Join its group "
             "(`sudo usermod -aG cubist $USER`) and log in again."
         )
-    return (
-        f"cubistd is not running (nothing listens at {path}). "
-        "Start it with `sudo systemctl start cubistd`, or run `cubistd` yourself."
-    )
+    return f"cubistd is not running (nothing listens at {path}). {how_to_start_the_daemon()}"

@@ -6,7 +6,7 @@ whichever command reports it. Faults (:mod:`robot.faults`) name the outcome they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
@@ -116,3 +116,8 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
 def is_success(outcome: str | None) -> bool:
     """Whether a job with this outcome did what it was for."""
     return exit_code(outcome) is ExitCode.DONE
+
+
+def before_the_end(troubles: Sequence[str], reason: str) -> list[str]:
+    """Return a run's troubles without repetitions and without the one that ended it."""
+    return [each for each in dict.fromkeys(troubles) if not (reason and each.endswith(reason))]

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -56,14 +56,37 @@ def control_socket(environ: Mapping[str, str] = os.environ) -> Path:
 
     A directory that ``environ`` names is taken without asking.
     """
+    simulated = simulated_robot(environ)
+    if simulated is not None:
+        return simulated.control_socket
+    return runtime_directory(environ) / SOCKET_NAME
+
+
+def simulated_robot(environ: Mapping[str, str] = os.environ) -> Simulation | None:
+    """Return the simulated robot that clients find; None where a real one's daemon comes before."""
     usual = runtime_directory(environ) / SOCKET_NAME
     if environ.get("CUBIST_RUNTIME_DIR") or _answers(usual):
-        return usual
-    simulated = running_simulation(environ)
-    return usual if simulated is None else simulated.control_socket
+        return None
+    return running_simulation(environ)
 
 
 SOCKET_NAME = "control.sock"
+
+UNIT = "cubistd.service"
+UNIT_FOLDERS = tuple(
+    Path(folder) / "systemd/system" for folder in ("/etc", "/usr/local/lib", "/usr/lib", "/lib")
+)
+
+
+def how_to_start_the_daemon(unit_folders: Sequence[Path] = UNIT_FOLDERS) -> str:
+    """Return what to do where no daemon runs: start its service, or simulate where it has none."""
+    if any((folder / UNIT).exists() for folder in unit_folders):
+        return "Start it with `sudo systemctl start cubistd`."
+    return (
+        "No robot here? Run `cubist simulate` in another terminal: all commands then find its "
+        "simulated robot. For a real robot, run `cubistd` or install its service "
+        "(docs/install.md)."
+    )
 
 
 class SimulationRuns(CubistError, RuntimeError):
@@ -72,11 +95,19 @@ class SimulationRuns(CubistError, RuntimeError):
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulated robot that stays: its process, its profile's name and its folder."""
+    """A simulated robot that stays: its process, its profile's name, its folder, and how many
+    seconds its clock makes in one of this computer's."""
 
     process: int
     robot: str
     folder: Path
+    speed: float = 1.0
+
+    @property
+    def about(self) -> str:
+        """Its name and pace, for people: ``simulated cubotino, 2 times as fast as a real one``."""
+        pace = "" if self.speed == 1 else f", {self.speed:g} times as fast as a real one"
+        return f"simulated {self.robot}{pace}"
 
     @property
     def control_socket(self) -> Path:
@@ -96,7 +127,8 @@ def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | 
             if os.fstat(file.fileno()).st_uid != os.getuid() or _lock(file):
                 return None  # left behind by one that was killed
             found = json.load(file)
-        return Simulation(int(found["process"]), str(found["robot"]), Path(found["folder"]))
+        process, speed = int(found["process"]), float(found["speed"])
+        return Simulation(process, str(found["robot"]), Path(found["folder"]), speed)
     return None
 
 
@@ -112,7 +144,8 @@ def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -
     with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         if not _lock(file):
             raise SimulationRuns(_where(running_simulation(environ)))
-        document = {"process": simulation.process, "robot": simulation.robot}
+        known = {"process": simulation.process, "robot": simulation.robot}
+        document = known | {"speed": simulation.speed}
         file.truncate()
         json.dump(document | {"folder": str(simulation.folder)}, file)
         file.flush()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.color import Color
+from rich.progress_bar import ProgressBar
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -72,6 +75,22 @@ def picture_text(image: NDArray[np.uint8], columns: int, rows: int) -> Text:
 
 def _two_colours(*rgb: int) -> Style:
     return Style.from_color(Color.from_rgb(*rgb[:3]), Color.from_rgb(*rgb[3:]))
+
+
+_BAR_WIDTH = 34
+_LEAST_BAR = 6
+
+
+def progress_bar(share: float | None, text: str, width: int, most: int = _BAR_WIDTH) -> Table:
+    """Return a bar of at most ``most`` columns and what is said of it, within ``width`` columns.
+
+    ``share`` is 0..1; None draws a bar that pulses.
+    """
+    room = max(_LEAST_BAR, min(most, width - cell_len(text) - 1))
+    bar = ProgressBar(total=None if share is None else 1.0, completed=share or 0, width=room)
+    row = Table.grid(padding=(0, 1))
+    row.add_row(bar, Text(text, style="dim"))
+    return row
 
 
 def moves_text(moves: Sequence[str], done: int) -> Text:

@@ -11,12 +11,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robot.cli.output import daemon_client, emit, json_option, note, outcome_name
+from robot.cli.output import daemon_client, emit, json_option, note
+from robot.cli.texts import (
+    TerminalText,
+    duration_text,
+    ending_text,
+    events_on_the_way,
+    progress_text,
+    remedy_of,
+    say,
+)
 from robot.client import ControlClient
 from robot.languages import chosen_catalogue
 from robot.outcomes import ExitCode, exit_code, is_success
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from robot.documents import JsonMapping
 
 
@@ -91,6 +102,11 @@ def _tell_started(run_id: str, as_json: bool) -> None:
 
 
 POLL_S = 0.2
+REFRESH_HZ = 10
+_AROUND = 3
+"""Columns for the spinner and the gaps."""
+_LEAST_BESIDE = 36
+"""Columns that bar and figures need beside the step."""
 
 
 def follow(
@@ -115,19 +131,18 @@ def follow(
 
 def tell(record: JsonMapping) -> None:
     """Say how a run ended: the outcome, what went wrong on the way, the moves."""
-    said = chosen_catalogue()
-    line = f"{outcome_name(record['outcome'])} in {record['duration_s']:.1f} s, run {record['id']}"
+    line = f"{ending_text(record)}, {say(TerminalText.RUN, run=record['id'])}"
     if is_success(record["outcome"]):
         click.secho(line, fg="green", bold=True)
     else:
         click.secho(line, fg="red", bold=True, nl=not record["reason"])
         fault = record["faults"][-1] if record["faults"] else None
         if record["reason"]:
-            click.echo(f": {said.reason(record)}")
-        if fault and (remedy := said.remedy(fault)):
-            click.echo(f"What to do: {remedy}")
-    for text in (*record["recoveries"], *record["warnings"]):
-        click.echo(f"On the way: {said.note(text, record.get('notes', []))}")
+            click.echo(f": {chosen_catalogue().reason(record)}")
+        if fault and fault["remedy"]:
+            click.echo(remedy_of(fault))
+    for line in events_on_the_way(record):
+        click.echo(line)
     if record.get("moves"):
         click.echo(record["moves"])
 
@@ -140,26 +155,46 @@ def watch(
 ) -> None:
     """Show a job until it ends, each step with what it is ``about`` in front."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.live import Live
 
     console = Console(stderr=True)
     if not console.is_terminal:
         _tell_steps(client, run_id, sleep, about)
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=None)
+    line = JobLine(about)
+    with Live(console=console, transient=True, refresh_per_second=REFRESH_HZ) as display:
         while (job := client.status()["job"]) is not None and job["run"] == run_id:
-            fraction = job["progress"]
-            text = about + chosen_catalogue().step(job)
-            total = fraction and 1.0
-            progress.update(task, description=text, completed=fraction or 0, total=total)
+            display.update(line.of(job, console.width))
             sleep(POLL_S)
+
+
+class JobLine:
+    """A job on one line: spinner, step, bar, and the seconds since the job began."""
+
+    def __init__(self, about: str = "") -> None:
+        from rich.spinner import Spinner
+
+        self._about = about
+        self._spinner = Spinner("dots")
+
+    def of(self, job: JsonMapping, width: int) -> RenderableType:
+        """Draw a ``JobStatus`` within ``width`` columns; a long step goes on below."""
+        from rich.cells import cell_len
+        from rich.table import Table
+
+        from robot.terminal import progress_bar
+
+        text = f"{self._about}{chosen_catalogue().step(job)}"
+        words = (progress_text(job), duration_text(job["elapsed_s"]))
+        said = " · ".join(word for word in words if word)
+        beside = width - cell_len(text) - _AROUND
+        row = Table.grid(padding=(0, 1))
+        if beside < _LEAST_BESIDE:
+            row.add_row(self._spinner, text)
+            row.add_row("", progress_bar(job["progress"], said, width - _AROUND))
+        else:
+            row.add_row(self._spinner, text, progress_bar(job["progress"], said, beside))
+        return row
 
 
 def _tell_steps(

@@ -11,6 +11,7 @@ import click
 from robot.cli.control import watch
 from robot.cli.numbers import Whole
 from robot.cli.output import daemon_client, emit, json_option, note
+from robot.cli.texts import TerminalText, duration_text, ending_text, say
 from robot.client import ControlClient
 from robot.outcomes import ExitCode, Outcome, exit_code, worst
 
@@ -87,8 +88,9 @@ def _tell(number: int, cycles: int, record: JsonMapping, as_json: bool) -> None:
         kept = ("id", "kind", "outcome", "reason", "duration_s", "planned_us", "executed_us")
         emit({"cycle": number} | {key: record[key] for key in kept})
     else:
-        text = f"{number}/{cycles}  run {record['id']}  {record['outcome']}"
-        click.echo(f"{text}  {record['duration_s']:.1f} s  {record['reason']}".rstrip())
+        run = say(TerminalText.RUN, run=record["id"])
+        reason = f": {record['reason']}" if record["reason"] else ""
+        click.echo(f"{number}/{cycles}  {run} {ending_text(record)}{reason}")
 
 
 def _tell_summary(records: Sequence[JsonMapping], as_json: bool) -> None:
@@ -97,8 +99,9 @@ def _tell_summary(records: Sequence[JsonMapping], as_json: bool) -> None:
         emit(figures)
     elif "mean_s" in figures:
         click.echo(
-            f"solved {figures['solved']} of {figures['cycles']}: mean {figures['mean_s']:.1f} s, "
-            f"best {figures['best_s']:.1f} s, worst {figures['worst_s']:.1f} s"
+            f"solved {figures['solved']} of {figures['cycles']}: "
+            f"mean {duration_text(figures['mean_s'])}, best {duration_text(figures['best_s'])}, "
+            f"worst {duration_text(figures['worst_s'])}"
         )
     else:
         click.echo(f"solved {figures['solved']} of {figures['cycles']}")

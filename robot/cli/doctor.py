@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,8 @@ from robot.cli.output import (
     note,
     require_terminal,
 )
-from robot.cli.status import drift_lines
-from robot.client import NoDaemon
+from robot.cli.texts import drift_lines
+from robot.client import ControlClient, NoDaemon
 from robot.machine.boot_change import BootChange, plan_fix, plan_undo
 from robot.machine.checkup import (
     CheckResult,
@@ -31,7 +31,7 @@ from robot.machine.checkup import (
 )
 from robot.notes import DRIFT_NOTES
 from robot.outcomes import ExitCode
-from robot.paths import state_directory
+from robot.paths import Simulation, simulated_robot, state_directory
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
     """Check camera, board, permissions, GPIO, disk, clock, power, configuration and the daemon.
 
     Exit code 1 when something is bad; each finding says what to do. --fix and --unfix only change
-    config.txt: they show the change and ask, and need sudo.
+    config.txt: they show the change and ask, and need sudo. While `cubist simulate` runs and no
+    real robot's daemon answers, only the simulated robot is checked; --robot checks this computer.
     """
     if fix and unfix:
         raise click.UsageError("--fix and --unfix contradict each other: omit one of them")
@@ -59,18 +60,30 @@ def doctor(profile: str | None, fix: bool, unfix: bool, yes: bool, as_json: bool
     machine = this_computer()
     if unfix:
         return _change_boot_config(machine, None, "--unfix", yes=yes, as_json=as_json)
+    simulation = simulated_robot() if profile is None and not fix else None
+    if simulation is not None:
+        return _report(_examine_simulation(simulation), as_json)
     name = profile or os.environ.get("CUBIST_PROFILE") or machine.service_profile
     settings = load_profile(name or DEFAULT_PROFILE)
     if fix:
         again = f"--fix --robot {name}" if name else "--fix"
         return _change_boot_config(machine, settings, again, yes=yes, as_json=as_json)
-    findings = list(_examine(settings, machine))
+    code = _report(_examine(settings, machine), as_json)
+    if not machine.model:
+        note("This is no Raspberry Pi. To try Cubist without a robot: cubist simulate")
+    return code
+
+
+def _report(findings: Iterable[CheckResult], as_json: bool) -> ExitCode:
+    """Print findings as they come, and return the exit code they mean."""
+    found = []
     for finding in findings:
+        found.append(finding)
         if as_json:
             emit(asdict(finding))
         else:
             _tell(finding)
-    return ExitCode.NO if worst(findings) == "bad" else ExitCode.DONE
+    return ExitCode.NO if worst(found) == "bad" else ExitCode.DONE
 
 
 def this_computer() -> Computer:
@@ -138,6 +151,22 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
         yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 
 
+def _examine_simulation(simulation: Simulation) -> Iterator[CheckResult]:
+    """Check a simulated robot: it needs nothing of this computer but its own processes."""
+    text = f"{simulation.about}, process {simulation.process}"
+    yield CheckResult("robot", "ok", f"{text}; `cubist doctor --robot NAME` checks this computer")
+    try:
+        status = ControlClient(simulation.control_socket).status()
+    except NoDaemon as error:
+        yield CheckResult("daemon", "bad", str(error), "end `cubist simulate` and start it again")
+        return
+    yield _daemon(status)
+    for warning in status["warnings"]:
+        if warning not in _drift_texts(status):
+            yield CheckResult("line", "warning", warning)
+    yield from _drift(status)
+
+
 def _daemon(status: JsonMapping) -> CheckResult:
     """The daemon's own view; it says when the board's firmware is not ours."""
     if status["fault"]:
@@ -149,11 +178,15 @@ def _daemon(status: JsonMapping) -> CheckResult:
 def _drift(status: JsonMapping) -> Iterator[CheckResult]:
     """What has moved since the robot was calibrated, where the daemon has seen enough to tell."""
     lines = drift_lines(status)
-    moved = [note["text"] for note in status.get("notes", []) if note["code"] in DRIFT_NOTES]
+    moved = _drift_texts(status)
     if moved:
         yield CheckResult("drift", "warning", "; ".join(lines), "; ".join(moved))
     elif lines:
         yield CheckResult("drift", "ok", "; ".join(lines))
+
+
+def _drift_texts(status: JsonMapping) -> list[str]:
+    return [note["text"] for note in status.get("notes", []) if note["code"] in DRIFT_NOTES]
 
 
 def _tell(finding: CheckResult) -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from robot.faults import FAULTS, fault_code
-from robot.languages import ENGLISH, chosen_catalogue
 from robot.outcomes import ERRORS, ExitCode, exit_code
 from robot.paths import running_simulation
 from robot.records.storage import is_standard_output
@@ -34,18 +33,6 @@ PATIENCE_S = 10.0
 
 
 _STATE_COLOURS = {"idle": "green", "fault": "red", "maintenance": "yellow"}
-
-
-def state_name(state: str) -> str:
-    """A state of the daemon as terminals show it: its code, or its name in another language."""
-    said = chosen_catalogue()
-    return state if said.language == ENGLISH else said.state(state)
-
-
-def outcome_name(outcome: str | None) -> str:
-    """An outcome as terminals show it, likewise; None is that of a run under way."""
-    said = chosen_catalogue()
-    return str(outcome) if outcome is None or said.language == ENGLISH else said.outcome(outcome)
 
 
 def state_colour(state: str) -> str:
@@ -280,7 +267,7 @@ def daemon_client() -> ControlClient:
     client = ControlClient()
     found = running_simulation()
     if found is not None and client.path == found.control_socket:
-        note(f"simulated {found.robot} (cubist simulate, process {found.process})")
+        note(f"{found.about} (cubist simulate, process {found.process})")
     return client
 
 

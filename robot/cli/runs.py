@@ -19,11 +19,12 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.cli.solution_text import group_by_move
+from robot.cli.solution_text import group_by_move, plain_console
 from robot.cli.solution_text import timeline as timeline_table
-from robot.client import NoDaemon
+from robot.cli.texts import duration_text, ending_text, moment_text
+from robot.client import ControlClient, NoDaemon
 from robot.documents import JsonObject
-from robot.outcomes import ExitCode, Outcome, exit_code
+from robot.outcomes import ExitCode, Outcome, before_the_end, exit_code
 from robot.paths import state_directory
 from robot.records.latency import Samples, percentile
 from robot.records.runs import (
@@ -113,7 +114,7 @@ def _load(run_id: str) -> RunRecord:
 def _store() -> RunStore:
     """The records of the daemon that answers, else those where this user's daemon keeps them."""
     try:
-        return RunStore(Path(daemon_client().status()["records"]))
+        return RunStore(Path(ControlClient().status()["records"]))
     except NoDaemon:
         return RunStore(state_directory() / "runs")
 
@@ -130,9 +131,9 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
         if isinstance(record, UnreadableRun):
             table.add_row(record.id, "", "", Text("unreadable", style="red"), "", "")
             continue
-        started = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        started = moment_text(record.started_at)
         moves = str(record.move_count or "")
-        took = f"{record.duration_s:.1f} s"
+        took = duration_text(record.duration_s)
         table.add_row(record.id, started, record.kind, _coloured(record.outcome), took, moves)
     console.print(table)
     for run in rows:
@@ -142,15 +143,26 @@ def _list(rows: Sequence[RunRecord | UnreadableRun]) -> None:
 
 
 def _coloured(outcome: Outcome | None) -> Text:
-    style = {ExitCode.DONE: "green", ExitCode.STOPPED: "yellow"}.get(exit_code(outcome), "red")
-    return Text(outcome or "under way", style=style if outcome else "cyan")
+    return Text(outcome or "under way", style=_style(outcome))
+
+
+def _ending(record: RunRecord) -> Text:
+    """Return how and when a run ended; of one under way only that."""
+    if record.outcome is None:
+        return _coloured(None)
+    return Text(ending_text(record.model_dump(mode="json")), style=_style(record.outcome))
+
+
+def _style(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "cyan"
+    return {ExitCode.DONE: "green", ExitCode.STOPPED: "yellow"}.get(exit_code(outcome), "red")
 
 
 def _show(record: RunRecord) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    head = Text.assemble((f"run {record.id} ", "bold"), _coloured(record.outcome))
-    console.print(head)
-    console.print(f"{record.robot}, {record.kind}, {record.started_at.astimezone():%c}")
+    console = plain_console()
+    console.print(Text.assemble((f"run {record.id} ", "bold"), _ending(record)))
+    console.print(f"{record.robot}, {record.kind}, {moment_text(record.started_at)}")
     if record.reason:
         console.print(record.reason, style="red", markup=False)
         if record.faults and record.faults[-1].remedy:
@@ -164,7 +176,7 @@ def _show(record: RunRecord) -> None:
         console.print(_plan_line(record.planned_us, record.greedy_us))
     if record.link.sent:
         console.print(_link_line(record.link))
-    for text in (*record.recoveries, *record.warnings):
+    for text in before_the_end((*record.recoveries, *record.warnings), record.reason):
         console.print(f"On the way: {text}", style="yellow", markup=False)
     if record.photos:
         console.print(_picture_line(record), markup=False)
@@ -174,7 +186,7 @@ def _show(record: RunRecord) -> None:
         console.print(_latency_table(record.latency_s))
     if record.operations and record.planned_us:
         moves = group_by_move(record.operations, record.orientation, record.moves or "")
-        console.print(timeline_table(moves, record.planned_us))
+        console.print(timeline_table(moves, record.planned_us, console.width))
 
 
 def _latency_table(samples: Samples) -> Table:
@@ -217,6 +229,6 @@ def _stage_line(record: RunRecord) -> str:
         f"{name} {record.timings_s[name]:.1f} s" for name in _STAGES if name in record.timings_s
     ]
     if record.planned_us is not None and record.executed_us is not None:
-        parts.append(f"planned {record.planned_us / 1e6:.3f} s")
-        parts.append(f"executed {record.executed_us / 1e6:.3f} s")
+        planned, executed = record.planned_us / 1e6, record.executed_us / 1e6
+        parts.append(f"by the robot's clock planned {planned:.3f} s, executed {executed:.3f} s")
     return "took  " + ", ".join(parts)

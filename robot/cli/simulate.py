@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     type=Number(-5, 5),
     default=0.0,
     metavar="DEGREES",
-    help="After each job the servos that turn the cube stand so much farther.",
+    help="Make the servos that turn the cube drift by this many degrees per job.",
 )
 @click.option("--web/--no-web", default=True, help="Serve the robot's page (the default).")
 @json_option
@@ -116,41 +116,55 @@ def simulate(  # noqa: PLR0913, PLR0917  # one argument per option
 @simulate.command()
 @click.argument("moves", required=False)
 @seed_option
-def scramble(moves: str | None, seed: int) -> int:
+@json_option
+def scramble(moves: str | None, seed: int, as_json: bool) -> int:
     """Put another scrambled cube in, as a person does: MOVES from solved, or a random one."""
-    return _do({"do": "scramble", "seed": seed} | ({} if moves is None else {"moves": moves}))
+    if moves is None:
+        return _do({"do": "scramble", "seed": seed}, f"cube {seed} is in the robot", as_json)
+    return _do({"do": "scramble", "moves": moves}, f"a cube after {moves} is in the robot", as_json)
 
 
 @simulate.command()
-def remove() -> int:
+@json_option
+def remove(as_json: bool) -> int:
     """Take the cube out."""
-    return _do({"do": "remove"})
+    return _do({"do": "remove"}, "the cube is out of the robot", as_json)
 
 
 @simulate.command()
-def insert() -> int:
+@json_option
+def insert(as_json: bool) -> int:
     """Put the cube back."""
-    return _do({"do": "insert"})
+    return _do({"do": "insert"}, "the cube is in the robot", as_json)
 
 
 @simulate.command()
-@click.argument("name", metavar="NAME[:ACTUATOR]")
-def fault(name: str) -> int:
-    """Let something go wrong now, as `cubist demo --fault` names it."""
-    return _do({"do": "fault", "fault": name})
+@click.argument("name", metavar="NAME[:ACTUATOR][@STAGE]")
+@json_option
+def fault(name: str, as_json: bool) -> int:
+    """Let something go wrong now, or at a stage of the next job: see `cubist demo --help`."""
+    what, _, stage = name.partition("@")
+    when = f"happens at `{stage}` of the next job" if stage else "has happened"
+    return _do({"do": "fault", "fault": name}, f"{what} {when}", as_json)
 
 
 @simulate.command()
-def mend() -> int:
+@json_option
+def mend(as_json: bool) -> int:
     """Undo what faults have left behind: jams, end stops, cable, light, view."""
-    return _do({"do": "mend"})
+    return _do({"do": "mend"}, "everything is mended", as_json)
 
 
-def _do(request: JsonObject) -> int:
+def _do(request: JsonObject, done: str, as_json: bool) -> int:
+    """Have it done, and print the line ``done``, or the request with ``"done": true``."""
     from robot.simulate.stay import HandRefused, ask
 
     simulation = running_simulation()
     if simulation is None:
         raise HandRefused("no simulated robot runs: start one with `cubist simulate`")
     ask(simulation, request)
+    if as_json:
+        emit(request | {"done": True})
+    else:
+        click.echo(done)
     return ExitCode.DONE

@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 
 
 BAR_WIDTH = 40
+_LEAST_BAR = 8
+_COLUMN_GAP = 2
+
+
+def plain_console() -> Console:
+    """Return a console that breaks lines between words on a terminal, and nowhere elsewhere."""
+    console = Console(highlight=False)
+    console.soft_wrap = not console.is_terminal
+    return console
 
 
 def print_answer(answer: JsonMapping) -> None:
     """Print what ``cubist solve`` found; plain text where standard output is no terminal."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = plain_console()
     moves = answer["moves"] or "(already solved)"
     if "operations" not in answer:
         console.print(Text(moves, style="bold"))
@@ -39,7 +48,7 @@ def print_answer(answer: JsonMapping) -> None:
     console.print(_robot_line(answer), style="dim")
     if console.is_terminal:
         moves = group_by_move(answer["operations"], answer["initial_orientation"], answer["moves"])
-        console.print(timeline(moves, answer["duration_us"]))
+        console.print(timeline(moves, answer["duration_us"], console.width))
 
 
 @dataclass(frozen=True)
@@ -89,8 +98,15 @@ def _merged(groups: Sequence[PerformedMove]) -> list[PerformedMove]:
     return found
 
 
-def timeline(moves: Sequence[PerformedMove], duration_us: int) -> Table:
-    """Operations over time, one per row under the move they perform, with bars to scale."""
+def timeline(moves: Sequence[PerformedMove], duration_us: int, width: int = 200) -> Table:
+    """Return operations over time within ``width`` columns, with bars to scale.
+
+    One to a row, under the move it performs.
+    """
+    told = [f"  {describe(operation)}" for move in moves for operation in move.operations]
+    figures = 2 * len(f"{duration_us / 1e6:.2f}") + 3 * _COLUMN_GAP
+    room = width - figures - max(map(len, told), default=0)
+    bars = max(_LEAST_BAR, min(BAR_WIDTH, room))
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title, side in (
         ("start", "right"),
@@ -108,7 +124,7 @@ def timeline(moves: Sequence[PerformedMove], duration_us: int) -> Table:
                 f"{start / 1e6:.2f}",
                 f"{takes / 1e6:.2f}",
                 f"  {describe(operation)}" if move.name else describe(operation),
-                _bar(start, takes, duration_us),
+                _bar(start, takes, duration_us, bars),
             )
     return table
 
@@ -125,15 +141,15 @@ def describe(operation: JsonMapping) -> str:
     return " ".join(dict.fromkeys([name, *details]))
 
 
-def _bar(start_us: int, duration_us: int, total_us: int) -> Text:
-    scale = BAR_WIDTH / max(total_us, 1)
+def _bar(start_us: int, duration_us: int, total_us: int, width: int) -> Text:
+    scale = width / max(total_us, 1)
     before = int(start_us * scale)
     return Text(" " * before + "━" * max(1, round(duration_us * scale)), style="cyan")
 
 
 def _metric_line(answer: JsonMapping) -> str:
     least = answer["lower_bound"]
-    bound = f"; none has fewer than {least}" if least else ""
+    bound = f"; lower bound {least}" if least > 1 else ""
     proof = "proven shortest" if answer["optimal"] else f"not proven shortest{bound}"
     return (
         f"{answer['length']} {answer['metric']} ({proof}), {answer['algorithm']}, "
@@ -143,7 +159,7 @@ def _metric_line(answer: JsonMapping) -> str:
 
 def _robot_line(answer: JsonMapping) -> str:
     bound = answer["lower_bound_us"] / 1e6
-    proof = "proven fastest" if answer["optimal"] else f"no motion takes less than {bound:.2f} s"
+    proof = "proven fastest" if answer["optimal"] else f"lower bound {bound:.2f} s"
     known = f" ({proof})" if bound else ""
     return (
         f"{answer['duration_us'] / 1e6:.2f} s{known} on {answer['robot']}, "

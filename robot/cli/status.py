@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,18 @@ from robot.cli.output import (
     daemon_client,
     emit,
     json_option,
-    outcome_name,
     state_colour,
-    state_name,
     while_read,
+)
+from robot.cli.texts import (
+    TerminalText,
+    drift_lines,
+    duration_text,
+    ending_text,
+    progress_text,
+    remedy_of,
+    say,
+    state_name,
 )
 from robot.client import ControlClient
 from robot.languages import chosen_catalogue
@@ -48,10 +57,13 @@ def status(watch: bool, as_json: bool) -> int:
     if not as_json and sys.stdout.isatty():
         from robot.cli.status_screen import watch_status  # rich only where it draws
 
-        watch_status(client)
+        # Who leaves has seen what there was to see, and has stopped nothing.
+        with contextlib.suppress(KeyboardInterrupt):
+            watch_status(client)
+        return ExitCode.DONE
     with client.events() as events:
         code = _tell_now(client, as_json)
-        with while_read(sys.stdout, events.end):
+        with while_read(sys.stdout, events.end), contextlib.suppress(KeyboardInterrupt):
             for event in events:
                 _tell_event(event, as_json)
     return code
@@ -71,48 +83,34 @@ def tell_status(now: JsonMapping) -> None:
     """Print a status for a person."""
     said = chosen_catalogue()
     click.secho(state_name(now["state"]), fg=state_colour(now["state"]), bold=True, nl=False)
-    homed = "" if now["state"] == "homing" else "homed, " if now["homed"] else "not homed, "
-    simulated = "simulated, " if now["simulated"] else ""
-    click.echo(
-        f"  {now['robot']}, {simulated}{homed}cubistd {now['version']} (process {now['process']})"
-    )
+    about = [now["robot"]]
+    about += [say(TerminalText.SIMULATED)] if now["simulated"] else []
+    if now["state"] != "homing":
+        about.append(say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED))
+    about.append(say(TerminalText.PROCESS, version=now["version"], process=now["process"]))
+    click.echo(f"  {', '.join(about)}")
     if now["job"]:
         job = now["job"]
-        click.echo(
-            f"  run {job['run']}: {said.step(job)}{_how_far(job)} ({job['elapsed_s']:.0f} s)"
-        )
+        click.echo(f"  {say(TerminalText.RUN, run=job['run'])}: {_work(job)}, ", nl=False)
+        click.echo(duration_text(job["elapsed_s"]))
     elif (preparation := now.get("preparation")) is not None:
-        click.echo(f"  {said.step(preparation)}{_how_far(preparation)}")
+        click.echo(f"  {_work(preparation)}")
     if now["fault"]:
         click.echo(f"  {said.cause(now['fault'])}")
-        click.echo(
-            f"  What to do: {said.remedy(now['fault']) or 'see the journal (`cubist logs`)'}"
-        )
+        click.echo(f"  {remedy_of(now['fault'])}")
     for line in drift_lines(now):
         click.echo(f"  {line}")
     for warning in now["warnings"]:
         click.echo(f"  {said.note(warning, now.get('notes', []))}")
     if now["last_run"]:
         last = now["last_run"]
-        outcome = outcome_name(last["outcome"])
-        click.echo(f"  last: run {last['id']} {outcome} in {last['duration_s']:.1f} s")
+        click.echo(f"  {say(TerminalText.LAST_RUN, run=last['id'], ended=ending_text(last))}")
 
 
-def drift_lines(now: JsonMapping) -> list[str]:
-    """How far each position has moved since the robot was calibrated, for a person."""
-    return [
-        f"drift: {one['actuator']} {one['position']} {one['degrees']:+.1f} degrees since "
-        f"{one['since']}, {one['corrected_degrees']:+.1f} of it corrected ({one['solves']} solves)"
-        for one in now.get("drift", [])
-    ]
-
-
-def _how_far(work: JsonMapping) -> str:
-    """``, 42% done, 3 s left`` as far as that is known."""
-    done, left = work["progress"], work.get("remaining_s")
-    words = [] if done is None else [f"{done:.0%} done"]
-    words += [] if left is None else [f"{left:.0f} s left"]
-    return "".join(f", {word}" for word in words)
+def _work(work: JsonMapping) -> str:
+    """Return what is done now, and in brackets how far that is."""
+    share = progress_text(work)
+    return chosen_catalogue().step(work) + (f" ({share})" if share else "")
 
 
 def _tell_event(event: JsonMapping, as_json: bool) -> None:

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from robot.cli.output import outcome_name, state_colour, state_name
+from robot.cli.output import state_colour
 from robot.cli.solution_text import group_by_move
+from robot.cli.texts import (
+    TerminalText,
+    duration_text,
+    ending_text,
+    progress_text,
+    remedy_of,
+    say,
+    state_name,
+)
 from robot.languages import chosen_catalogue
-from robot.terminal import FACE_COLOURS, moves_text, net_of
+from robot.terminal import FACE_COLOURS, moves_text, net_of, progress_bar
 from solver.cube import facelets as geometry
 from solver.cube.notation import parse_moves
 
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.25
 WIDTH = 80
-_BAR_WIDTH = 20
+_GAP = 2
 _BESIDE_NET = 76
 """Columns within the frame from which on the job stands beside the cube, not below it."""
 
@@ -51,15 +59,15 @@ def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> Renderab
     done = sum(end_us <= (view["at_us"] or 0) for _, end_us in moves)
     parts: list[RenderableType] = [_cube_and_job(now, view, done, min(width, WIDTH) - 4)]
     if moves:
-        title = Text(f"moves {done} of {len(moves)}", style="dim")
+        title = Text(say(TerminalText.MOVES, done=done, count=len(moves)), style="dim")
         parts += [Text(), title, moves_text([name for name, _ in moves], done)]
     parts += _troubles(now)
-    simulated = " · simulated" if now["simulated"] else ""
+    simulated = f" · {say(TerminalText.SIMULATED)}" if now["simulated"] else ""
     return Panel(
         Group(*parts),
         title=Text(f"{now['robot']}{simulated}", style="bold"),
         title_align="left",
-        subtitle=Text("Ctrl-C leaves; the robot goes on", style="dim"),
+        subtitle=Text(say(TerminalText.LEAVE), style="dim"),
         border_style=state_colour(now["state"]),
         width=min(width, WIDTH),
     )
@@ -102,47 +110,42 @@ def _end_us(operation: JsonMapping) -> int:
 
 
 def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) -> RenderableType:
-    job = _job(now)
     if view["cube"] is None:
-        return job
+        return _job(now, width)
     moves = [name for name, _ in performed_moves(view)][:done]
     net = net_of(sticker_colours(view["cube"], moves))
     if width < _BESIDE_NET:
-        return Group(job, Text(), net)
-    columns = Table.grid(padding=(0, 2))
+        return Group(_job(now, width), Text(), net)
+    room = width - max(line.cell_len for line in net.split()) - _GAP
+    columns = Table.grid(padding=(0, _GAP))
     columns.add_column(no_wrap=True)
-    columns.add_column()
-    columns.add_row(net, job)
+    columns.add_column(width=room)
+    columns.add_row(net, _job(now, room))
     return columns
 
 
-def _job(now: JsonMapping) -> RenderableType:
-    """State, what the robot does at this moment, how long it has taken, how far it is."""
-    homed = "" if now["state"] == "homing" else "  homed" if now["homed"] else "  not homed"
+def _job(now: JsonMapping, width: int) -> RenderableType:
+    """Draw the state, what the robot does, how long that has taken and how far it is."""
     state = Text(state_name(now["state"]).upper(), style=f"bold {state_colour(now['state'])}")
-    lines: list[RenderableType] = [state.append(homed, style="dim")]
+    if now["state"] != "homing":
+        homed = say(TerminalText.HOMED if now["homed"] else TerminalText.NOT_HOMED)
+        state.append(f"  {homed}", style="dim")
+    lines: list[RenderableType] = [state]
     work: JsonObject | None = now["job"] or now.get("preparation")
     if now["job"]:
-        lines.append(Text(f"run {now['job']['run']}, {now['job']['elapsed_s']:.1f} s", style="dim"))
+        run = say(TerminalText.RUN, run=now["job"]["run"])
+        lines.append(Text(f"{run}, {duration_text(now['job']['elapsed_s'])}", style="dim"))
     if work is not None:
-        lines += [Text(), Text(chosen_catalogue().step(work), style="bold"), *_how_far(work)]
+        lines += [Text(), Text(chosen_catalogue().step(work), style="bold"), *_how_far(work, width)]
     elif last := now["last_run"]:
-        text = (
-            f"last: run {last['id']} {outcome_name(last['outcome'])} in {last['duration_s']:.1f} s"
-        )
-        lines += [Text(), Text(text)]
+        lines += [Text(), Text(say(TerminalText.LAST_RUN, run=last["id"], ended=ending_text(last)))]
     return Group(*lines)
 
 
-def _how_far(work: JsonMapping) -> list[RenderableType]:
+def _how_far(work: JsonMapping, width: int) -> list[RenderableType]:
     if work["progress"] is None:
         return []
-    left = work.get("remaining_s")
-    remaining = "" if left is None else f", {left:.0f} s left"
-    row = Table.grid(padding=(0, 1))
-    bar = ProgressBar(total=1.0, completed=work["progress"], width=_BAR_WIDTH)
-    row.add_row(bar, Text(f"{work['progress']:.0%}{remaining}", style="dim"))
-    return [row]
+    return [progress_bar(work["progress"], progress_text(work), width)]
 
 
 def _troubles(now: JsonMapping) -> list[RenderableType]:
@@ -150,8 +153,7 @@ def _troubles(now: JsonMapping) -> list[RenderableType]:
     lines: list[RenderableType] = []
     said = chosen_catalogue()
     if fault := now["fault"]:
-        remedy = said.remedy(fault) or "see the journal (`cubist logs`)"
-        lines += [Text(said.cause(fault), style="bold red"), Text(f"What to do: {remedy}")]
+        lines += [Text(said.cause(fault), style="bold red"), Text(remedy_of(fault))]
     notes = now.get("notes", [])
     lines += [Text(said.note(told, notes), style="yellow") for told in now["warnings"]]
     return [Text(), *lines] if lines else []

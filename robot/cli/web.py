@@ -18,9 +18,14 @@ def web(qr: bool | None, as_json: bool) -> int:
 
     Whoever has the token can move the robot: give it only to whom you would give the start button.
     """
-    from robot.web.announcement import find_page
+    from robot.client import ControlClient
+    from robot.web.announcement import NoPage, find_page
 
-    page = find_page()
+    try:
+        page = find_page()
+    except NoPage:
+        ControlClient().status()  # where no daemon runs either, that is what to mend first
+        raise
     if as_json:
         emit({"urls": list(page.urls), "local": page.local})
         return ExitCode.DONE
@@ -29,7 +34,9 @@ def web(qr: bool | None, as_json: bool) -> int:
     if page.local:
         port = page.urls[0].split(":")[2].partition("/")[0]
         note(f"Only this machine reaches it. From another: ssh -L {port}:127.0.0.1:{port} ROBOT")
-    if qr or (qr is None and sys.stdout.isatty() and not page.local):
+    if qr and page.local:
+        note("No phone can open this address: set CUBIST_WEB_BIND to let other devices in.")
+    elif qr or (qr is None and sys.stdout.isatty() and not page.local):
         _draw(page.urls[0])
     return ExitCode.DONE
 

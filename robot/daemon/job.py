@@ -41,6 +41,9 @@ T = TypeVar("T")
 Report = Callable[[RobotState, str], None]
 
 TOLD_EVERY = 0.1
+
+ENOUGH_TO_ESTIMATE = 0.02
+"""Share of a motion from which on its pace says when it ends."""
 """Part of a step after which its progress is told again."""
 
 
@@ -72,6 +75,7 @@ class Job:
         self.step: str = JobStep.of("start")
         self.progress: float | None = None
         self.remaining_s: float | None = None
+        self._motion_began: tuple[float, float] | None = None
         self._interrupted: str | None = None
         self.explanation: Callable[[], bytes] | None = None
         self.looks: list[LookTaken] = []
@@ -107,7 +111,7 @@ class Job:
 
     def _note(self, state: RobotState, step: str) -> None:
         self.step, self.progress, self._told = step, None, 0.0
-        self.remaining_s = None
+        self.remaining_s = self._motion_began = None
         self.record.events.append(
             RunEvent.model_validate({"at_s": round(self.elapsed_s, 3), "text": step, **coded(step)})
         )
@@ -227,12 +231,30 @@ class Job:
         """Note how far the present step is, 0..1; from any thread."""
         self._loop.call_soon_threadsafe(self._set_progress, fraction)
 
+    def advance_view(self, fraction: float) -> None:
+        """Note how far a motion is that is only a part of the present step; from any thread."""
+        self._loop.call_soon_threadsafe(self.live.advance, fraction)
+
     def _set_progress(self, fraction: float) -> None:
         self.progress = min(max(fraction, 0.0), 1.0)
+        self.remaining_s = self._estimated_remaining_s(self.progress)
         self.live.advance(self.progress)
         if self.progress >= self._told + TOLD_EVERY:
             self._told = TOLD_EVERY * int(self.progress / TOLD_EVERY)
             self._progressed(self.progress)
+
+    def _estimated_remaining_s(self, progress: float) -> float | None:
+        """Return the seconds left at the pace of the motion so far; None at its beginning.
+
+        By this computer's clock, which a simulated robot's may outrun.
+        """
+        now = self._clock()
+        if self._motion_began is None:
+            self._motion_began = (now, progress)
+        began_s, began_at = self._motion_began
+        if progress - began_at < ENOUGH_TO_ESTIMATE:
+            return None
+        return (now - began_s) * (1.0 - progress) / (progress - began_at)
 
 
 async def _in_own_thread(function: Callable[[], T]) -> T:

@@ -201,9 +201,10 @@ async def _look_around(
     count = sum(len(step.looks) for step in tour.steps)
     seen = 0
     for number, step in enumerate(tour.steps):
-        seen += len(step.looks)
+        before, seen = seen, seen + len(step.looks)
         faces_now = _faces(step.looks)
         job.enter(phase, JobStep.of("look", faces=faces_now, seen=seen, count=count))
+        job.progress = before / count
         await _move_to(job, machine, step, timing)
         held.state = step.plan.end
         if meanwhile:
@@ -255,7 +256,7 @@ async def _move_to(job: Job, machine: Machine, step: ScanStep, timing: str) -> N
     if step.moves:
         schedule = step.plan.schedule()
         job.live.move("look", [step.plan])
-        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance)
+        await job.run_blocking(timing, machine.motion.perform, schedule, job.advance_view)
         job.live.arrive(step.plan, None)
 
 

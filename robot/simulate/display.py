@@ -8,24 +8,24 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from robot.daemon.models import RobotState
 from robot.documents import JsonMapping
 from robot.mechanism.registry import words_of
-from robot.outcomes import OUTCOMES, is_success
+from robot.outcomes import OUTCOMES, before_the_end, is_success
 from robot.records.runs import RunRecord
 from robot.simulate.progress import DemoProgress, Display, Stage
 from robot.simulate.session import DemoOutcome
-from robot.terminal import FACE_COLOURS, moves_text, net_of, picture_text
+from robot.terminal import FACE_COLOURS, moves_text, net_of, picture_text, progress_bar
 
 WIDTH = 88
 _FRAME = 6
 """Columns that the frame around all of it takes."""
 _GAP = 4
-_BAR_WIDTH = 34
+_BESIDE = 26
+"""Columns that the stages and the step need beside the cube; with fewer they stand above it."""
 _LOOKING = frozenset({RobotState.SCANNING, RobotState.CHECKING})
 _PICTURE_ROWS = 10
 _LEAST_PICTURE = 16
@@ -38,18 +38,27 @@ def picture(progress: DemoProgress, width: int = WIDTH) -> RenderableType:
     While the robot looks, the camera's picture stands beside the cube, if there is room for it.
     """
     width = min(width, WIDTH)
-    columns = Table.grid(padding=(0, _GAP))
     colours = [FACE_COLOURS[letter] for letter in progress.facelets]
     net = net_of(colours) if progress.facelets else Text("no cube yet", style="dim")
     lines = net.split()
-    room = width - _FRAME - max(line.cell_len for line in lines) - _GAP
-    parts: list[RenderableType] = [columns]
+    inside = width - _FRAME
+    room = inside - max(line.cell_len for line in lines) - _GAP
+    # The cube is a drawing: whatever stands beside it gets the columns that are left.
+    columns = Table.grid(padding=(0, _GAP))
+    columns.add_column(no_wrap=True)
+    columns.add_column(width=max(room, 0))
+    parts: list[RenderableType]
     if progress.state in _LOOKING and progress.picture is not None and room >= _LEAST_PICTURE:
         seen = picture_text(progress.picture, room, max(len(lines), _PICTURE_ROWS))
         columns.add_row(net, seen)
-        parts += [Text(), _stages_in_a_line(progress), _now(progress)]
+        parts = [columns, Text(), _stages_in_a_line(progress), _now(progress, inside)]
+    elif room >= _BESIDE:
+        beside = Group(_stages(progress), Text(), _now(progress, room))
+        columns.add_row(net, beside)
+        parts = [columns]
     else:
-        columns.add_row(net, Group(_stages(progress), Text(), _now(progress)))
+        # Above it: a terminal that is too low cuts what is below.
+        parts = [_stages_in_a_line(progress), _now(progress, inside), Text(), net]
     if progress.moves:
         parts += [Text(), _plan(progress)]
     parts += [Text(), _foot(progress)]
@@ -80,7 +89,8 @@ def _stages(progress: DemoProgress) -> Table:
     for stage in progress.stages:
         mark, style = _mark(stage, progress)
         spent = progress.spent_s(stage)
-        time = f"{spent:7.2f} s" if spent else ""
+        clock = " real" if stage.is_real_time else ""
+        time = f"{spent:7.2f} s{clock}" if spent else ""
         table.add_row(Text(f"{mark} {stage.title}", style=style), Text(time, style="dim"))
     return table
 
@@ -96,22 +106,20 @@ def _mark(stage: Stage, progress: DemoProgress) -> tuple[str, str]:
     return ("✓", "green") if stage.took_s is not None else ("○", "dim")
 
 
-def _now(progress: DemoProgress) -> RenderableType:
-    """What the robot does at this moment, and how far it is."""
+def _now(progress: DemoProgress, width: int) -> RenderableType:
+    """Draw what the robot does at this moment and how far it is, within ``width`` columns."""
     lines: list[RenderableType] = [Text(progress.step, style="bold")]
     plan_us = progress.plan_us
     if plan_us is not None:
         lines.append(Text(_under_way(progress, plan_us), style="cyan"))
     if progress.fraction is not None:
-        bar = ProgressBar(total=1.0, completed=progress.fraction, width=_BAR_WIDTH)
-        row = Table.grid(padding=(0, 1))
-        row.add_row(bar, Text(f"{100 * progress.fraction:.0f} %{_left(progress)}", style="dim"))
-        lines.append(row)
+        share = f"{100 * progress.fraction:.0f} %{_left(progress)}"
+        lines.append(progress_bar(progress.fraction, share, width))
     return Group(*lines)
 
 
 def _left(progress: DemoProgress) -> str:
-    """How much longer it takes, in real time, where that is known."""
+    """Return how much longer it takes in real time, where that is known."""
     return "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
 
 
@@ -194,13 +202,18 @@ def display_for(stream: TextIO) -> Display:
 
 
 def print_outcome(outcome: DemoOutcome, stream: TextIO) -> None:
-    """What came of it: the verdict, what it rests on, and the figures."""
+    """Print the verdict, what it rests on, and the figures."""
+    console = Console(file=stream, highlight=False)
+    console.print(verdict_picture(outcome, console.width))
+
+
+def verdict_picture(outcome: DemoOutcome, width: int = WIDTH) -> RenderableType:
+    """Draw the verdict, what it rests on, and the figures within ``width`` columns."""
     title, reasons, colour = _verdict(outcome)
     parts: list[RenderableType] = [Text(title, style=f"bold {colour}")]
     parts += [_indented(reason) for reason in reasons]
     parts += [Text(), _facts(outcome)]
-    console = Console(file=stream, highlight=False)
-    console.print(Panel(Group(*parts), border_style=colour, padding=(1, 2), width=WIDTH))
+    return Panel(Group(*parts), border_style=colour, padding=(1, 2), width=min(width, WIDTH))
 
 
 def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
@@ -208,7 +221,7 @@ def _verdict(outcome: DemoOutcome) -> tuple[str, list[str], str]:
     known = is_success(outcome.record.outcome)
     # What the job ended with is said by its ending.
     ended = outcome.record.reason if not known else ""
-    before = [each for each in outcome.troubles if not (ended and each.endswith(ended))]
+    before = before_the_end(outcome.troubles, ended)
     troubles = [f"on the way: {trouble}" for trouble in before]
     broken = [f"at {each.time_us / 1e6:.2f} s: {each.text}" for each in outcome.violations]
     if outcome.good and troubles:

@@ -112,6 +112,10 @@ class FaultInjection:
         self._delay_s = delay_s
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def plan(self, fault: InjectedFault) -> None:
+        """Let another fault happen when its stage is entered next."""
+        self._planned.append(fault)
+
     def enter(self, state: RobotState) -> None:
         """The daemon has entered a state."""
         due = [fault for fault in self._planned if fault.stage is state]

@@ -39,6 +39,11 @@ class Stage:
     began_s: float | None = None
     took_s: float | None = None
 
+    @property
+    def is_real_time(self) -> bool:
+        """Whether it is timed by this computer's clock, not by the robot's."""
+        return self.state in {None, RobotState.SOLVING}
+
 
 def _all_stages() -> list[Stage]:
     return [Stage(None, PREPARING), *(Stage(state, title) for state, title in STAGES)]
@@ -103,7 +108,7 @@ class DemoProgress:
         return self.fraction * self.planned_us
 
     def _clock(self, stage: Stage) -> float:
-        return self.real_clock() if stage.state in {None, RobotState.SOLVING} else self.clock_s
+        return self.real_clock() if stage.is_real_time else self.clock_s
 
 
 class Display(Protocol):

@@ -2,7 +2,8 @@
 
 What a person does with a real robot and its cube is asked for at a socket of its own, a JSON object
 per line: ``{"do": "scramble", "seed": 7}`` or ``"moves"``, ``remove``, ``insert``, ``mend``,
-``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``.
+``{"do": "fault", "fault": "jam:lid"}``. The answer is ``{}`` or ``{"error": why}``, with
+``"exists": false`` where something was named that does not exist.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class HandRefused(CubistError, RuntimeError):
     """What a person wanted to do cannot be done; the robot is as it was."""
 
 
+class UnknownToHand(CubistError, ValueError):
+    """Something was named that does not exist; the robot is as it was."""
+
+
 Ready = Callable[[Simulation, str | None], None]
 """Hears when all is there, and the address of the page."""
 
@@ -48,7 +53,7 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
     user has one already.
     """
     with workspace() as folder:
-        simulation = Simulation(os.getpid(), options.profile.name, folder)
+        simulation = Simulation(os.getpid(), options.profile.name, folder, options.speed)
         with announced(simulation):
             async with (
                 Demo(options, SilentDisplay()).standing(folder) as stage,
@@ -120,7 +125,7 @@ class Attendant:
         """One action; raises :class:`solver.errors.CubistError` when it cannot be done."""
         action = self._doing.get(str(request.get("do")))
         if action is None:
-            raise HandRefused(f"choose from {', '.join(self._doing)}")
+            raise UnknownToHand(f"choose from {', '.join(self._doing)}")
         await action(request)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -138,7 +143,7 @@ class Attendant:
         try:
             await self.do(request if isinstance(request, dict) else {})
         except CubistError as error:
-            return {"error": str(error)}
+            return {"error": str(error), "exists": not isinstance(error, ValueError)}
         return {}
 
     async def _scramble(self, request: JsonObject) -> None:
@@ -147,7 +152,7 @@ class Attendant:
         moves = request.get("moves")
         seed = request.get("seed", 1)
         if not isinstance(seed, int) or seed < 0:
-            raise HandRefused("a seed is a whole number from 0")
+            raise UnknownToHand("a seed is a whole number from 0")
         self._put_in(scrambled(size, seed) if moves is None else cube_after(size, str(moves)))
 
     async def _remove(self, _: JsonObject) -> None:
@@ -165,8 +170,12 @@ class Attendant:
             scene.studio.disturbances.odd = None
 
     async def _fault(self, request: JsonObject) -> None:
-        fault = parse_injected_fault(str(request.get("fault")), self._profile)
-        await fault.inject(self._stage.scene)
+        text = str(request.get("fault"))
+        fault = parse_injected_fault(text, self._profile)
+        if "@" in text:
+            self._stage.injection.plan(fault)
+        else:
+            await fault.inject(self._stage.scene)
 
     async def _mend(self, _: JsonObject) -> None:
         self._stage.scene.mend()
@@ -183,7 +192,8 @@ class Attendant:
 def ask(simulation: Simulation, request: JsonObject) -> None:
     """Have a simulated robot's hands do something, from another process.
 
-    Raises :class:`HandRefused` with the reason when it was not done.
+    Raises :class:`HandRefused` with the reason when it was not done, :class:`UnknownToHand` when
+    something was named that does not exist.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_LIMIT_S)
@@ -195,4 +205,5 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
         except (OSError, ValueError) as error:
             raise HandRefused(f"the simulated robot does not answer: {error}") from error
     if "error" in answer:
-        raise HandRefused(answer["error"])
+        kind = HandRefused if answer.get("exists", True) else UnknownToHand
+        raise kind(answer["error"])

@@ -75,9 +75,9 @@ def test_how_a_run_ended(
     record |= {"faults": [fault], "recoveries": [], "warnings": []}
     tell(record)
     english = capsys.readouterr().out
-    assert english.startswith("no-cube in 3.0 s, run 000002: no cube is in view")
+    assert english.startswith("no-cube after 3.0 s, run 000002: no cube is in view")
     monkeypatch.setenv("CUBIST_LANGUAGE", "it")
     tell(record)
     italian = capsys.readouterr().out
-    assert "nessun cubo in 3.0 s, run 000002: non si vede nessun cubo" in italian
+    assert "nessun cubo dopo 3.0 s, esecuzione 000002: non si vede nessun cubo" in italian
     assert "inserire un cubo, poi ricominciare" in italian

@@ -13,12 +13,10 @@ from rich.console import Console
 
 from robot.cli import status_screen
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
-from robot.daemon.live import LiveBoard
-from robot.planner import build_mechanism, plan_solve
-from robot.settings import load_profile
 from robot.terminal import FACE_COLOURS, moves_text
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
+from tests.screens.views import cube_view, turning
 
 IDLE = {
     "state": "idle",
@@ -40,22 +38,6 @@ def shown(now: dict[str, Any], view: dict[str, Any], width: int) -> list[str]:
     stream = io.StringIO()
     Console(file=stream, width=width, highlight=False).print(picture(now, view, width))
     return stream.getvalue().splitlines()
-
-
-def cube_view(cube: StickerCube, **more: Any) -> dict[str, Any]:
-    return {"size": cube.size, "facelets": cube.letters, "seen": [], "palette": {}} | more
-
-
-def turning(profile: str, cube: Cube, at: float = 0.0) -> dict[str, Any]:
-    """A view of a robot that has performed a share of the motion that solves a cube."""
-    plan = plan_solve(cube, build_mechanism(load_profile(profile)), time_limit=0.1)
-    board = LiveBoard(lambda event, text, **more: None)
-    board.forget_cube(3)
-    board.read(cube.facelets())
-    board.move("turn", [plan])
-    board.advance(at)
-    view: dict[str, Any] = board.view.model_dump(mode="json")
-    return view
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -132,7 +114,7 @@ def test_a_job_tells_its_step_and_how_far_it_is() -> None:
     job = {"run": "000007", "step": "turning", "progress": 0.4, "remaining_s": 6.2, "elapsed_s": 9}
     text = "\n".join(shown(IDLE | {"state": "turning", "job": job}, NOTHING, 80))
     assert "run 000007, 9.0 s" in text
-    assert "40%, 6 s left" in text
+    assert "40 %, 6 s left" in text
 
 
 def test_moves_done_are_struck_off_and_the_next_stands_out() -> None:

@@ -509,7 +509,7 @@ async def test_tables_are_made_at_the_start_and_the_status_names_them(
     assert controller.status().preparation is not None
     await until(lambda: bool((one := controller.status().preparation) and one.progress))
     tell_status(controller.status().model_dump(mode="json"))
-    assert "  making tables in /folder, 25% done, 3 s left\n" in capsys.readouterr().out
+    assert "  making tables in /folder (25 %, 3 s left)\n" in capsys.readouterr().out
     assert controller.state is RobotState.IDLE
     fake.planner.tables_done.set()
     await until(lambda: controller.status().preparation is None)

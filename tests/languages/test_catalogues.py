@@ -15,6 +15,7 @@ from robot import languages
 from robot.calibration.positions import NOT_CONFIRMED
 from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
+from robot.cli.texts import TerminalText
 from robot.daemon.models import RobotState
 from robot.display.menu import ENTRIES
 from robot.display.view import DisplayText
@@ -111,6 +112,7 @@ def wanted() -> dict[str, set[str]]:
         "parts": set(PARTS.values()),
         "page": texts_of_the_page(),
         "calibration": texts_of_the_guide(),
+        "terminal": {str(text) for text in TerminalText},
         "display": {str(text) for text in (*DisplayText, *ENTRIES)},
     }
 

@@ -88,12 +88,19 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
             assert b"<title>Cubist</title>" in served.read()
         code, status, note = ask("status")
         assert (code, "two-arm-2x2x2, simulated" in status) == (0, True)
-        assert note == f"simulated two-arm-2x2x2 (cubist simulate, process {process.pid})\n"
+        assert note.startswith("simulated two-arm-2x2x2, 20 times as fast as a real one")
+        assert str(process.pid) in note and note.count("\n") == 1
+        code, lines, _ = ask("doctor", "--json")
+        found = {one["about"]: one["verdict"] for one in map(json.loads, lines.splitlines())}
+        assert (code, found) == (0, {"robot": "ok", "daemon": "ok"}), "not this computer"
         assert json.loads(ask("status", "--json")[1])["simulated"] is True
         assert ask("start")[0] == 0
         assert ask("start", "--json")[1].count("already-solved") == 1
         code, lines, _ = ask("test", "--cycles", "1", "--json")
         assert (code, json.loads(lines.splitlines()[0])["outcome"]) == (0, "solved"), lines
+        run_id = json.loads(ask("runs", "--json")[1].splitlines()[0])["id"]
+        code, shown, note = ask("runs", "show", run_id)
+        assert (code, "simulated" in shown, note.count("simulated")) == (0, False, 1)
         runs = [json.loads(line) for line in ask("runs", "--json")[1].splitlines()]
         assert {one["kind"] for one in runs} == {"solve", "scramble"}
         code, _, error = ask("simulate")
@@ -105,21 +112,26 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
 
 def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> None:
     with simulating("--robot", "cubotino", "--scramble", "R U F"):
-        assert ask("simulate", "remove")[0] == 0
-        assert "no-cube" in ask("start")[1]
+        code, line, _ = ask("simulate", "remove")
+        assert (code, line.count("\n")) == (0, 1)
+        ended = ask("start")[1]
+        assert "no-cube" in ended and ended.count("no cube is in view") == 1, ended
         assert ask("simulate", "insert")[0] == 0
         assert "F' U' R'" in ask("start")[1]
         assert ask("simulate", "scramble", FULL_CIRCLE)[0] == 0
         assert "already-solved" in ask("start")[1]
         assert ask("simulate", "scramble", "--seed", "3")[0] == 0
-        assert ask("simulate", "fault", "jam:lid")[0] == 0
-        assert ask("start")[0] == 3
+        code, line, _ = ask("simulate", "fault", "jam:lid@turn", "--json")
+        assert (code, json.loads(line)["done"]) == (0, True)
+        code, ended, _ = ask("start")
+        assert (code, " after " in ended) == (3, True), "a fault at a stage happens in that stage"
         assert ask("simulate", "mend")[0] == 0
         assert ask("start")[1].startswith("solved")
-        for wrong in (("fault", "jam"), ("fault", "rain"), ("scramble", "R X")):
-            code, _, error = ask("simulate", *wrong)
-            assert code in {1, 2, 3}, wrong
-            assert "choose from" in error or "is not a move" in error
+        unknown = ("jam", "rain", "jam:rain", "lost-steps:lid", "jam:lid@rain")
+        for wrong in (*(("fault", name) for name in unknown), ("scramble", "R X")):
+            code, line, error = ask("simulate", *wrong)
+            assert (code, line) == (2, ""), wrong
+            assert any(word in error for word in ("choose from", "is not a move", "has none"))
         for line in (b"", b"{", b"[1]", b"7", b'{"do": []}', b"x" * 20_000, HOSTILE_SEED):
             assert "error" in told(line), line
         ask("simulate", "scramble", "--seed", "5")

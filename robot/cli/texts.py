@@ -1,0 +1,120 @@
+"""Texts of the terminal that people read in their language, and how it shows times.
+
+English is the source; :mod:`robot.languages` has the others, in the section ``terminal``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from robot.languages import ENGLISH, chosen_catalogue
+from robot.outcomes import before_the_end, is_success
+
+if TYPE_CHECKING:
+    from robot.documents import JsonMapping
+
+
+class TerminalText(StrEnum):
+    """The terminal's own texts in English."""
+
+    HOMED = "homed"
+    NOT_HOMED = "not homed"
+    SIMULATED = "simulated"
+    PROCESS = "cubistd {version} (process {process})"
+    RUN = "run {run}"
+    LAST_RUN = "last run: {run} {ended}"
+    ENDED_WELL = "{outcome} in {time}"
+    ENDED = "{outcome} after {time}"
+    LEFT = "{time} left"
+    MOVES = "moves {done} of {count}"
+    WHAT_TO_DO = "What to do: {remedy}"
+    ON_THE_WAY = "On the way: {text}"
+    JOURNAL = "see the journal (`cubist logs`)"
+    LEAVE = "Ctrl-C closes this screen, the robot goes on"
+    DRIFT = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves)"
+    CORRECTED = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves), \
+{corrected} of them corrected"
+
+
+def say(text: TerminalText, /, **values: object) -> str:
+    """Return a text in the chosen language, its placeholders filled."""
+    return chosen_catalogue().text("terminal", text).format(**values)
+
+
+def state_name(state: str) -> str:
+    """Return a daemon's state as terminals show it: its code, or its name in another language."""
+    said = chosen_catalogue()
+    return state if said.language == ENGLISH else said.state(state)
+
+
+def outcome_name(outcome: str | None) -> str:
+    """Return an outcome as terminals show it, likewise; None is that of a run under way."""
+    said = chosen_catalogue()
+    return str(outcome) if outcome is None or said.language == ENGLISH else said.outcome(outcome)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration: ``31.9 s``."""
+    return f"{seconds:.1f} s"
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a time of day with its date, by this computer's zone: ``2026-11-25 21:45:40``."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def ending_text(record: JsonMapping) -> str:
+    """Return how a run ended and when: ``solved in 31.9 s``, ``slipped after 4.7 s``."""
+    ended_well = is_success(record["outcome"])
+    text = TerminalText.ENDED_WELL if ended_well else TerminalText.ENDED
+    time = duration_text(record["duration_s"])
+    return say(text, outcome=outcome_name(record["outcome"]), time=time)
+
+
+def progress_text(work: JsonMapping) -> str:
+    """Return how far something is: ``64 %, 23 s left`` as far as that is known."""
+    share, left_s = work["progress"], work.get("remaining_s")
+    words = [] if share is None else [f"{100 * share:.0f} %"]
+    words += [] if left_s is None else [say(TerminalText.LEFT, time=f"{left_s:.0f} s")]
+    return ", ".join(words)
+
+
+def drift_lines(now: JsonMapping) -> list[str]:
+    """Return a line for each position that has moved since the robot was calibrated.
+
+    Less than a twentieth of a degree is within what faces show of it.
+    """
+    said = chosen_catalogue()
+    return [
+        say(
+            TerminalText.CORRECTED if _is_visible(one["corrected_degrees"]) else TerminalText.DRIFT,
+            part=said.part(one["actuator"]),
+            position=one["position"],
+            degrees=f"{one['degrees']:+.1f}",
+            since=one["since"],
+            solves=one["solves"],
+            corrected=f"{one['corrected_degrees']:+.1f}",
+        )
+        for one in now.get("drift", [])
+        if _is_visible(one["degrees"]) or _is_visible(one["corrected_degrees"])
+    ]
+
+
+def _is_visible(degrees: float) -> bool:
+    return round(abs(degrees), 1) > 0
+
+
+def remedy_of(fault: JsonMapping) -> str:
+    """Return what to do about a fault."""
+    said = chosen_catalogue().remedy(fault)
+    return say(TerminalText.WHAT_TO_DO, remedy=said or say(TerminalText.JOURNAL))
+
+
+def events_on_the_way(record: JsonMapping) -> Sequence[str]:
+    """Return what went wrong before the end of a run, each once, without what ended it."""
+    said, notes = chosen_catalogue(), record.get("notes", [])
+    found = before_the_end((*record["recoveries"], *record["warnings"]), record["reason"])
+    return [say(TerminalText.ON_THE_WAY, text=said.note(text, notes)) for text in found]
