@@ -24,6 +24,7 @@ from robot.cli.solution_text import timeline as timeline_table
 from robot.cli.texts import duration_text, ending_text, moment_text
 from robot.client import ControlClient, NoDaemon
 from robot.documents import JsonObject
+from robot.languages import chosen_catalogue
 from robot.outcomes import ExitCode, Outcome, before_the_end, exit_code
 from robot.paths import state_directory
 from robot.records.latency import Samples, percentile
@@ -225,8 +226,11 @@ def _plan_line(planned_us: int, greedy_us: int) -> str:
 
 
 def _stage_line(record: RunRecord) -> str:
+    said = chosen_catalogue()
     parts = [
-        f"{name} {record.timings_s[name]:.1f} s" for name in _STAGES if name in record.timings_s
+        f"{said.stage(name)} {duration_text(record.timings_s[name])}"
+        for name in _STAGES
+        if name in record.timings_s
     ]
     if record.planned_us is not None and record.executed_us is not None:
         planned, executed = record.planned_us / 1e6, record.executed_us / 1e6

@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from robot.cli.output import state_colour
-from robot.cli.solution_text import group_by_move
 from robot.cli.texts import (
     TerminalText,
     duration_text,
@@ -74,23 +73,11 @@ def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> Renderab
 
 
 def performed_moves(view: JsonMapping) -> list[tuple[str, int]]:
-    """The moves of the motion under way, each with when its last turn ends, in us of its clock.
-
-    Moves that several turns perform together (wide ones) share the turns evenly.
-    """
+    """Return the moves of the motion under way, each with when it is done, in us of its clock."""
     motion = view["motion"]
-    if motion is None or not motion["moves"]:
+    if motion is None:
         return []
-    operations, names = motion["operations"], motion["moves"].split()
-    groups = group_by_move(operations, motion["orientation"], motion["moves"])
-    named = [(group.name, _end_us(group.operations[-1])) for group in groups if group.name]
-    turns = [_end_us(each) for each in operations if each["op"] == "turn"]
-    if named or not turns:
-        return named or [(name, motion["duration_us"]) for name in names]
-    return [
-        (name, turns[max(0, number * len(turns) // len(names) - 1)])
-        for number, name in enumerate(names, start=1)
-    ]
+    return list(zip(motion["moves"].split(), motion["move_ends_us"], strict=True))
 
 
 def sticker_colours(cube: JsonMapping, moves: Sequence[str] = ()) -> list[str | None]:
@@ -103,10 +90,6 @@ def sticker_colours(cube: JsonMapping, moves: Sequence[str] = ()) -> list[str | 
         moved = geometry.turn(cube["size"], move.face, first, last, move.quarters)
         colours = [colours[at] for at in moved]
     return colours
-
-
-def _end_us(operation: JsonMapping) -> int:
-    return int(operation["start_us"] + operation["duration_us"])
 
 
 def _cube_and_job(now: JsonMapping, view: JsonMapping, done: int, width: int) -> RenderableType:

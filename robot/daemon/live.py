@@ -17,7 +17,8 @@ from robot.daemon.models import ActuatorView, CubeView, LiveView, LookView, Moti
 from robot.documents import JsonObject
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
-from robot.planner import FaceView
+from robot.planner import FaceView, move_ends_us
+from solver.cost import merged_moves
 from solver.cube.facelets import FACES
 from solver.cube.orientation import Orientation
 from vision.measure.sticker_colours import linear_to_srgb
@@ -178,14 +179,18 @@ class LiveBoard:
 
         ``greedy_us``: what its moves would take without a plan.
         """
+        operations = list(operations_of(parts))
+        orientation = parts[0].initial_orientation.name
+        moves = merged_moves(move for part in parts for move in part.moves)
         motion = MotionView(
             purpose=purpose,
-            orientation=parts[0].initial_orientation.name,
+            orientation=orientation,
             duration_us=sum(part.duration_us for part in parts),
             greedy_us=greedy_us,
-            operations=list(operations_of(parts)),
+            operations=operations,
             actuators=list(_motions_of(parts)),
-            moves=" ".join(move for part in parts for move in part.moves),
+            moves=" ".join(moves),
+            move_ends_us=move_ends_us(operations, orientation, moves),
         )
         told = {"motion": motion, "at_us": at_us, "positions": dict(parts[0].initial_positions)}
         self.view = self.view.model_copy(update=told)

@@ -232,7 +232,8 @@ class ActuatorView(ApiDocument):
 class MotionView(ApiDocument):
     """The motion under way, from ``orientation``: its operations with start times, in us.
 
-    ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns.
+    ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns, and
+    ``move_ends_us`` says when each of them is done.
     ``actuators``: the same as what each actuator does. ``greedy_us``: what the moves would take,
     each done the fastest way by itself; null where that is not known.
     """
@@ -244,6 +245,7 @@ class MotionView(ApiDocument):
     operations: list[JsonObject]
     actuators: list[ActuatorView] = Field(default_factory=list)
     moves: str = ""
+    move_ends_us: list[int] = Field(default_factory=list)
 
 
 class LookView(ApiDocument):

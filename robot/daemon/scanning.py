@@ -80,6 +80,7 @@ async def scan(
                 await _look_around(job, machine, phase, held, wanted, images, meanwhile)
                 reading = await _read(job, machine, phase, images)
         except _ViewNotClear as view:
+            job.live.forget_cube(machine.size)  # nobody is shown a hand's colours as stickers
             patience_s -= await _wait_for_clear_view(job, machine, phase, view, patience_s)
             # Whoever was there may have moved the cube.
             _look_again(job, view.found)

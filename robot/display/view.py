@@ -88,15 +88,12 @@ def view_of(
 
 
 def moves_left(live: JsonMapping) -> int | None:
-    """How many moves of the motion under way are still to be done; None where it turns nothing."""
+    """Return how many moves of the motion under way are not done yet; None if it turns nothing."""
     motion = live["motion"]
-    if motion is None or not (moves := motion["moves"].split()):
+    if motion is None or not motion["move_ends_us"]:
         return None
-    turns = [one for one in motion["operations"] if one["op"] == "turn"]
     at_us = live["at_us"] or 0
-    over = sum(turn["start_us"] + turn["duration_us"] <= at_us for turn in turns)
-    # Two turns may be the halves of one move.
-    return len(moves) - (over * len(moves) // len(turns) if turns else 0)
+    return sum(end_us > at_us for end_us in motion["move_ends_us"])
 
 
 def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> Screenful:

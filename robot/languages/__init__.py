@@ -153,8 +153,8 @@ class Catalogue:
         return self.text("notes", template).format_map(values)
 
     def stage(self, stage: str) -> str:
-        """What a run's seconds were spent on."""
-        return stage if self.language == ENGLISH else self.text("stages", STAGES.get(stage, stage))
+        """Return what a run's seconds were spent on."""
+        return self.text("stages", STAGES.get(stage, stage))
 
     def part(self, name: str) -> str:
         """A part of the robot; one that its owner has named stays as it is."""

@@ -5,6 +5,7 @@ from robot.mechanism.registry import build_mechanism
 from robot.planner.greedy import greedy_us
 from robot.planner.improve import split_at, turned, where_to_cut_us
 from robot.planner.plan import Plan
+from robot.planner.progress_of_moves import move_ends_us
 from robot.planner.retrace import NoWay
 from robot.planner.scan import CannotSee, FaceView, ScanPlan, ScanStep, plan_scan
 from robot.planner.solve import cost_model, plan_composites, plan_scramble, plan_solve, prepare
@@ -24,6 +25,7 @@ __all__ = [
     "build_mechanism",
     "cost_model",
     "greedy_us",
+    "move_ends_us",
     "plan_composites",
     "plan_scan",
     "plan_scramble",

@@ -140,15 +140,11 @@ def _plan(progress: DemoProgress) -> Text:
 
 
 def _moves_done(progress: DemoProgress, count: int) -> int:
-    """How many of ``count`` moves are done, judged by the turns of layers performed."""
-    if progress.state is RobotState.CHECKING:
-        return count
-    turns = [operation for operation in progress.operations if operation["op"] == "turn"]
+    """Return how many of ``count`` moves are done."""
     plan_us = progress.plan_us
-    if plan_us is None or not turns:
-        return 0 if progress.state in {RobotState.SOLVING, RobotState.TURNING} else count
-    over = sum(turn["start_us"] + turn["duration_us"] <= plan_us for turn in turns)
-    return int(over) * count // len(turns)
+    if plan_us is not None and progress.move_ends_us:
+        return sum(end_us <= plan_us for end_us in progress.move_ends_us)
+    return 0 if progress.state in {RobotState.SOLVING, RobotState.TURNING} else count
 
 
 def _foot(progress: DemoProgress) -> Text:

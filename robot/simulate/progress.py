@@ -55,7 +55,8 @@ class DemoProgress:
 
     ``clock_s`` is the simulated robot's clock; stages are timed by it, but for preparing
     and thinking, which take real time whatever the robot's speed. ``operations`` are those of the
-    plan. ``picture``: what the camera saw last, uint8[H, W, 3] RGB.
+    plan, ``move_ends_us`` says when each of its moves is done. ``picture``: what the camera saw
+    last, uint8[H, W, 3] RGB.
     """
 
     title: str
@@ -68,6 +69,7 @@ class DemoProgress:
     picture: NDArray[np.uint8] | None = None
     moves: str = ""
     operations: Sequence[JsonMapping] = ()
+    move_ends_us: Sequence[int] = ()
     planned_us: int | None = None
     clock_s: float = 0.0
     edges: int = 0

@@ -19,6 +19,7 @@ from robot.daemon.models import LIVE_EVENTS, Event, RobotState
 from robot.documents import JsonObject
 from robot.machine.scanner import from_jpeg
 from robot.outcomes import is_success
+from robot.planner import move_ends_us
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
@@ -321,6 +322,9 @@ class Demo:
                 record = await daemon.run(event.run)
                 self._progress.moves = record.moves or ""
                 self._progress.operations = record.operations
+                self._progress.move_ends_us = move_ends_us(
+                    record.operations, record.orientation or "UF", (record.moves or "").split()
+                )
                 self._progress.planned_us = record.planned_us
             self._show()
 

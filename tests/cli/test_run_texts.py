@@ -62,7 +62,10 @@ def test_all_of_a_run_that_went_well(store: RunStore, capfd: pytest.CaptureFixtu
     assert shown[2:] == [
         "cube  UUF",
         "moves R U2",
-        "took  scan 2.2 s, turn 1.5 s, by the robot's clock planned 1.500 s, executed 1.500 s",
+        (
+            "took  scanning 2.2 s, turning 1.5 s, "
+            "by the robot's clock planned 1.500 s, executed 1.500 s"
+        ),
         "plan  1.50 s, the same moves one at a time 2.00 s: 25% saved",
         "line  12 messages, 13 answers, 1 damaged, 2 sent again",
         "On the way: looked again",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from robot.cli import status_screen
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
 from robot.terminal import FACE_COLOURS, moves_text
 from solver.cube.cube import Cube
@@ -120,49 +118,3 @@ def test_a_job_tells_its_step_and_how_far_it_is() -> None:
 def test_moves_done_are_struck_off_and_the_next_stands_out() -> None:
     styles = [str(span.style) for span in moves_text(["R", "U", "F"], 1).spans]
     assert styles == ["dim strike", "bold yellow", "default"]
-
-
-def moving(moves: str, *operations: dict[str, Any]) -> dict[str, Any]:
-    """A view of a motion in which each operation takes 100 us and the next begins 10 us later."""
-    timed = [
-        {"start_us": 110 * number, "duration_us": 100, "performs": None} | operation
-        for number, operation in enumerate(operations)
-    ]
-    motion = {"moves": moves, "operations": timed, "duration_us": 5_000, "orientation": None}
-    return NOTHING | {"motion": motion}
-
-
-def test_a_move_is_done_when_the_last_of_its_operations_ends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    turn = {"op": "turn"}
-    view = moving("R U", turn, turn, {"op": "lid"}, turn)
-    operations = view["motion"]["operations"]
-    groups = [
-        SimpleNamespace(name="", operations=operations[2:3]),
-        SimpleNamespace(name="R", operations=operations[:2]),
-        SimpleNamespace(name="U", operations=operations[3:]),
-    ]
-    monkeypatch.setattr(status_screen, "group_by_move", lambda *_: groups)
-    assert performed_moves(view) == [("R", 210), ("U", 430)]
-
-
-@pytest.mark.parametrize(
-    ("moves", "turns", "ends"),
-    [
-        ("R U", 2, [100, 210]),
-        ("Rw U", 4, [210, 430]),
-        ("R U F", 4, [100, 210, 430]),
-        ("R U F", 1, [100, 100, 100]),
-        ("R U", 0, [5_000, 5_000]),
-        ("", 3, []),
-    ],
-)
-def test_moves_that_turns_perform_together_share_them(
-    moves: str, turns: int, ends: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nameless = [SimpleNamespace(name="", operations=[])]
-    monkeypatch.setattr(status_screen, "group_by_move", lambda *_: nameless)
-    view = moving(moves, *[{"op": "turn"}] * turns, {"op": "lid"})
-    assert performed_moves(view) == list(zip(moves.split(), ends, strict=True))
-    assert performed_moves(NOTHING) == []

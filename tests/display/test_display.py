@@ -47,7 +47,8 @@ TURNS = [
     for i, op in enumerate(["turn", "rotate", "turn", "turn", "turn"])
 ]
 TURNING = NOTHING | {
-    "motion": {"purpose": "turn", "moves": "R U2 F' D", "operations": TURNS, "duration_us": 5e6},
+    "motion": {"purpose": "turn", "moves": "R U2 F' D", "operations": TURNS, "duration_us": 5e6}
+    | {"move_ends_us": [1_000_000, 3_000_000, 4_000_000, 5_000_000]},
     "at_us": 3_100_000,
 }
 

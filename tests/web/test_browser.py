@@ -233,9 +233,15 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
             """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
             FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump(),
         )
-        async with page.expect_navigation():
-            await page.select_option("#language", "ja")
-        await until(page, "document.documentElement.lang === 'ja' && globalThis.cubist?.status")
+        await page.click("#tab-runs")
+        await page.evaluate("globalThis.sameWindow = true")
+        await page.select_option("#language", "ja")
+        await until(page, "document.documentElement.lang === 'ja'")
+        assert await page.evaluate("sameWindow"), "nothing is loaded again"
+        assert await page.locator("#runs").is_visible()
+        assert await page.text_content("#stop") == "停止"
+        assert "停止" in str(await page.text_content("#runs"))
+        await page.click("#tab-live")
         assert await page.text_content("#fault-cause") == "非常停止"
         other = await here.tab(page.context, here.url.partition("#")[0])
         assert await other.evaluate("document.documentElement.lang") == "ja", "the choice is kept"

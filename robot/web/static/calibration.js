@@ -2,7 +2,7 @@
 
 import { Guide } from "./guide.js";
 import { Hold } from "./hold.js";
-import { reasonOf, t } from "./language.js";
+import { reasonOf, spoken, t } from "./language.js";
 import { $, ask, el } from "./util.js";
 
 export class Calibration {
@@ -15,6 +15,10 @@ export class Calibration {
     this.#watcher = watcher;
     this.#connection = connection;
     watcher.addEventListener("change", () => this.#enable());
+    spoken.addEventListener("change", () => {
+      if (this.#guide) this.#guide.speak();
+      else this.#update();
+    });
   }
 
   set shown(shown) {
@@ -36,7 +40,7 @@ export class Calibration {
   #about(allowed) {
     const name = this.#watcher.status?.robot ?? "NAME";
     const terminal = el("p", {}, t("In a terminal this command does it:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
-    const told = t("Who calibrates stands at the robot, whose button does nothing meanwhile, and nobody else can start anything.");
+    const told = t("Stay at the robot while you calibrate. Its button is disabled, and nobody else can start a job.");
     if (!allowed) {
       return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), terminal,
         el("p", { class: "quiet" }, t("It can be done here, too, once CUBIST_WEB_CALIBRATE=yes stands in the settings of cubist-web on the robot.")));

@@ -70,6 +70,16 @@ export class Guide {
     room.replaceChildren(this.root);
   }
 
+  /** Says everything again, in the page's language; a calibration goes on. */
+  speak() {
+    const page = this.#page;
+    this.#build(this.root.parentElement);
+    if (!page.buttons) return;
+    this.#page = { page: page.page };
+    this.#show(page);
+    this.#draw();
+  }
+
   #hear(document) {
     if ("ended" in document) this.#why = reasonOf({ message: document.ended, answer: document });
     else if ("picture" in document) this.#see(jpegOf(document.picture));

@@ -17,13 +17,14 @@ export class Hold {
     this.act = act;
     this.tell = tell;
     button.addEventListener("pointerdown", (e) => { if (e.button === 0) this.#press(); });
-    for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, () => this.#release());
+    button.addEventListener("pointerup", () => this.#letGo());
+    for (const kind of ["pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, () => this.#release());
     button.addEventListener("keydown", (e) => {
       if (e.key !== " " && e.key !== "Enter") return;
       e.preventDefault();
       if (!e.repeat) this.#press();
     });
-    button.addEventListener("keyup", (e) => { e.preventDefault(); this.#release(); });
+    button.addEventListener("keyup", (e) => { e.preventDefault(); this.#letGo(); });
     button.addEventListener("contextmenu", (e) => e.preventDefault());
     // A click of no pointer, while keys make none here, is a screen reader's, which cannot hold.
     button.addEventListener("click", (e) => this.#click(e));
@@ -33,6 +34,12 @@ export class Hold {
     if (this.button.disabled || this.#timer) return;
     this.button.classList.add("held");
     this.#timer = setTimeout(() => { this.#release(); this.act(); }, HOLD_MS);
+  }
+
+  /** Whoever let go too early learns why nothing has happened. */
+  #letGo() {
+    if (this.#timer) this.tell(t("{what}: hold it down to start.", { what: this.button.textContent }));
+    this.#release();
   }
 
   #release() {

@@ -67,39 +67,65 @@ export const partName = (name) => texts.parts[name] ?? name;
 export const seconds = (s, digits = 1) => `${figures(digits).format(s)} s`;
 
 export function when(time) {
-  return new Date(time).toLocaleString(locale(), { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  return new Date(time).toLocaleString(locale(), { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 export const whole = (count) => count.toLocaleString(locale());
 
+/** Says "change" when the page has another language: whoever shows texts shows them again. */
+export const spoken = new EventTarget();
+
 /** Loads the texts and puts them into the page; before anything else is shown. */
 export async function speak() {
   const language = kept() ?? (navigator.languages ?? []).map((l) => l.slice(0, 2)).find((l) => SPOKEN.includes(l)) ?? "en";
+  rememberDocument();
+  await load(language);
+  const names = Object.entries(texts.languages).map(([code, name]) =>
+    el("option", { value: code, lang: code, selected: code === texts.language }, name));
+  $("language").replaceChildren(...names);
+  $("language").addEventListener("change", async ({ target }) => {
+    keep(target.value);
+    await load(target.value);
+    target.value = texts.language;
+    spoken.dispatchEvent(new Event("change"));
+  });
+}
+
+async function load(language) {
   try {
     const answer = await fetch(`/static/${language}.json`);
     if (answer.ok) texts = await answer.json();
   } catch {
-    // English it is; that the server does not answer, others say.
+    // It stays as it is; that the server does not answer, others say.
   }
+  made.clear();
   document.documentElement.lang = texts.language;
   translateDocument();
-  const names = Object.entries(texts.languages).map(([code, name]) =>
-    el("option", { value: code, lang: code, selected: code === texts.language }, name));
-  $("language").replaceChildren(...names);
-  $("language").addEventListener("change", ({ target }) => {
-    keep(target.value);
-    location.reload();
-  });
 }
 
-function translateDocument() {
+/** The texts of the page itself: where each is, and its English. */
+const written = [];
+
+function rememberDocument() {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const english = node.data.trim();
-    if (english && texts.page[english]) node.data = node.data.replace(english, texts.page[english]);
+    if (english) written.push({ english, now: english, read: () => node.data, write: (text) => { node.data = text; } });
   }
   for (const labelled of document.querySelectorAll("[aria-label]")) {
-    labelled.setAttribute("aria-label", t(labelled.getAttribute("aria-label")));
+    const english = labelled.getAttribute("aria-label");
+    written.push({ english, now: english, read: () => labelled.getAttribute("aria-label"), write: (text) => labelled.setAttribute("aria-label", text) });
+  }
+}
+
+/** What a panel has put in the place of a text since, it says again by itself. */
+function translateDocument() {
+  for (const text of written) {
+    const shown = text.read();
+    if (!shown.includes(text.now)) continue;
+    const translated = t(text.english);
+    text.write(shown.replace(text.now, () => translated));
+    text.now = translated;
   }
 }
 

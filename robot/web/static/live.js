@@ -4,7 +4,11 @@ import { CubeDrawing, CubeModel } from "./cube.js";
 import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
-import { $, ask, el, themed } from "./util.js";
+import { $, ask, el, endedWell, themed } from "./util.js";
+
+/** Pictures come several times a second while the robot rests or looks. */
+const OLD_S = 3;
+const WITHOUT_PICTURES = new Set(["homing", "solving", "turning"]);
 
 const NOTHING_KNOWN = { model: new CubeModel(3), moving: [], colours: new Array(54).fill(null) };
 
@@ -16,7 +20,7 @@ export class Live {
   #watcher;
   #connection;
   #drawing = new CubeDrawing($("cube"));
-  #frame = null;
+  #seen = null;
   #shown = true;
 
   constructor(watcher, connection) {
@@ -77,7 +81,7 @@ export class Live {
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
     // What cannot be started leaves its room to what is to be seen.
-    $("holds").hidden = $("hold-text").hidden = job !== null;
+    $("holds").hidden = job !== null;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
     const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
     if (!moves.length) $("moves-now").replaceChildren();
@@ -105,6 +109,7 @@ export class Live {
     if ($("cube-text").textContent !== told) $("cube-text").textContent = told;
     this.#strike();
     this.#paintMechanism();
+    this.#tellPicture();
   }
 
   #strike() {
@@ -119,7 +124,7 @@ export class Live {
 
   #paintMechanism() {
     const { mechanism, actuators, motion } = this.#watcher;
-    const told = JSON.stringify([mechanism?.kind, actuators]);
+    const told = JSON.stringify([mechanism?.kind, actuators, document.documentElement.lang]);
     if ($("mechanism").dataset.told === told) return;
     $("mechanism").dataset.told = told;
     $("mechanism").dataset.resting = !motion;
@@ -136,20 +141,30 @@ export class Live {
     const look = this.#watcher.look, cube = this.#watcher.cube;
     const isLook = look && cube && look.picture === number;
     if (isLook) grid(g, look.corners, cube.size, image.width, image.height);
-    this.#frame = number;
+    if (this.#seen?.number !== number) {
+      // What is there already when the page opens while no pictures are taken, is older than that.
+      const isOlder = !this.#seen && WITHOUT_PICTURES.has(this.#watcher.status?.state);
+      this.#seen = { number, at: performance.now(), isOlder };
+    }
+    this.#seen.face = isLook ? look.face : null;
     canvas.dataset.number = number;
-    $("picture-text").textContent = isLook ? t("Camera: face {face}", look) : t("Camera");
     canvas.setAttribute("aria-label", isLook ? t("The camera's picture of face {face}, with the stickers it found", look) : t("The camera's picture"));
+  }
+
+  /** What the picture shows and, where it is no live one, how old it is. */
+  #tellPicture() {
+    const seen = this.#seen;
+    const what = seen?.face ? t("Camera: face {face}", seen) : t("Camera");
+    const age = seen ? (performance.now() - seen.at) / 1000 : 0, isOld = age > OLD_S || Boolean(seen?.isOlder);
+    const told = !isOld ? what : seen.isOlder ? t("{what}, an earlier picture", { what })
+      : t("{what}, {time} ago", { what, time: seconds(Math.floor(age), 0) });
+    if ($("picture-text").textContent !== told) $("picture-text").textContent = told;
+    $("picture").classList.toggle("old", isOld);
   }
 }
 
-/** How many of the moves are over: each turn of a layer is one, two halves of one count once. */
-export function movesDone(motion, atUs) {
-  const turns = motion.operations.filter((o) => o.op === "turn");
-  const moves = motion.moves.split(" ").filter(Boolean).length;
-  const over = turns.filter((o) => o.start_us + o.duration_us <= atUs).length;
-  return turns.length ? Math.floor((over / turns.length) * moves + 1e-9) : 0;
-}
+/** How many of the moves are done. */
+export const movesDone = (motion, atUs) => motion.move_ends_us.filter((end) => end <= atUs).length;
 
 function grid(g, corners, n, width, height) {
   const [a, b, c, d] = corners.map(([x, y]) => [x * width, y * height]);
@@ -171,7 +186,9 @@ function grid(g, corners, n, width, height) {
 function resting(status) {
   const last = status.last_run;
   const said = status.state === "idle" ? t("Ready for a cube") : stateName(status.state);
-  return last ? t("{state}. Last: {outcome} in {time}", { state: said, outcome: outcomeName(last.outcome), time: seconds(last.duration_s) }) : said;
+  if (!last) return said;
+  const ended = { state: said, outcome: outcomeName(last.outcome), time: seconds(last.duration_s) };
+  return endedWell(last.outcome) ? t("{state}. Last run: {outcome} in {time}", ended) : t("{state}. Last run: {outcome} after {time}", ended);
 }
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);

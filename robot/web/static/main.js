@@ -2,7 +2,7 @@
 
 import { Connection } from "./connection.js";
 import { Live } from "./live.js";
-import { reasonOf, speak, stateName, t } from "./language.js";
+import { reasonOf, speak, spoken, stateName, t } from "./language.js";
 import { Plan } from "./plan.js";
 import { Runs } from "./runs.js";
 import { Statistics } from "./statistics.js";
@@ -15,7 +15,7 @@ const watcher = new Watcher(connection);
 let panels = null;
 
 async function begin() {
-  const token = location.hash.slice(1);
+  const token = location.hash.startsWith("#/") ? "" : location.hash.slice(1);
   if (token) {
     history.replaceState(null, "", location.pathname);
     try {
@@ -49,9 +49,20 @@ function enter() {
     statistics: new Statistics(watcher),
     calibration: new Calibration(watcher, connection),
   };
-  choose("live");
+  follow();
   connection.open();
 }
+
+/** Shows what the address names: `#/plan`, `#/runs`, `#/runs/12`. */
+function follow() {
+  if (!panels) return;
+  const [, name, about] = location.hash.split("/");
+  const known = name in panels ? name : "live";
+  choose(known);
+  if (known === "runs") panels.runs.open(/^\d{1,9}$/.test(about) ? about : null);
+}
+
+addEventListener("hashchange", follow);
 
 function choose(name) {
   for (const [other, panel] of Object.entries(panels)) {
@@ -64,7 +75,7 @@ function choose(name) {
 }
 
 for (const tab of document.querySelectorAll("[role=tab]")) {
-  tab.addEventListener("click", () => choose(tab.getAttribute("aria-controls")));
+  tab.addEventListener("click", () => { location.hash = `#/${tab.getAttribute("aria-controls")}`; });
   tab.addEventListener("keydown", (e) => {
     const tabs = [...document.querySelectorAll("[role=tab]")], at = tabs.indexOf(tab);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[e.key];
@@ -88,6 +99,7 @@ $("login").querySelector("form").addEventListener("submit", async (event) => {
 });
 
 connection.addEventListener("ended", () => logIn(msg("This session has ended.")));
+spoken.addEventListener("change", () => watcher.dispatchEvent(new Event("change")));
 watcher.addEventListener("change", () => {
   const { status, gone } = watcher;
   document.body.classList.toggle("gone", gone !== null);

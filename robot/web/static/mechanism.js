@@ -177,10 +177,22 @@ function layered({ turntable, elevator, flipper: swing, squisher }, parts) {
     parts.group(squisher.actuator, null, box(66 - beside - 12, 62, 12, 12), box(66 + beside, 62, 12, 12)),
     parts.group(swing.actuator, `translate(66 ${floor + 6}) rotate(${-50 + 100 * swung})`, line(0, -40, 0, 12), el("circle", { r: 4, class: "part" })),
     ...tableFromAbove(parts, turntable.actuator, parts.angle(turntable.actuator, turntable.angles), 182, 46, 30),
-    parts.caption(turntable.actuator, 182, 90), parts.caption(elevator.actuator, 182, 104),
-    parts.caption(swing.actuator, 182, 118), parts.caption(squisher.actuator, 182, 132),
+    // Each beside its part.
+    parts.caption(turntable.actuator, 182, 92), parts.caption(elevator.actuator, 66, 134),
+    parts.caption(swing.actuator, 112, 106), parts.caption(squisher.actuator, 28, 88),
   ];
   return { height: 138, children };
+}
+
+/** Whose work an operation is that names no part of its own. */
+const WORKERS = { hold: "squisher", "let-go": "squisher", raise: "elevator", swing: "flipper", return: "flipper" };
+
+/** The part of the robot that an operation is shown under, in words. */
+export function workerOf(operation) {
+  if (operation.op === "turn") return t("layer {site}", operation);
+  const arms = operation.gripper ? [operation.gripper] : operation.grippers ?? [];
+  if (arms.length) return t("arm {site}", { site: arms.join(" + ") });
+  return partName(operation.arm ?? operation.table ?? WORKERS[operation.op]) ?? (operation.op === "rotate" ? t("whole cube") : operation.op);
 }
 
 const KINDS = { flipper, grippers, direct, "layered-flipper": layered };

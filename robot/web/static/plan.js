@@ -1,10 +1,11 @@
 // The panel "Plan": the motion under way or done last, as a timeline with a moving cursor.
 
 import { movesDone } from "./live.js";
-import { partName, seconds, t } from "./language.js";
+import { workerOf } from "./mechanism.js";
+import { partName, seconds, spoken, t } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
-const ROW = 26, LEFT = 84, WIDTH = 900;
+const ROW = 26, LEFT = 100, WIDTH = 900;
 
 const KINDS = { turn: msg("turns a layer"), rotate: msg("turns the whole cube"), other: msg("moves only the mechanism") };
 
@@ -19,6 +20,10 @@ export class Plan {
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#update());
+    spoken.addEventListener("change", () => {
+      this.#motion = this.#moves = null;
+      if (this.#shown) this.#update();
+    });
     const paint = () => { if (this.#shown) this.#paint(); requestAnimationFrame(paint); };
     requestAnimationFrame(paint);
   }
@@ -74,11 +79,9 @@ export class Plan {
 }
 
 const kindOf = (o) => (o.op === "turn" || o.op === "rotate" ? o.op : "other");
-const rowOf = (o) => o.gripper ?? o.grippers?.join("+") ?? partName(o.arm ?? o.table) ?? (o.site ? t("site {site}", o) : o.op);
-
 /** One row for each part of the mechanism, one bar for each operation. */
 function timeline({ operations, duration_us }) {
-  const rows = [...new Set(operations.map(rowOf))].sort();
+  const rows = [...new Set(operations.map(workerOf))].sort();
   const height = rows.length * ROW + 34, scale = (WIDTH - LEFT - 8) / Math.max(1, duration_us);
   const svg = el("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart timeline", role: "img", "aria-label": t("Timeline of {count} operations in {time}", { count: operations.length, time: seconds(duration_us / 1e6) }) });
   const step = [0.5, 1, 2, 5, 10, 20, 30, 60, 120].find((s) => duration_us / 1e6 / s <= 10) ?? 300;
@@ -90,7 +93,7 @@ function timeline({ operations, duration_us }) {
   rows.forEach((row, i) => svg.append(el("text", { x: 0, y: i * ROW + 17 }, row)));
   for (const o of operations) {
     const bar = el("rect", {
-      x: LEFT + o.start_us * scale, y: rows.indexOf(rowOf(o)) * ROW + 4,
+      x: LEFT + o.start_us * scale, y: rows.indexOf(workerOf(o)) * ROW + 4,
       width: Math.max(1.5, o.duration_us * scale - 1), height: ROW - 8, rx: 2, class: kindOf(o),
     });
     bar.append(el("title", {}, nameOf(o)));

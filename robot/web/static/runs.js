@@ -2,14 +2,12 @@
 
 import { CubeDrawing, CubeModel, coloursOf, drawNet, plainColour, poseAt, reversed } from "./cube.js";
 import { cubeTheme } from "./live.js";
-import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, stageName, stepOf, t, when } from "./language.js";
-import { $, ask, el, msg } from "./util.js";
+import { causeOf, endingOf, outcomeName, reasonOf, noteOf, remedyOf, seconds, spoken, stageName, stepOf, t, when } from "./language.js";
+import { $, ask, el, endedWell, msg } from "./util.js";
 
 const LISTED = 100;
 const KINDS = { solve: msg("Solve"), scramble: msg("Scramble"), home: msg("Home") };
-const GOOD = new Set(["solved", "already-solved", "done"]);
-
-const outcome = (record) => el("span", { class: GOOD.has(record.outcome) ? "good" : "bad" }, record.outcome ? outcomeName(record.outcome) : t("under way"));
+const outcome = (record) => el("span", { class: endedWell(record.outcome) ? "good" : "bad" }, record.outcome ? outcomeName(record.outcome) : t("under way"));
 const movesOf = (record) => (record.moves ?? "").split(" ").filter(Boolean);
 const fileOf = (id, name) => `/api/runs/${id}/files/${name}`;
 
@@ -18,21 +16,44 @@ export class Runs {
   #watcher;
   #listed = null;
   #replay = null;
+  #record = null;
 
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#list());
+    spoken.addEventListener("change", () => {
+      this.#listed = null;
+      if (this.#record) this.#show(this.#record);
+      else if (this.#shown) this.#list();
+    });
   }
 
   set shown(shown) {
     this.#shown = shown;
-    if (shown) this.#list();
-    else this.#replay?.pause();
+    if (!shown) this.#replay?.pause();
+  }
+
+  /** One run by its number; null: the list of them. */
+  async open(id) {
+    if (id === null) {
+      this.#record = this.#listed = null;
+      return this.#list();
+    }
+    let record;
+    try {
+      record = await ask("GET", `/api/runs/${id}`);
+    } catch (error) {
+      this.#record = this.#listed = null;
+      await this.#list();
+      return $("runs").prepend(el("p", { class: "card", role: "alert" }, reasonOf(error)));
+    }
+    this.#show(record);
+    $("run-heading").focus();
   }
 
   async #list() {
     const key = `${this.#watcher.status?.last_run?.id} ${this.#watcher.status?.job?.run}`;
-    if (this.#listed === key) return;
+    if (this.#listed === key || this.#record) return; // somebody reads one
     this.#listed = key;
     let listed;
     try {
@@ -40,17 +61,17 @@ export class Runs {
     } catch (error) {
       return $("runs").replaceChildren(el("p", { class: "card" }, t("The list of runs cannot be loaded: {why}", { why: reasonOf(error) })));
     }
-    if ($("run-heading")) return; // somebody reads one
-    this.#show([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
+    if (this.#record) return; // somebody reads one
+    this.#showList([...listed.runs, ...(listed.unreadable ?? [])].sort((a, b) => Number(b.id) - Number(a.id)));
   }
 
-  #show(runs) {
+  #showList(runs) {
     this.#replay?.pause();
     this.#replay = null;
     const heads = [[msg("Run")], [msg("Started")], [msg("Kind"), "extra"], [msg("Outcome")], [msg("Moves"), "number"], [msg("Time"), "number"]];
     const rows = runs.map((run) => !("kind" in run) ? unreadable(run) : el("tr", {},
-      el("td", {}, el("button", { click: () => this.#open(run.id), "aria-label": t("Show run {run}", { run: Number(run.id) }) }, Number(run.id))),
-      el("td", {}, when(run.started_at)), el("td", { class: "extra" }, t(KINDS[run.kind] ?? run.kind)), el("td", {}, outcome(run)),
+      el("td", {}, el("button", { click: () => { location.hash = `#/runs/${Number(run.id)}`; }, "aria-label": t("Show run {run}", { run: Number(run.id) }) }, Number(run.id))),
+      el("td", { class: "when" }, when(run.started_at)), el("td", { class: "extra" }, t(KINDS[run.kind] ?? run.kind)), el("td", {}, outcome(run)),
       el("td", { class: "number" }, run.kind === "home" ? "" : movesOf(run).length),
       el("td", { class: "number" }, seconds(run.duration_s))));
     $("runs").replaceChildren(runs.length
@@ -60,22 +81,20 @@ export class Runs {
       : el("p", { class: "card" }, t("There are no runs yet.")));
   }
 
-  async #open(id) {
-    let record;
-    try {
-      record = await ask("GET", `/api/runs/${id}`);
-    } catch (error) {
-      return $("runs").prepend(el("p", { class: "card", role: "alert" }, reasonOf(error)));
-    }
-    const back = () => { this.#listed = null; $("runs").replaceChildren(); this.#list(); };
+  #show(record) {
+    this.#record = record;
+    this.#replay?.pause();
+    this.#replay = null;
+    const back = () => { location.hash = "#/runs"; };
     const cards = [summary(record, back)];
-    if (record.faults.length) cards.push(faults(record));
+    // What ended it is told once, at the top with its remedy.
+    const others = record.faults.filter((fault) => fault !== lastFault(record));
+    if (others.length) cards.push(faults(others));
     if (record.facelets) cards.push(reading(record));
     if (record.operations.length) cards.push((this.#replay = new Replay(record)).card);
     if (record.photos.length) cards.push(photos(record));
     if (record.events.length) cards.push(events(record));
     $("runs").replaceChildren(el("div", { class: "two" }, cards));
-    $("run-heading").focus();
     if (record.facelets) net(record);
     this.#replay?.draw();
   }
@@ -91,30 +110,36 @@ function facts(pairs) {
 }
 
 function summary(record, back) {
-  const told = (texts) => texts.map((text) => noteOf(text, record.notes)).join("; ");
+  // What ended the run is told once, as its reason.
+  const told = (texts) => texts.filter((text) => !(record.reason && text.endsWith(record.reason)))
+    .map((text) => noteOf(text, record.notes)).join("; ");
   const link = record.link, us = (time) => (time ? seconds(time / 1e6, 2) : null);
   return el("div", { class: "card wide" },
     el("div", { class: "row" }, el("h2", { id: "run-heading", tabindex: -1 }, `${t("Run")} ${Number(record.id)}: `, outcome(record)),
       el("button", { class: "plain", click: back }, t("All runs"))),
     record.reason ? el("p", {}, endOf(record)) : null,
+    lastFault(record)?.remedy ? el("p", {}, t("What to do: {remedy}", { remedy: remedyOf(lastFault(record)) })) : null,
     facts([
       [t("Started"), when(record.started_at)], [t("Took"), seconds(record.duration_s)],
       [t("Moves"), movesOf(record).join(" ")], [t("Planned"), us(record.planned_us)], [t("Executed"), us(record.executed_us)],
-      [t("Stages"), Object.entries(record.timings_s).map(([name, s]) => `${stageName(name)} ${seconds(s)}`).join(", ")],
+      [t("Stages"), Object.entries(record.timings_s).filter(([, s]) => s >= 0.05).map(([name, s]) => `${stageName(name)} ${seconds(s)}`).join(", ")],
       [t("On the way"), told(record.recoveries)], [t("Warnings"), told(record.warnings)],
       [t("Serial line"), link?.resent ? t("{count} messages sent again", { count: link.resent }) : null],
     ]),
     el("p", {}, el("a", { href: fileOf(record.id, "run.json"), download: `run-${Number(record.id)}.json` }, t("Download the record"))));
 }
 
-/** Why it ended so; of a fault, as it is told among the faults. */
-function endOf({ reason, faults: found }) {
-  const last = found.at(-1);
-  return last?.cause === reason ? causeOf(last) : endingOf(reason);
+/** The fault that ended a run; undefined where none did. */
+const lastFault = ({ reason, faults: found }) => (found.at(-1)?.cause === reason ? found.at(-1) : undefined);
+
+/** Why it ended so. */
+function endOf(record) {
+  const last = lastFault(record);
+  return last ? causeOf(last) : endingOf(record.reason);
 }
 
-function faults(record) {
-  return el("div", { class: "card wide" }, el("h2", {}, t("Faults")), record.faults.map((fault) =>
+function faults(found) {
+  return el("div", { class: "card wide" }, el("h2", {}, t("Faults")), found.map((fault) =>
     el("p", {}, el("b", {}, causeOf(fault)), fault.remedy ? ` ${t("What to do: {remedy}", { remedy: remedyOf(fault) })}` : "")));
 }
 

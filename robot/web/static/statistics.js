@@ -1,6 +1,6 @@
 // The panel "Statistics": times as a histogram and a trend, outcomes, the serial line, records.
 
-import { outcomeName, reasonOf, seconds, t, when, whole } from "./language.js";
+import { outcomeName, reasonOf, seconds, spoken, t, when, whole } from "./language.js";
 import { $, ask, el, msg } from "./util.js";
 
 const ASKED = 300;
@@ -14,6 +14,10 @@ export class Statistics {
   constructor(watcher) {
     this.#watcher = watcher;
     watcher.addEventListener("change", () => this.#shown && this.#update());
+    spoken.addEventListener("change", () => {
+      this.#of = null;
+      if (this.#shown) this.#update();
+    });
   }
 
   set shown(shown) {

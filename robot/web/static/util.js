@@ -16,6 +16,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Whether a run did what it was for. */
+export const endedWell = (outcome) => ["solved", "already-solved", "done"].includes(outcome);
+
 /** Marks an English text of the page that is translated only when it is shown. */
 export const msg = (english) => english;
 
