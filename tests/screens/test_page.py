@@ -43,7 +43,8 @@ FAULTS_OF_SHAPE = """() => {
     const { left, top, width, height } = e.getBoundingClientRect();
     for (const [x, y] of [[0.5, 0.5], [0.5, 0.06], [0.5, 0.94]]) {
       const hit = document.elementFromPoint(left + x * width, top + y * height);
-      if (hit !== e && !e.contains(hit)) found.push(`${nameOf(e)} lies behind ${hit ? nameOf(hit) : "the edge"}`);
+      if (hit === e || e.contains(hit)) continue;
+      found.push(`${nameOf(e)} lies behind ${hit ? nameOf(hit) : "the edge"}`);
     }
   }
   for (const room of document.querySelectorAll("main")) room.scrollTop = 0;
@@ -136,13 +137,15 @@ LABELS = """async ([mechanism]) => {
   const { drawMechanism } = await import("/static/mechanism.js");
   const room = document.getElementById("mechanism");
   room.replaceChildren(...drawMechanism(mechanism, {}));
-  const boxes = [...room.querySelectorAll("text")].map((e) => [e.textContent, e.getBoundingClientRect()]);
   const within = room.querySelector("svg").getBoundingClientRect();
-  const found = boxes.filter(([, b]) => b.left < within.left || b.right > within.right || b.bottom > within.bottom + 1).map(([text]) => text);
-  boxes.forEach(([p, a], i) => boxes.slice(i + 1).forEach(([q, b]) => {
-    if (a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2) found.push(`${p} over ${q}`);
-  }));
-  return found;
+  const labels = [...room.querySelectorAll("text")];
+  const boxes = labels.map((label) => [label.textContent, label.getBoundingClientRect()]);
+  const cut = boxes.filter(([, box]) =>
+    box.left < within.left || box.right > within.right || box.bottom > within.bottom + 1);
+  const over = ([, a], [, b]) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  const hidden = boxes.flatMap((p, i) => boxes.slice(i + 1).filter((q) => over(p, q)));
+  return [...cut, ...hidden].map(([text]) => text);
 }"""
 
 
