@@ -44,7 +44,7 @@ def assert_fits(screen: Screen, columns: int, rows: int) -> list[str]:
 def words_of(lines: list[str]) -> set[str]:
     """Return the words of a screen, without what is drawn."""
     text = " ".join(lines)
-    for drawn in "│╭╮╰╯─━╸╺█▀·":
+    for drawn in "│╭╮╰╯─━╸╺█▀·⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏":
         text = text.replace(drawn, " ")
     return set(text.split())
 
