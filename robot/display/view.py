@@ -93,7 +93,7 @@ def moves_left(live: JsonMapping) -> int | None:
     if motion is None or not motion["move_ends_us"]:
         return None
     at_us = live["at_us"] or 0
-    return sum(end_us > at_us for end_us in motion["move_ends_us"])
+    return sum(1 for end_us in motion["move_ends_us"] if end_us > at_us)
 
 
 def _working(state: str, job: JsonMapping, live: JsonMapping, said: Catalogue) -> Screenful:
