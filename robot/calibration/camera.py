@@ -27,6 +27,8 @@ Corners = NDArray[np.float64]
 OFF_PITCHES = 0.15
 """Distance of a corner from the face found, in stickers, from which the frame is called off."""
 
+ALL_IS_WELL = "all is well: one face, in focus, evenly lit"
+
 FRAME, CHOSEN = (255, 255, 0), (255, 0, 255)
 
 
@@ -77,7 +79,7 @@ class FaceFrame:
         off = self._distance(image)
         if off is not None and off > OFF_PITCHES * grid.pitch:
             lines.insert(0, f"framing: the frame is up to {off:.0f} pixels off the face")
-        return lines or ["all is well: one face, in focus, evenly lit"]
+        return lines or [ALL_IS_WELL]
 
     def find(self, image: Image) -> None:
         """Put the corners on the face in a picture, numbered as they are.
@@ -172,6 +174,7 @@ class CameraView(Measurement):
             self._find(frames, image, self._place)
             return
         advice = {frame.view.site: frame.advice(image) for frame in frames}
+        self.is_found = all(lines == [ALL_IS_WELL] for lines in advice.values())
         self.document = {"camera": frames[0].camera, "views": advice}
         for site, lines in advice.items():
             for line in lines:

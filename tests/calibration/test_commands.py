@@ -41,7 +41,7 @@ from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
-from robot.twin.studio import Studio
+from robot.twin.studio import OddScene, Studio
 
 KEY = "actuators.lid.positions_us.open"
 LID_CLOSE = "actuators.lid.positions_us.close"
@@ -150,10 +150,12 @@ def test_no_maintenance_in_a_job(daemon: Any) -> None:
     client.stop()
 
 
-def painted(light: float = 1.0) -> bytes:
+def painted(light: float = 1.0, glare: float = 0.0, odd: OddScene | None = None) -> bytes:
     """A JPEG of what the simulated robot's camera sees."""
     studio = Studio(SimulatedRobot(load_profile("cubotino"), scrambled(3, 1)))
     studio.colour_cast((light, light, light))
+    studio.glare(glare)
+    studio.disturbances.odd = odd
     bgr = cv2.cvtColor(studio.shoot().image, cv2.COLOR_RGB2BGR)
     return bytes(cv2.imencode(".jpg", bgr)[1])
 
@@ -173,8 +175,28 @@ def test_the_camera_s_picture_and_advice(
     assert run(["calibrate", "camera", "--width", "40"]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert [line.count("▀") for line in shown] == [40] * 15 + [0]
-    daemon.scanner.picture = lambda _: painted(0.04)
-    assert "more light" in ask("calibrate", "camera")[1][0]["views"]["U"][0]
+
+
+@pytest.mark.parametrize(
+    ("picture", "told"),
+    [
+        ({"light": 0.04}, "light: the face is dark"),
+        ({"glare": 0.8}, "light: there is a reflection at the middle"),
+        ({"odd": OddScene.NO_CUBE}, "in view: no cube is in view"),
+        ({"odd": OddScene.HAND}, "in view: "),
+        ({"odd": OddScene.TWO_CUBES}, "in view: two cubes"),
+        ({"odd": OddScene.WRONG_SIZE}, "in view: a 2x2x2"),
+    ],
+    ids=str,
+)
+def test_a_view_that_is_not_as_it_should_be_is_no(
+    daemon: Any, ask: Ask, picture: dict[str, Any], told: str
+) -> None:
+    jpeg = painted(**picture)
+    daemon.scanner.picture = lambda _: jpeg
+    code, (seen,), _ = ask("calibrate", "camera")
+    assert code == 1
+    assert seen["views"]["U"][0].startswith(told)
 
 
 def test_the_place_of_a_face_is_found_and_kept(daemon: Any, ask: Ask) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -239,6 +240,16 @@ def test_without_a_cube_in_view_nothing_moves() -> None:
             camera.studio.disturbances.odd = OddScene.NO_CUBE
         assert "put a scrambled cube in" in failed(session)
         assert set(session.trials) == {"picture"}
+
+
+def test_a_blurred_picture_is_blamed_for_a_face_that_is_lost() -> None:
+    """Not what turns the cube, nor something in front of the camera."""
+    with robot() as (_, session):
+        for camera in session.cameras.values():
+            camera.lens = lambda image: np.asarray(cv2.GaussianBlur(image, (0, 0), 3.0), np.uint8)
+        because = failed(session)
+    assert "the picture is blurred: focus the camera" in because
+    assert "hold the cube" not in because
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ QUARTERS = {"ccw": -1, "home": 0, "cw": 1}
 class Watch:
     """A camera that sees how far a servo has turned the cube."""
 
+    lost = CouldNot
+
     def __init__(self, degrees_of: Callable[[float], float]) -> None:
         self.degrees_of = degrees_of
         self.at = self.load = 1500.0
@@ -207,6 +209,7 @@ class Level:
     """A face that is seen from above: its first corner's x says how far it is tilted."""
 
     follows: list[bool]
+    lost = CouldNot
 
     def __init__(self) -> None:
         self.tilt: float | None = 0.0

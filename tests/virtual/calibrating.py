@@ -7,9 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-import cv2
-import numpy as np
-
 from robot.calibration.plausible import require_plausible
 from robot.calibration.step import Session
 from robot.calibration.store import Calibration, apply
@@ -24,6 +21,7 @@ from robot.machine.solve_planner import SolvePlanner
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile
+from robot.twin.render import Image
 from robot.twin.studio import Studio
 from tests.virtual.link import VirtualLink
 from tests.virtual.rehearsal import Rehearsal
@@ -41,14 +39,14 @@ class VirtualCamera:
 
     While another thread lets the time pass (a motion is filmed), pictures are taken there at their
     times: that thread waits until the next one is asked for. Cameras that are asked at once take
-    turns. ``turned``: degrees by which it was knocked round, clockwise in its pictures.
+    turns. ``lens``: what it makes of a picture.
     """
 
     def __init__(self, rehearsal: Rehearsal, name: str, turn: threading.Lock) -> None:
         self.name = name
         self._turn = turn
         self.studio = Studio(rehearsal.robot)
-        self.turned = 0.0
+        self.lens: Callable[[Image], Image] = lambda image: image
         self._rehearsal = rehearsal
         self._due: float | None = None
         self._taken: Frame | None = None
@@ -95,13 +93,7 @@ class VirtualCamera:
                 self._changed.notify_all()
 
     def _frame(self) -> Frame:
-        image = self.studio.shoot(self.name).image
-        if self.turned:
-            size = image.shape[1], image.shape[0]
-            middle = size[0] / 2, size[1] / 2
-            turning = cv2.getRotationMatrix2D(middle, -self.turned, 1.0)
-            turned = cv2.warpAffine(image, turning, size, borderMode=cv2.BORDER_REPLICATE)
-            image = np.asarray(turned, dtype=np.uint8)
+        image = self.lens(self.studio.shoot(self.name).image)
         return Frame(image, self.name, round(self._rehearsal.robot.time_us))
 
     def _pass(self, _: int) -> bool:

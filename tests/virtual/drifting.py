@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import cv2
+import numpy as np
+
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.drift_watch import IN_ORDER, DriftWatch
@@ -24,6 +27,7 @@ from robot.records.runs import RunRecord, RunStore
 from robot.settings import RobotProfile
 from robot.simulate.stay import cube_after
 from robot.twin.cube import CubeBody, scrambled
+from robot.twin.render import Image
 from tests.virtual.calibrating import CalibratedMotion, VirtualCamera
 from tests.virtual.memory import kept_memory
 from tests.virtual.rehearsal import FirstSolutionPlanner, Rehearsal
@@ -74,8 +78,15 @@ class DriftingRobot:
 
     def turn_camera(self, degrees: float) -> None:
         """Knock all cameras round, clockwise in their pictures."""
+
+        def turned(image: Image) -> Image:
+            size = image.shape[1], image.shape[0]
+            turning = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), -degrees, 1.0)
+            picture = cv2.warpAffine(image, turning, size, borderMode=cv2.BORDER_REPLICATE)
+            return np.asarray(picture, dtype=np.uint8)
+
         for camera in self._cameras.values():
-            camera.turned = degrees
+            camera.lens = turned
 
     def solve(self, cubes: int, degrees: float, moves: str | None = None) -> int:
         """Solve so many cubes with one daemon, drifting by some degrees after each; how many were

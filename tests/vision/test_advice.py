@@ -131,8 +131,8 @@ def test_a_shadow_is_told_with_its_place(
     assert found.figure == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(("width", "figure"), [(0.11, None), (0.12, 0.12), (3.0, 1.0)])
-def test_borders_a_tenth_of_a_sticker_wide_are_sharp_enough(
+@pytest.mark.parametrize(("width", "figure"), [(0.07, None), (0.08, 0.08), (3.0, 1.0)])
+def test_a_narrow_border_is_sharp_enough(
     monkeypatch: pytest.MonkeyPatch, width: float, figure: float | None
 ) -> None:
     monkeypatch.setattr(advice, "edge_width", lambda frame, grid: width)

@@ -85,10 +85,19 @@ def test_dark_and_clipped_faces_are_told() -> None:
     assert "too bright" in matters(linear * 2.5, grid)[Matter.LIGHT]
 
 
+@pytest.mark.parametrize(("at", "place"), [((220, 140), "upper left"), ((320, 240), "middle")])
+def test_a_reflection_is_told_with_its_place(at: tuple[int, int], place: str) -> None:
+    linear, grid = plain_face()
+    x, y = np.meshgrid(np.arange(640), np.arange(480))
+    spot = np.exp(-(((x - at[0]) / 50) ** 2 + ((y - at[1]) / 50) ** 2))
+    text = matters(np.clip(linear + 1.2 * spot[..., None], 0, 1), grid)[Matter.LIGHT]
+    assert f"reflection at the {place}" in text
+
+
 def test_blur_is_told_and_grows_with_the_blur() -> None:
     linear, grid = plain_face()
     widths = []
-    for sigma in (0.5, 3.0, 6.0, 10.0):
+    for sigma in (0.5, 2.0, 6.0, 10.0):
         blurred = cv2.GaussianBlur(linear, (0, 0), sigma)
         widths.append(edge_width(photographed(blurred), grid))
         assert (Matter.FOCUS in matters(blurred, grid)) == (sigma > 4)

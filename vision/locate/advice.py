@@ -44,8 +44,9 @@ _EDGE = 0.02
 _FLAT = 0.78
 """Shorter by longer axis of a cell: a tilt of 39 degrees."""
 
-_BLURRED = 0.11
-"""Width of the sharpest borders as a part of a sticker; good cameras reach 0.03 to 0.06."""
+_BLURRED = 0.075
+"""Width of the sharpest borders as a part of a sticker. Good cameras reach 0.03 to 0.06; from 0.08
+on a face that turns is no longer found at every angle, as calibrating by itself needs."""
 
 _UNEVEN = 0.45
 """Loss of light from the brightest part of a face to the darkest; a third is usual and harmless."""
@@ -54,7 +55,10 @@ _DIM = 0.06
 """Linear light of the brighter stickers: sRGB 70."""
 
 _CLIPPED = 0.15
-"""Share of stickers that may clip: glare lies on one now and then."""
+"""Share of stickers of which a channel may clip: a bright colour does."""
+
+_WHITE_HOT = 0.8
+"""Linear light of the darkest channel of a sticker that clips: none of its colour is left."""
 
 _PLACES = (
     ("upper left", "top", "upper right"),
@@ -107,6 +111,12 @@ def _light(frame: Frame, grid: FaceGrid, colours: FaceColours) -> list[Advice]:
     if clipped > _CLIPPED:
         text = f"{clipped:.0%} of the stickers are too bright: use less light or a shorter exposure"
         found.append(Advice(Matter.LIGHT, text, clipped))
+    hot = colours.saturated & (colours.linear_rgb.min(axis=1) > _WHITE_HOT)
+    if clipped <= _CLIPPED and hot.any():
+        down, across = divmod(int(hot.argmax()), grid.size)
+        place = _PLACES[down * 3 // grid.size][across * 3 // grid.size]
+        text = f"there is a reflection at the {place}: move the lamp, or shade the face"
+        found.append(Advice(Matter.LIGHT, text, float(hot.mean())))
     bright = float(np.quantile(colours.linear_rgb[colours.valid].max(axis=1), 0.8, axis=0))
     if bright < _DIM:
         text = "the face is dark: use more light or a longer exposure"

@@ -81,6 +81,16 @@ class FaceWatch:
             before = after
         return None
 
+    def lost(self, text: str) -> CouldNot:
+        """Why a face that was in view is not any more: by what is wrong with the picture, if
+        anything is, else as ``text`` says."""
+        if not self.advice:
+            return CouldNot(text)
+        return CouldNot(
+            "no whole face is in view any more, and the picture was not as it should be from the "
+            f"start: {'; '.join(self.advice)}"
+        )
+
     def level_corners(self, follow: bool = False) -> Floats | None:
         """Where the face on top has its corners in the plane of the level face once the picture is
         at rest, float64[4, 2] in half widths; None while something covers it. It may be tilted, but

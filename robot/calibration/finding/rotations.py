@@ -304,8 +304,9 @@ class SpinningPart(FilmedRotation):
         seen = self.watch.look(self.expected)
         if seen is None:
             shown = self.watch.turn_in_view
-            said = OUT_OF_VIEW.format(self.name)
-            raise CouldNot(said if shown >= EIGHTH else SHOWN_TOO_LITTLE.format(shown))
+            if shown < EIGHTH:
+                raise CouldNot(SHOWN_TOO_LITTLE.format(shown))
+            raise self.watch.lost(OUT_OF_VIEW.format(self.name))
         self.expected = seen.degrees
         return seen.degrees
 
@@ -344,7 +345,7 @@ class TiltingGripper(FilmedRotation):
         """See :meth:`Rotation.angle`."""
         corners = self.watch.level_corners(self._follows)
         if corners is None:
-            raise CouldNot(OUT_OF_VIEW.format(self.name))
+            raise self.watch.lost(OUT_OF_VIEW.format(self.name))
         tilt = self._gauge.degrees(corners) - self._zero
         if self._line is None:
             self._views[tilt] = corners
