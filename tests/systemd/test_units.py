@@ -263,6 +263,18 @@ def test_pins_and_buses_belong_to_groups_that_there_are(
     assert group is None or group in groups
 
 
+def test_an_installation_applies_the_rules_to_what_is_there_already() -> None:
+    rules = (FOLDER / "70-cubist.rules").read_text()
+    subsystems = set(re.findall(r'SUBSYSTEM[!=]="([^"]+)"', rules))
+    for script in ("install", "debian/postinst"):
+        command = re.search(r"udevadm trigger((?: \\\n|[^\n])*?) 2>", (FOLDER / script).read_text())
+        assert command is not None
+        spoken = subprocess.run(
+            ["bash", "-c", f"echo {command[1]}"], capture_output=True, text=True, check=True
+        )
+        assert set(re.findall(r"--subsystem-match=(\S+)", spoken.stdout)) == subsystems
+
+
 def test_boards_at_usb_are_still_ours() -> None:
     usb = {"SUBSYSTEM": "tty", "ENV{ID_BUS}": "usb", "KERNEL": "ttyACM0"}
     for vendor in ("2341", "0403", "1ffb"):
