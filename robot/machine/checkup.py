@@ -148,7 +148,7 @@ def check_up(profile: RobotProfile, state_dir: Path, machine: Computer) -> Itera
     yield from sockets(profile, machine)
     for camera in profile.cameras:
         yield camera_of_kind(camera.kind, camera.device, machine)
-    if profile.panel.start_button_gpio is not None:
+    if any(pin is not None for key, pin in profile.panel if key.endswith("_gpio")):
         yield gpio(machine)
     yield disk(state_dir)
     yield clock(machine)
@@ -388,7 +388,7 @@ def _usb_camera(path: Path, machine: Computer) -> CheckResult:
         loose = machine.examine_video(path)
     except Unusable as error:
         if error.trouble is CameraTrouble.BUSY:
-            return CheckResult("camera", "ok", f"{path} is in use, as it is while cubistd looks")
+            return CheckResult("camera", "ok", f"{path} is in use: by cubistd, if that runs")
         return CheckResult("camera", "bad", str(error), _VIDEO_REMEDIES.get(error.trouble, ""))
     if loose:
         names = " and ".join(

@@ -17,6 +17,7 @@ from robot.machine.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES, CheckResult,
 from robot.machine.firmware_build import JOIN_GROUP
 from robot.panel.gpio import RpiGpio
 from robot.settings import load_profile
+from robot.settings.profile import PanelSettings
 from tests.panel.fake_gpio import FakeModule, LgpioError
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary
@@ -272,9 +273,10 @@ def test_what_is_looked_at_and_in_which_order(machine: Computer, tmp_path: Path)
     assert about("cubotino") == ["profile", "boot", "board", *always]
     assert about("six-motor")[:2] == ["profile", "board"]
     bare = load_profile("cubotino")
-    bare = bare.model_copy(
-        update={"panel": bare.panel.model_copy(update={"start_button_gpio": None})}
-    )
+    light = bare.panel.model_copy(update={"start_button_gpio": None, "led_gpio": 27})
+    found = checkup.check_up(bare.model_copy(update={"panel": light}), tmp_path, machine)
+    assert "gpio" in [one.about for one in found]
+    bare = bare.model_copy(update={"panel": PanelSettings()})
     found = [one.about for one in checkup.check_up(bare, tmp_path, machine)]
     assert "gpio" not in found
     first = next(checkup.check_up(bare, tmp_path, machine))

@@ -28,7 +28,7 @@ _CAPTURE, _CAPTURE_PLANES, _OF_DEVICE = 0x1, 0x1000, 0x8000_0000
 _VIDEO_CAPTURE, _MMAP = 1, 1
 _DISABLED, _READ_ONLY = 0x1, 0x4
 
-_CONTROLS = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_090C}
+_SWITCHES = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_090C}
 """What switches the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
 
 
@@ -58,7 +58,7 @@ def examine(path: Path, ioctl: Ioctl = fcntl.ioctl) -> frozenset[Unsettled]:
         _check_captures(path, descriptor, ioctl)
         _check_free(path, descriptor, ioctl)
         return frozenset(
-            what for what, number in _CONTROLS.items() if not _has(descriptor, number, ioctl)
+            what for what, number in _SWITCHES.items() if not _has(descriptor, number, ioctl)
         )
     finally:
         os.close(descriptor)
