@@ -156,6 +156,8 @@ def _import_rpi_gpio() -> ModuleType:
             remedy = _OLD_REVISION
         elif isinstance(error, ImportError):
             remedy = f"On a Raspberry Pi: {INSTALL}. {_NO_PI}"
+        elif isinstance(error, OSError):
+            remedy = f"It has to write to the folder that LG_WD names: {os.environ['LG_WD']}"
         else:
             no_pi = "only be run on a Raspberry Pi" in str(error)
             remedy = _NO_PI if no_pi else f"Install it again: {INSTALL}"

@@ -348,6 +348,7 @@ def test_a_chip_that_cannot_be_opened_is_about_permission_not_about_pins() -> No
         ),
         (AttributeError("module 'lgpio' has no attribute 'SET_PULL_NONE'"), "Install it again"),
         (SyntaxError("invalid syntax"), "Install it again"),
+        (FileNotFoundError(2, "No such file or directory", ".lgd-nfy-3"), "LG_WD"),
     ],
 )
 def test_a_library_that_cannot_be_loaded_says_what_to_do(
