@@ -296,6 +296,16 @@ def test_what_a_camera_cannot_lock_is_told_and_waited_for_in_vain_by_nobody(
     assert camera.capture().image.any()
 
 
+def test_a_camera_that_does_not_say_its_exposure_has_no_darker_pictures(clock: FakeClock) -> None:
+    fake = FakePicamera2(clock)
+    fake.unsaid = {"ExposureTime"}
+    camera = opened(fake)
+    assert camera.capture_at(0.4) is None
+    assert camera.unsettled == {Unsettled.EXPOSURE}
+    with pytest.raises(CameraFault, match="no picture: KeyError 'ExposureTime'"):
+        camera.capture()
+
+
 def test_bright_stickers_are_seen_by_darker_pictures(clock: FakeClock) -> None:
     fake = FakePicamera2(clock, ideal_us=60_000)
     camera = opened(fake)

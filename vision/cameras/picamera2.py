@@ -262,12 +262,12 @@ class Picamera2Camera:
         None if the camera cannot expose for so short a time. The lock is as before afterwards.
         Raises :class:`CameraFault`, also if not settled.
         """
-        camera = self._opened()
-        if "ExposureTime" not in camera.camera_controls:
-            return None
         if not self._locked:
             self.settle()
-        usual = self._locked["ExposureTime"]
+        camera = self._opened()
+        usual = self._locked.get("ExposureTime")
+        if usual is None:
+            return None
         wanted = round(usual * factor)
         shortest = camera.camera_controls["ExposureTime"][0]
         if wanted < shortest or abs(usual - wanted) <= 2 * _LINE_US:
