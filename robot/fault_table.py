@@ -485,6 +485,13 @@ FAULTS: Mapping[str, FaultRow] = {
         "steps. (`cubist calibrate home --as-profile` trusts the profile, at full speed)",
         Outcome.NOT_CONFIRMED,
     ),
+    "calibration-unusable": FaultRow(
+        "the calibration cannot be used",
+        "its file is damaged, or a newer version of Cubist wrote it",
+        "bring back an earlier version with `cubist calibration restore`, or install the version "
+        "of Cubist that wrote it; nothing moves until then",
+        Outcome.FAULT,
+    ),
     "search-failed": FaultRow(
         "no solution was found",
         "the search ended before it found one",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from datetime import date
@@ -15,7 +16,7 @@ from robot.calibration.drift import (
     values_of,
 )
 from robot.calibration.sighting import Sighting, sightings
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.job import Job
 from robot.daemon.models import DriftView
 from robot.documents import JsonMapping
@@ -82,8 +83,9 @@ class DriftWatch:
         ]
 
     async def begin(self) -> None:
-        """Read what was known when the daemon ended."""
-        _, self._record = await asyncio.to_thread(self._load)
+        """Read what was known when the daemon ended; nothing without a usable calibration."""
+        with contextlib.suppress(BadCalibration):
+            _, self._record = await asyncio.to_thread(self._load)
 
     async def follow(self, job: Job) -> bool:
         """Take what a job has seen into account; whether the robot was adjusted to it.

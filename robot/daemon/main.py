@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from robot.calibration.drift import DriftStore
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import CalibrationStore, apply
+from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
@@ -23,12 +22,14 @@ from robot.daemon.models import RobotState
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import (
     AlreadyRunning,
+    EndSignals,
     Notifier,
     Options,
     configure_logging,
     owned,
     parse,
 )
+from robot.faults import MotionFault
 from robot.link import Distrust
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.first_contact import FirstContact
@@ -47,11 +48,16 @@ POWER_OFF_MARK = "power-off"
 STATUS_EVERY_S = 1.0
 
 _FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
-"""Errors that starting again does not help: bad profiles and calibrations are ValueErrors."""
+"""Errors that starting again does not help: bad profiles are ValueErrors."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed."""
+    """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed.
+
+    128 and the number of a signal that nobody sends to stop a daemon: it stopped in order, too.
+    """
+    signals = EndSignals()
+    signals.exit_at_once()
     keep_small()
     options = parse(arguments)
     configure_logging(options.log_level)
@@ -59,23 +65,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         profile = load_profile(options.profile)
         _make_directories(options)
         with owned(options.lock_path):
-            asyncio.run(serve(profile, options, Notifier.from_environment()))
+            asyncio.run(serve(profile, options, Notifier.from_environment(), signals))
     except CubistError as error:
         log.error("%s", error)
         sys.exit(BAD_CONFIGURATION if isinstance(error, _FOR_A_PERSON) else ROBOT_FAILED)
+    if signals.exit_code:
+        sys.exit(signals.exit_code)
 
 
-async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> None:
-    """Run until SIGTERM, SIGINT or a very long press of the button; then stop safely."""
+async def serve(
+    profile: RobotProfile, options: Options, notifier: Notifier, signals: EndSignals
+) -> None:
+    """Run until a signal or a very long press of the button; then stop safely."""
     release = version("cubist")
     sizes = CubeSizes(profile, options.size)
     profile = sizes.profile
     values = CalibrationStore(options.state_dir, sizes)
-    values.clear_leftovers()
-    calibration = values.load(profile)
-    contact = FirstContact(calibration.values, simulated=options.twin is not None)
+    with contextlib.suppress(OSError):  # what is left over takes room, nothing else
+        values.clear_leftovers()
+    calibrated, contact = _calibrated(profile, values, simulated=options.twin is not None)
     make = partial(_machine, options=options, contact=contact)
-    calibrated = apply(profile, calibration)
     robot = await asyncio.to_thread(make, calibrated)
     if values.note_over():
         log.warning("calibration was broken off: motors may stand askew")
@@ -86,9 +95,7 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         version=release,
         simulated=options.twin is not None,
     )
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, controller.ended.set)
+    signals.call(asyncio.get_running_loop(), controller.ended.set)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(controller.close)
         await controller.open()
@@ -111,6 +118,23 @@ async def serve(profile: RobotProfile, options: Options, notifier: Notifier) -> 
         log.info("ending: what moves comes to rest first")
     if controller.power_off:
         _request_power_off(options)
+
+
+def _calibrated(
+    profile: RobotProfile, values: CalibrationStore, *, simulated: bool
+) -> tuple[RobotProfile, FirstContact]:
+    """Return the robot as calibrated, and how far it may go.
+
+    Nowhere, if its calibration cannot be used: the daemon runs all the same and says why.
+    """
+    try:
+        calibration = values.load(profile)
+        return apply(profile, calibration), FirstContact(calibration.values, simulated=simulated)
+    except BadCalibration as error:
+        cause = str(error) if str(values.path) in str(error) else f"{values.path}: {error}"
+        contact = FirstContact({}, simulated=simulated)
+        contact.forbid(MotionFault("calibration-unusable", cause))
+        return profile, contact
 
 
 def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:

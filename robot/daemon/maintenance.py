@@ -171,6 +171,7 @@ class Maintenance:
 
     def _set(self, calibration: Calibration) -> Calibration:
         self._contact.values = calibration.values
+        self._contact.forbid(None)  # it could be read, and fits the robot
         self._changed = True
         return calibration
 

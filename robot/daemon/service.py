@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import fcntl
 import logging
 import os
+import signal
 import socket
+import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from robot.faults import advised
 from robot.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
+from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
 from solver.errors import CubistError
 from solver.files import NoHomeDirectory
@@ -89,6 +93,62 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     return parser
 
 
+ON_PURPOSE = (signal.SIGTERM, signal.SIGINT)
+"""Signals of a person, or of a service manager that stops the daemon."""
+
+END_SIGNALS = (
+    *ON_PURPOSE,
+    *(signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
+    *(signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGXCPU),
+)
+"""Every signal that would end the process wherever it is and that a process can catch.
+
+Not those of a program's own error, after which nothing it does can be relied on.
+"""
+
+
+class EndSignals:
+    """Ends the daemon in order for any of :data:`END_SIGNALS`.
+
+    A signal that was ignored when the process began stays ignored: nohup wants that of SIGHUP.
+    """
+
+    def __init__(self) -> None:
+        self._received: int | None = None
+        self._numbers = [n for n in END_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+
+    def exit_at_once(self) -> None:
+        """Leave where the program is, with the signal's exit code: while nothing can move yet."""
+
+        def leave(number: int, _frame: object) -> None:
+            self._received = number
+            raise SystemExit(self.exit_code)
+
+        for number in self._numbers:
+            if number not in ON_PURPOSE:
+                signal.signal(number, leave)
+
+    def call(self, loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> None:
+        """Call ``end`` in the event loop from now on."""
+        for number in self._numbers:
+            loop.add_signal_handler(number, self._end, number, end)
+
+    def _end(self, number: int, end: Callable[[], object]) -> None:
+        if self._received is None:
+            self._received = number
+        end()
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nobody sent a signal but :data:`ON_PURPOSE`, else 128 and its number.
+
+        systemd then starts the daemon again, as after a failure. It would take an end by SIGHUP
+        itself for one that was meant.
+        """
+        by = self._received
+        return 0 if by is None or by in ON_PURPOSE else 128 + by
+
+
 class AlreadyRunning(CubistError, RuntimeError):
     """Another process owns the robot."""
 
@@ -99,9 +159,16 @@ def owned(path: Path) -> Iterator[None]:
 
     The kernel drops the lock with the process, however it ends, so a file left behind means
     nothing. It is never removed: removing it would let two processes lock two files of one name.
+    Raises :class:`StorageError` for anything that is not an ordinary file.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
     try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be opened: {error.strerror}; remove it") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(f"{path}: is not an ordinary file; remove it")
         _lock_file(descriptor, path)
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())

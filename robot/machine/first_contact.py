@@ -21,6 +21,7 @@ from robot.faults import FAULTS, Refused, advised, described
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
+from solver.errors import CubistError
 
 LARGEST_STEP_US = 50
 """Of a servo beyond what is confirmed: four or five degrees."""
@@ -52,6 +53,8 @@ class NotConfirmed(Refused):
 class FirstContact:
     """How far the actuators of one robot may go. Its methods raise :class:`NotConfirmed`.
 
+    After :meth:`forbid` they raise that error for every motion.
+
     ``values`` are those of the calibration, kept up to date by whoever changes them.
     ``simulated``: such a robot is as its profile says, so that its jobs need no confirmation. To
     calibrate it (``calibrating``) is practice, for which it is as new as a real one.
@@ -63,6 +66,11 @@ class FirstContact:
         self._simulated = simulated
         self._walked: dict[str, Range] = {}
         self._vouched: frozenset[str] = frozenset()
+        self._forbidden: CubistError | None = None
+
+    def forbid(self, reason: CubistError | None) -> None:
+        """Refuse every motion for this reason, whoever watches; None: no longer."""
+        self._forbidden = reason
 
     @contextlib.contextmanager
     def vouching(self, names: Collection[str]) -> Iterator[None]:
@@ -87,6 +95,7 @@ class FirstContact:
 
     def require_all(self, profile: RobotProfile) -> None:
         """Refuse unless every position and direction of the robot is confirmed."""
+        self._require_allowed()
         missing = [
             key
             for key in confirmable(profile)
@@ -113,6 +122,7 @@ class FirstContact:
 
     def require_first(self, name: str, actuator: ActuatorSettings, at: int) -> None:
         """Refuse the first pulse of a servo, or to home a stepper that may turn the wrong way."""
+        self._require_allowed()
         if actuator.is_inverted is not None:
             self.require_direction(name)
         if actuator.limits is not None and not self._may_go_anywhere(name):
@@ -125,6 +135,7 @@ class FirstContact:
 
         Returns microseconds for which the actuator has to rest there.
         """
+        self._require_allowed()
         if actuator.is_inverted is not None:
             self.require_direction(name)
         step = largest_step(actuator)
@@ -144,11 +155,16 @@ class FirstContact:
 
     def require_direction(self, name: str) -> None:
         """Refuse to move a stepper that may turn the wrong way."""
+        self._require_allowed()
         if direction_key(name) not in self.values and not self._may_go_anywhere(name):
             raise NotConfirmed(
                 f"nobody has confirmed which way {name} turns",
                 f"`cubist calibrate stepper direction {name}` first",
             )
+
+    def _require_allowed(self) -> None:
+        if self._forbidden is not None:
+            raise self._forbidden
 
     def _may_go_anywhere(self, name: str) -> bool:
         return name in self._vouched or (self._simulated and not self.calibrating)

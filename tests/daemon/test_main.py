@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def test_a_directory_that_cannot_be_made_is_named(
     assert start(tmp_path) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert " ERROR   " in line and str(tmp_path / "run") in line
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_a_lock_that_is_no_file_is_named(
+    tmp_path: Path, make: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run").mkdir()
+    make(tmp_path / "run/cubistd.lock")
+    assert start(tmp_path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cubistd.lock: " in line and line.endswith("remove it")
 
 
 def test_the_journal_is_told_what_is_wrong_as_an_error(

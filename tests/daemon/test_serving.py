@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
@@ -22,7 +24,7 @@ from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
 from robot.daemon.models import RobotState
-from robot.daemon.service import AlreadyRunning, Options, parse
+from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
 from robot.faults import MotionFault
 from robot.panel.gpio import PanelFault
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
@@ -64,6 +66,7 @@ class Served:
         )
         self.options.state_dir.mkdir()
         self.manager = Manager(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        self.signals = EndSignals()
         self.made: list[tuple[Any, ...]] = []
         self.controllers: list[JobController] = []
         self.seen: list[Any] = []
@@ -74,7 +77,7 @@ class Served:
 
     async def run(self) -> JobController:
         async with asyncio.timeout(60):
-            await serve(CUBOTINO, self.options, self.manager)  # type: ignore[arg-type]
+            await serve(CUBOTINO, self.options, self.manager, self.signals)  # type: ignore[arg-type]
         return self.controllers[-1]
 
 
@@ -104,7 +107,16 @@ def served(fake: Any, short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Se
     return served
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order() -> None:
+    own_errors = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
+    harmless = {"SIGCHLD", "SIGCONT", "SIGPIPE", "SIGURG", "SIGWINCH", "SIGXFSZ"}
+    stopping = {"SIGTSTP", "SIGTTIN", "SIGTTOU"}  # it goes on afterwards
+    others = {"SIGKILL", "SIGSTOP", "SIGSTKFLT", "SIGRTMIN", "SIGRTMAX"}
+    names = {number.name for number in signal.Signals} - own_errors - harmless - stopping - others
+    assert names == {number.name for number in END_SIGNALS}
+
+
+@pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
 async def test_a_signal_ends_the_daemon_in_order(
     served: Served, number: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -132,6 +144,27 @@ async def test_a_signal_ends_the_daemon_in_order(
     for _ in range(3):
         await asyncio.sleep(0)
     assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing goes on"
+    # systemd starts again what did not end on purpose.
+    assert served.signals.exit_code == (0 if number in ON_PURPOSE else 128 + number)
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+    code = """
+import asyncio, os, signal
+from robot.daemon.service import EndSignals
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signals = EndSignals()
+signals.exit_at_once()
+os.kill(os.getpid(), signal.SIGHUP)
+loop = asyncio.new_event_loop()
+signals.call(loop, loop.stop)
+os.kill(os.getpid(), signal.SIGHUP)
+os.kill(os.getpid(), signal.SIGUSR1)
+loop.run_forever()
+raise SystemExit(signals.exit_code)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert done.returncode == 128 + signal.SIGUSR1
 
 
 async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
@@ -271,7 +304,7 @@ def test_the_exit_code_says_whether_starting_again_may_help(
 ) -> None:
     calls: list[str] = []
 
-    async def fails(profile: Any, options: Options, notifier: Any) -> None:
+    async def fails(profile: Any, options: Options, *_: object) -> None:
         calls.append(f"{profile.name} {options.log_level}")
         assert options.lock_path.exists() and options.state_dir.is_dir()
         raise error
