@@ -9,20 +9,33 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from robot.paths import control_socket, how_to_start_the_daemon
 from solver.errors import CubistError
+from solver.files import BadFile, parse_object
 
 if TYPE_CHECKING:
     from robot.documents import JsonMapping, JsonObject
 
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; the largest is the picture of a large camera in base64, about 8 MB."""
 
 
 class NoDaemon(CubistError, ConnectionError):
     """Nobody listens at the control socket, or we may not talk to it."""
+
+
+class StrangeAnswer(NoDaemon):
+    """Something listens at the control socket that does not answer as cubistd does."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            f"{path}: {what}. What listens there is not this version's cubistd: "
+            "update both, or name another directory in CUBIST_RUNTIME_DIR."
+        )
 
 
 class RequestRefused(CubistError, RuntimeError):
@@ -100,35 +113,34 @@ class ControlClient:
         connection = self._connected(self._timeout_s)
         try:
             response = self._request(connection, method, path, body)
-            answer: JsonObject = json.loads(response.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NoDaemon(
-                f"{self.path}: cubistd closed the connection during a request: {error}"
-            ) from error
+            answer = self._read_answer(response, f"the answer to {method} {path}")
         finally:
             connection.close()
         if response.status != http.client.OK:
             raise _refusal(response.status, answer)
         return answer
 
+    def _read_answer(self, response: http.client.HTTPResponse, name: str) -> JsonObject:
+        with self._named():
+            data = response.read(LARGEST_ANSWER + 1)
+        if len(data) > LARGEST_ANSWER:
+            raise StrangeAnswer(self.path, f"{name} is larger than {LARGEST_ANSWER >> 20} MB")
+        return _answer(self.path, data, name)
+
     @contextlib.contextmanager
     def events(self) -> Iterator[EventStream]:
         """What happens from the moment the context is entered, until the daemon ends."""
         connection = self._connected(self._timeout_s)
         try:
-            stream = EventStream(self.path, connection, self._answered(connection))
-            yield stream
+            yield EventStream(self.path, connection, self._open_events(connection))
         finally:
             connection.close()
 
-    def _answered(self, connection: _UnixConnection) -> http.client.HTTPResponse:
+    def _open_events(self, connection: _UnixConnection) -> http.client.HTTPResponse:
         """The head of the event stream, which then takes as long as it takes."""
-        try:
-            response = self._request(connection, "GET", "/events", None)
-        except (OSError, http.client.HTTPException) as error:
-            raise NoDaemon(
-                f"{self.path}: cubistd closed the connection during a request: {error}"
-            ) from error
+        response = self._request(connection, "GET", "/events", None)
+        if response.status != http.client.OK:
+            raise _refusal(response.status, self._read_answer(response, "the answer to /events"))
         connection.sock.settimeout(None)
         return response
 
@@ -140,8 +152,9 @@ class ControlClient:
         try:
             response = self._request(connection, "POST", "/maintenance", {})
             if response.status != http.client.OK:
-                raise _refusal(response.status, json.loads(response.read()))
-            response.readline()
+                raise _refusal(response.status, self._read_answer(response, "the refusal"))
+            with self._named():
+                response.readline()
             since = self.status()["since"]
             yield
         finally:
@@ -181,8 +194,19 @@ class ControlClient:
         body: Mapping[str, object] | None,
     ) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body).encode()
-        connection.request(method, path, data, {"Content-Type": "application/json"})
-        return connection.getresponse()
+        with self._named():
+            connection.request(method, path, data, {"Content-Type": "application/json"})
+            return connection.getresponse()
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Raise :class:`NoDaemon` for what a connection raises, with the socket's name."""
+        try:
+            yield
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise NoDaemon(
+                f"{self.path}: cubistd closed the connection during a request: {error}"
+            ) from error
 
 
 class EventStream:
@@ -198,9 +222,9 @@ class EventStream:
     def __iter__(self) -> Iterator[JsonObject]:
         """Each event; raises :class:`NoDaemon` when the daemon goes away."""
         try:
-            for line in self._response:
-                yield json.loads(line)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            while line := self._response.readline(LARGEST_ANSWER):
+                yield _answer(self._path, line, "an event")
+        except (OSError, http.client.HTTPException) as error:
             raise NoDaemon(f"{self._path}: cubistd closed the connection: {error}") from error
 
     def end(self) -> None:
@@ -224,11 +248,40 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
+class _Answer(dict[str, Any]):
+    """An object of an answer; a key that cubistd always sends raises :class:`StrangeAnswer`.
+
+    The models of the answers would check more, but importing them takes a small computer longer
+    than all else that a command does.
+    """
+
+    def __init__(self, path: Path, name: str, found: JsonMapping) -> None:
+        super().__init__({key: _checked(path, name, value) for key, value in found.items()})
+        self._path, self._name = path, name
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise StrangeAnswer(self._path, f"{self._name} has no {key!r}")
+
+
+def _checked(path: Path, name: str, value: object) -> object:
+    if isinstance(value, dict):
+        return _Answer(path, name, value)
+    return [_checked(path, name, one) for one in value] if isinstance(value, list) else value
+
+
+def _answer(path: Path, data: bytes, name: str) -> JsonObject:
+    """An object that the daemon sent; raises :class:`StrangeAnswer`."""
+    try:
+        return _Answer(path, name, parse_object(data, name))
+    except BadFile as error:
+        raise StrangeAnswer(path, str(error)) from error
+
+
 def _refusal(status: int, answer: JsonMapping) -> RequestRefused:
     """The error that a reply (``ErrorReply``) tells of."""
     kind = _REFUSALS.get(status, RequestRefused)
     name, reason = answer.get("error", "unknown"), answer.get("reason", "")
-    return kind(status, name, reason, answer.get("fault") or "", answer)
+    return kind(status, str(name), str(reason), str(answer.get("fault") or ""), answer)
 
 
 def _why_absent(path: Path, error: OSError) -> str:
@@ -237,4 +290,6 @@ def _why_absent(path: Path, error: OSError) -> str:
             f"{path}: no permission to talk to cubistd. Join its group "
             "(`sudo usermod -aG cubist $USER`) and log in again."
         )
+    if not isinstance(error, FileNotFoundError | ConnectionRefusedError):
+        return f"{path}: cubistd cannot be reached: {error.strerror or error}"
     return f"cubistd is not running (nothing listens at {path}). {how_to_start_the_daemon()}"

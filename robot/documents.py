@@ -1,28 +1,27 @@
-"""What JSON documents have in common, above all requests and answers of the control socket."""
+"""JSON documents: what their models have in common, and the one way to read them.
+
+Files of our own, answers of other processes and messages of the page are all read here: within
+bounds (:mod:`solver.files`), and then as a model. Programs that do without pydantic read objects
+with :func:`solver.files.parse_object`, which has the same bounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from solver.errors import shortened
+from solver.files import BadFile, decode_text, parse_json, read_file
 
 JsonObject = dict[str, Any]
 """A JSON object; what keys it has is said where it is made."""
 
 JsonMapping = Mapping[str, Any]
 """The same, only to be read."""
-
-
-def first_fault_of(error: ValidationError) -> str:
-    """Return where in a document the first fault is and what it is, fit for one line."""
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    text = first["msg"]
-    if first["type"] in {"enum", "literal_error"}:
-        text = f"this version of Cubist does not know {repr(first['input'])[:60]}"
-    line = f"{where}: {text}" if where else text
-    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 class ApiDocument(BaseModel):
@@ -48,3 +47,59 @@ def _whole(value: object) -> object:
 
 WholeNumber = Annotated[int, BeforeValidator(_whole)]
 """An int; 5.0 counts as 5."""
+
+
+Document = TypeVar("Document", bound=BaseModel)
+
+LARGEST_DOCUMENT = 16 * 1024 * 1024
+"""Bytes; the largest of ours is the record of a big cube's solve, of about 1 MB."""
+
+MOST_PROBLEMS = 5
+"""Of a document that are listed; the others are counted."""
+
+
+def read_document(path: Path, model: type[Document], limit: int = LARGEST_DOCUMENT) -> Document:
+    """Return the document in an ordinary file.
+
+    Raises :class:`solver.files.NoSuchFile`, and :class:`solver.files.BadFile` with the file's name
+    and what is wrong with it.
+    """
+    return parse_document(read_file(path, limit), model, str(path))
+
+
+def parse_document(data: bytes | str, model: type[Document], source: str) -> Document:
+    """Return the document that ``data`` of ``source`` holds; raises ``BadFile``."""
+    text = decode_text(data, source) if isinstance(data, bytes) else data
+    parse_json(text, source)  # for its bounds, which pydantic's own parser does not have
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise BadFile(f"{source}: {_problems_of(error)}") from error
+
+
+def check_document(found: object, model: type[Document], source: str) -> Document:
+    """Return a JSON value, already parsed, as its model; raises ``BadFile``."""
+    try:
+        return model.model_validate(found)
+    except ValidationError as error:
+        raise BadFile(f"{source}: {_problems_of(error)}") from error
+
+
+def _problems_of(error: ValidationError) -> str:
+    """Return where a document is not as its model says, and how, for a person."""
+    problems = error.errors(include_url=False, include_context=False)
+    listed = [_dotted(item["loc"]) + _problem_of(item) for item in problems[:MOST_PROBLEMS]]
+    more = len(problems) - len(listed)
+    line = "; ".join(listed) + (f"; and {more} more" if more else "")
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _problem_of(item: ErrorDetails) -> str:
+    if item["type"] in {"enum", "literal_error"}:
+        return f"this version of Cubist does not know {shortened(repr(item['input']))}"
+    return item["msg"]
+
+
+def _dotted(location: tuple[int | str, ...]) -> str:
+    """The place in a document as the beginning of a sentence."""
+    return ".".join(shortened(str(part)) for part in location) + ": " if location else ""

@@ -14,13 +14,16 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import IO, Any
 
 from solver.errors import CubistError
-from solver.files import user_directory
+from solver.files import BadFile, open_file, parse_object, user_directory
 
 SYSTEM_RUNTIME = Path("/run/cubist")
 SYSTEM_STATE = Path("/var/lib/cubist")
+
+LARGEST_ANNOUNCEMENT = 64 * 1024
+"""Bytes of a file that says where something is."""
 
 
 def runtime_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -122,11 +125,12 @@ class Simulation:
 
 def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | None:
     """This user's simulated robot that is there now."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        with _simulation_file(environ).open(encoding="utf-8") as file:
+    path = _simulation_file(environ)
+    with contextlib.suppress(BadFile, KeyError, ValueError, TypeError):
+        with os.fdopen(open_file(path), "rb") as file:
             if os.fstat(file.fileno()).st_uid != os.getuid() or _lock(file):
                 return None  # left behind by one that was killed
-            found = json.load(file)
+            found = parse_object(file.read(LARGEST_ANNOUNCEMENT), str(path))
         process, speed = int(found["process"]), float(found["speed"])
         return Simulation(process, str(found["robot"]), Path(found["folder"]), speed)
     return None
@@ -136,11 +140,12 @@ def running_simulation(environ: Mapping[str, str] = os.environ) -> Simulation | 
 def announced(simulation: Simulation, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Let clients find a simulated robot for as long as the context lasts.
 
-    Raises :class:`SimulationRuns` when another one of this user's is there.
+    Raises :class:`SimulationRuns` when another one of this user's is there, and
+    :class:`solver.files.BadFile` where its file is none.
     """
     path = _simulation_file(environ)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = open_file(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
         if not _lock(file):
             raise SimulationRuns(_where(running_simulation(environ)))
@@ -164,7 +169,7 @@ def _simulation_file(environ: Mapping[str, str]) -> Path:
     return _user_runtime(environ) / "cubist-simulation.json"
 
 
-def _lock(file: TextIO) -> bool:
+def _lock(file: IO[Any]) -> bool:
     """Take the lock of the file, which ends with its process; false while another one has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

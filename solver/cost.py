@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.cube.notation import Move
+from solver.errors import BadNotation
 
 AXES = ("UD", "RL", "FB")
 """The faces of the three axes; the first letter of each is the axis's first face."""
@@ -48,20 +49,25 @@ def _moves_of(composites: Iterable[int]) -> Iterator[str]:
                 yield face + ("", "", "2", "'")[q]
 
 
+_QUARTERS = {"": 1, "2": 2, "'": 3}
+
+
 def merged_moves(moves: Iterable[str]) -> tuple[str, ...]:
     """Turns with those of one axis that follow each other made one: ``D D`` is ``D2``.
 
-    Also of several layers: ``3Rw Rw 3Rw`` is ``Rw 3Rw2``.
+    Also of several layers: ``3Rw Rw 3Rw`` is ``Rw 3Rw2``. Raises ``BadNotation``.
     """
     groups: list[tuple[int, dict[tuple[int, str], int]]] = []
     for move in moves:
         stem = move.rstrip("2'")
         face = stem.strip("0123456789w")
-        axis = next(number for number, faces in enumerate(AXES) if face in faces)
+        axis = next((number for number, faces in enumerate(AXES) if face and face in faces), None)
+        if axis is None or move.removeprefix(stem) not in _QUARTERS:
+            raise BadNotation(f"{move!r} is not a turn of a face")
         if not groups or groups[-1][0] != axis:
             groups.append((axis, {}))
         quarters, key = groups[-1][1], (AXES[axis].index(face), stem)
-        quarters[key] = quarters.get(key, 0) + {"": 1, "2": 2, "'": 3}[move.removeprefix(stem)]
+        quarters[key] = quarters.get(key, 0) + _QUARTERS[move.removeprefix(stem)]
         if not any(turned % 4 for turned in quarters.values()):
             groups.pop()
     return tuple(

@@ -1,21 +1,23 @@
-"""Files that people name, and what stands in them: read within bounds, or refused with the reason.
+"""Files and JSON, read within bounds or refused with the reason.
 
 A name may lead anywhere: to a pipe nobody writes to, to a device that never ends, to a file of
 gigabytes. Only ordinary files are opened, and no more than a stated number of bytes is read. JSON
-gets bounds of its own, as a short text can hold numbers of thousands of digits.
+gets bounds of its own, as a short text can hold numbers of thousands of digits. The same bounds
+hold for what another process sends; :mod:`robot.documents` adds models to them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pwd
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from solver.errors import CubistError, shortened
 
@@ -32,31 +34,64 @@ class BadFile(CubistError, ValueError):
     """A file that cannot be read or does not hold what it should; the text begins with its name."""
 
 
+class NoSuchFile(BadFile):
+    """There is no file of that name."""
+
+
 def read_file(path: Path, limit: int) -> bytes:
-    """All bytes of an ordinary file; :class:`BadFile` for others and for more than ``limit``."""
-    try:
-        _refuse_other_than_files(path, path.stat().st_mode)
-        # Without O_NONBLOCK a pipe put there meanwhile would be waited for.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            _refuse_other_than_files(path, os.fstat(descriptor).st_mode)
+    """Return all bytes of an ordinary file.
+
+    Raises :class:`NoSuchFile`, and :class:`BadFile` for other kinds and for more than ``limit``.
+    """
+    with os.fdopen(open_file(path), "rb") as file:
+        try:
             data = file.read(limit + 1)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+    if len(data) > limit:
+        raise BadFile(f"{path}: larger than the limit of {_size(limit)}")
+    return data
+
+
+def open_file(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Open an ordinary file, and nothing else, and return its descriptor.
+
+    ``flags`` and ``mode`` are those of ``os.open``. Raises :class:`NoSuchFile`, and
+    :class:`BadFile` for other kinds of file and for what the system refuses.
+    """
+    try:
+        with contextlib.suppress(FileNotFoundError):  # which os.open reports, or makes
+            _refuse_other_than_files(path, path.stat().st_mode)
+        # Without O_NONBLOCK a pipe put there meanwhile would be waited for.
+        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
-        raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
     except ValueError as error:
         if isinstance(error, BadFile):
             raise
         raise BadFile(f"{shortened(str(path))!r}: is not a valid file name") from error
-    if len(data) > limit:
-        raise BadFile(f"{path}: larger than the limit of {_size(limit)}")
-    return data
+    try:
+        _refuse_other_than_files(path, os.fstat(descriptor).st_mode)
+    except BadFile:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _unreadable(path: Path, error: OSError) -> BadFile:
+    kind = NoSuchFile if isinstance(error, FileNotFoundError) else BadFile
+    return kind(f"{path}: cannot be read: {error.strerror or error}")
 
 
 def read_text(source: Path | str, limit: int) -> str:
     """The UTF-8 text of a file, or of standard input for ``-``; raises :class:`BadFile`."""
     if source == STANDARD_INPUT:
         return _read_stream(sys.stdin, limit)
-    data = read_file(Path(source), limit)
+    return decode_text(read_file(Path(source), limit), source)
+
+
+def decode_text(data: bytes, source: Path | str) -> str:
+    """Return the UTF-8 text that ``data`` of ``source`` is; raises :class:`BadFile`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -85,11 +120,21 @@ def parse_json(text: str, source: str) -> object:
     return first
 
 
+def parse_object(data: bytes | str, source: str) -> dict[str, Any]:
+    """Return the one JSON object in ``data``; :class:`BadFile`, naming ``source``, for all else."""
+    text = decode_text(data, source) if isinstance(data, bytes) else data
+    found = parse_json(text, source)
+    if not isinstance(found, dict):
+        raise BadFile(f"{source}: not a JSON object")
+    return found
+
+
 def parse_json_values(text: str, source: str) -> Iterator[object]:
     """The JSON values in ``text``, one after the other, whatever its lines.
 
     Raises :class:`BadFile`, naming ``source``, for what is not JSON, for numbers of more than
-    :data:`LONGEST_NUMBER` digits and for values nested more than :data:`DEEPEST` levels.
+    :data:`LONGEST_NUMBER` digits or too large to be finite, and for values nested more than
+    :data:`DEEPEST` levels.
     """
     place = _skip_blanks(text, 0)
     if place == len(text):
@@ -116,7 +161,10 @@ def _number(kind: type[int | float]) -> Callable[[str], int | float]:
     def parse(digits: str) -> int | float:
         if len(digits) > LONGEST_NUMBER:
             raise _BadNumber(f"the number {shortened(digits)} is too long")
-        return kind(digits)
+        number = kind(digits)
+        if not math.isfinite(number):
+            raise _BadNumber(f"the number {digits} is too large")
+        return number
 
     return parse
 

@@ -18,20 +18,24 @@ Whatever a person changes (positions, where the camera has the face) starts the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from robot.calibration.sighting import BELOW, Sighting, turners
-from robot.documents import JsonObject
+from robot.documents import JsonObject, read_document
 from robot.notes import Note
-from robot.records.storage import StorageError, read_regular, write_atomically
+from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+from solver.files import BadFile, NoSuchFile
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "drift.json"
 LARGEST_BYTES = 4 * 1024 * 1024
@@ -312,8 +316,11 @@ class DriftStore:
     def load(self, profile: RobotProfile, today: date) -> DriftRecord:
         """The record of a robot as calibrated; a new one where there is none of it as it is."""
         try:
-            found = DriftRecord.model_validate_json(read_regular(self.path, LARGEST_BYTES))
-        except (OSError, ValidationError):
+            found = read_document(self.path, DriftRecord, LARGEST_BYTES)
+        except NoSuchFile:
+            return DriftRecord.of(profile, today)
+        except BadFile as error:
+            log.warning("drift is counted from today: %s", error)
             return DriftRecord.of(profile, today)
         return found if found.is_of(profile) else DriftRecord.of(profile, today)
 

@@ -17,12 +17,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.calibration.sizes import CubeSizes
-from robot.documents import JsonMapping, JsonObject, first_fault_of
+from robot.documents import JsonMapping, JsonObject, read_document
 from robot.machine.first_contact import confirmable
 from robot.records.storage import (
     StorageError,
     previous_of,
-    read_regular,
     remove_leftovers,
     restore_previous,
     write_atomically,
@@ -33,6 +32,7 @@ from robot.settings.complaints import complaints_of
 from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
+from solver.files import BadFile, NoSuchFile
 
 FILE_NAME = "calibration.json"
 UNDER_WAY = "calibrating"
@@ -216,16 +216,14 @@ class CalibrationStore:
 
     def _read(self, path: Path, robot: str) -> _Kept:
         try:
-            found = _Kept.model_validate_json(read_regular(path, LARGEST_BYTES))
-        except FileNotFoundError:
+            found = read_document(path, _Kept, LARGEST_BYTES)
+        except NoSuchFile:
             return _Kept(robot=robot)
-        except (StorageError, ValidationError) as error:
-            why = str(error)
-            if isinstance(error, ValidationError):
-                why = f"{path}: cannot be read: {first_fault_of(error)}"
+        except BadFile as error:
             raise BadCalibration(
-                f"{why}. `cubist calibration restore` brings back the version before; where "
-                f"cubistd does not start, `sudo mv {previous_of(self.path)} {self.path}` does."
+                f"{error}. `cubist calibration restore` brings back the "
+                f"version before; where cubistd does not start, `sudo mv {previous_of(self.path)} "
+                f"{self.path}` does."
             ) from error
         return found if found.robot == robot else _Kept(robot=robot)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from urllib.parse import urlsplit
 
 import click
 
@@ -32,7 +33,7 @@ def web(qr: bool | None, as_json: bool) -> int:
     for url in page.urls:
         click.echo(url)
     if page.local:
-        port = page.urls[0].split(":")[2].partition("/")[0]
+        port = urlsplit(page.urls[0]).port
         note(f"Only this machine reaches it. From another: ssh -L {port}:127.0.0.1:{port} ROBOT")
     if qr and page.local:
         note("No phone can open this address: set CUBIST_WEB_BIND to let other devices in.")

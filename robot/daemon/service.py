@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import socket
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
 from solver.errors import CubistError
-from solver.files import NoHomeDirectory
+from solver.files import BadFile, NoHomeDirectory, open_file
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -161,14 +160,11 @@ def owned(path: Path) -> Iterator[None]:
     nothing. It is never removed: removing it would let two processes lock two files of one name.
     Raises :class:`StorageError` for anything that is not an ordinary file.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o644)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be opened: {error.strerror}; remove it") from error
+        descriptor = open_file(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except BadFile as error:
+        raise StorageError(f"{error}; remove it") from error
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(f"{path}: is not an ordinary file; remove it")
         _lock_file(descriptor, path)
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())

@@ -23,7 +23,7 @@ from robot.panel.gpio import REPLACE, PanelFault, RpiGpio
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD
-from solver.files import BadFile, read_file
+from solver.files import BadFile, read_file, read_text
 from vision.cameras.base import CameraTrouble, Unsettled
 from vision.cameras.picamera2 import NoLibrary, ask_for_cameras
 from vision.cameras.v4l2 import Unusable, device_path, examine
@@ -31,6 +31,8 @@ from vision.cameras.v4l2 import Unusable, device_path, examine
 Verdict = Literal["ok", "warning", "bad"]
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
+LARGEST_SETTINGS = 64 * 1024
+"""Bytes of a file of settings, or of what the kernel shows as one."""
 EARLIEST_CLOCK_S = 1_735_689_600
 """2025-01-01: a Pi without a clock of its own starts in the past until it has asked the network."""
 
@@ -117,8 +119,8 @@ class Computer:
         """What a Raspberry Pi calls itself; empty elsewhere."""
         path = self.sys / "firmware/devicetree/base/model"
         try:
-            return path.read_bytes().rstrip(b"\0").decode("utf-8", "replace")
-        except OSError:
+            return read_file(path, LARGEST_SETTINGS).rstrip(b"\0").decode("utf-8", "replace")
+        except BadFile:
             return ""
 
     @property
@@ -129,9 +131,10 @@ class Computer:
     def service_setting(self, name: str) -> str | None:
         """A setting of the service; None where there is none, or an empty one."""
         try:
-            lines = (self.etc / "cubist/cubistd.env").read_text("utf-8", "replace").splitlines()
-        except OSError:
+            data = read_file(self.etc / "cubist/cubistd.env", LARGEST_SETTINGS)
+        except BadFile:
             return None
+        lines = data.decode("utf-8", "replace").splitlines()
         pairs = [line.strip().partition("=") for line in lines]
         found = [value.strip().strip("\"'") for key, _, value in pairs if key == name]
         return found[-1] if found and found[-1] else None
@@ -345,8 +348,8 @@ def power(machine: Computer) -> CheckResult:
     """Voltage and temperature, as a Raspberry Pi's firmware saw them."""
     path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
     try:
-        flags = int(path.read_text(), 16)
-    except (OSError, ValueError):
+        flags = int(read_text(path, LARGEST_SETTINGS), 16)
+    except ValueError:
         return CheckResult("power", "ok", "not a Raspberry Pi, or it does not tell")
     found = [text for bit, text in _THROTTLED.items() if flags >> bit & 1]
     if not found:

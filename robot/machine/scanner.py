@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
 from solver.cube.orientation import site_facelets
+from solver.files import parse_object
 from vision.cameras.base import CameraFault
 from vision.decide.consistency import repeated_face
 from vision.decide.reader import CubeReading, Unreadable, read_cube
@@ -333,7 +333,7 @@ def stored_colours(profile: RobotProfile) -> ColourReferences | None:
 
 def as_values(references: ColourReferences) -> dict[str, object]:
     """The colours as calibrated values."""
-    return {COLOURS_KEY: json.loads(references_to_json(references))}
+    return {COLOURS_KEY: parse_object(references_to_json(references), "colours")}
 
 
 def odd_view(image: FaceImage, size: int, beside: Sequence[FaceGrid] = ()) -> OddView | None:

@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from robot.documents import ApiDocument, JsonObject, first_fault_of
+from robot.documents import ApiDocument, JsonObject, read_document
 from robot.faults import FAULTS, fault_code
 from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
@@ -34,6 +34,7 @@ from robot.records.storage import (
     write_atomically,
 )
 from solver.errors import CubistError, shortened
+from solver.files import BadFile, NoSuchFile, parse_object
 
 JobKind = Literal["solve", "home", "scramble"]
 
@@ -149,6 +150,36 @@ class LinkRecord(BaseModel):
         return LinkRecord(**sums)
 
 
+class _Operation(BaseModel):
+    """What every operation of a plan has; the rest of it depends on the kind of mechanism."""
+
+    op: str
+    start_us: int = Field(ge=0)
+    duration_us: int = Field(ge=0)
+    site: Literal["U", "R", "F", "D", "L", "B"] | None = None
+    axis: Literal["x", "y", "z"] | None = None
+    quarter_turns: Literal[1, 2, -1] | None = None
+    layers: int = Field(default=1, ge=1)
+    grippers: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _say_what_turns(self) -> Self:
+        needed = {"turn": ("site", "quarter_turns"), "rotate": ("axis", "quarter_turns")}
+        for name in needed.get(self.op, ()):
+            if getattr(self, name) is None:
+                raise ValueError(f"{self.op} has no {name}")
+        return self
+
+
+def _checked_operation(found: JsonObject) -> JsonObject:
+    _Operation.model_validate(found)
+    return found
+
+
+OperationDocument = Annotated[JsonObject, AfterValidator(_checked_operation)]
+"""An operation as ``cubist solve --json`` prints it."""
+
+
 class RunRecord(BaseModel):
     """One job. Durations by stage in seconds in ``timings_s``; planned and executed in us.
 
@@ -175,9 +206,9 @@ class RunRecord(BaseModel):
     executed_us: int | None = None
     attempts: int = 1
     timings_s: dict[str, float] = Field(default_factory=dict)
-    latency_s: dict[str, list[float]] = Field(default_factory=dict)
+    latency_s: dict[str, Annotated[list[float], Field(min_length=1)]] = Field(default_factory=dict)
     orientation: str | None = None
-    operations: list[JsonObject] = Field(default_factory=list)
+    operations: list[OperationDocument] = Field(default_factory=list)
     reading: JsonObject = Field(default_factory=dict)
     photos: list[str] = Field(default_factory=list)
     faults: list[FaultRecord] = Field(default_factory=list)
@@ -329,13 +360,15 @@ class RunStore:
         """The record with this number, leading zeros optional. Raises :class:`StorageError`."""
         path = self.directory_of(run_id) / RECORD_NAME
         try:
-            return RunRecord.model_validate_json(read_regular(path, LARGEST_RECORD_BYTES))
-        except FileNotFoundError as error:
+            return read_document(path, RunRecord, LARGEST_RECORD_BYTES)
+        except NoSuchFile as error:
             if path.parent.exists():
                 raise StorageError(f"{path}: is missing") from None
-            raise StorageError(f"run {run_id}: no such run; `cubist runs` lists them") from error
-        except ValidationError as error:
-            raise StorageError(f"{path}: cannot be read: {first_fault_of(error)}") from error
+            # The server answers 404 by the cause.
+            missing = f"run {run_id}: no such run; `cubist runs` lists them"
+            raise StorageError(missing) from error.__cause__
+        except BadFile as error:
+            raise StorageError(str(error)) from error
 
     def file(self, run_id: str, name: str) -> tuple[str, bytes]:
         """A file of a run by its name, and its media type. Raises :class:`StorageError`.
@@ -494,7 +527,8 @@ def _close(directory: Path) -> None:
 
     Whatever else the file holds stays, also what only a newer version knows.
     """
-    document = json.loads(read_regular(directory / RECORD_NAME, LARGEST_RECORD_BYTES))
+    path = directory / RECORD_NAME
+    document = parse_object(read_regular(path, LARGEST_RECORD_BYTES), str(path))
     outcome = Outcome.INTERRUPTED
     document |= {"outcome": outcome, "reason": OUTCOMES[outcome].about}
     (directory / RESERVE_NAME).unlink(missing_ok=True)

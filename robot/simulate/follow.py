@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Self
 import aiohttp
 
 from robot.daemon.models import Event, RobotStatus
+from robot.documents import Document, parse_document
 from robot.records.runs import RunRecord
 from robot.simulate.processes import DemoFault
 
@@ -57,11 +57,11 @@ class DaemonView:
 
     async def status(self) -> RobotStatus:
         """What the robot is doing."""
-        return RobotStatus.model_validate(await self._get("/status"))
+        return await self._get("/status", RobotStatus)
 
     async def run(self, number: str) -> RunRecord:
         """The record of a run."""
-        return RunRecord.model_validate(await self._get(f"/runs/{number}"))
+        return await self._get(f"/runs/{number}", RunRecord)
 
     async def picture(self) -> bytes | None:
         """The last picture of the job, as JPEG; None where there is none yet."""
@@ -81,13 +81,13 @@ class DaemonView:
             raise RuntimeError("a DaemonView is used inside `async with`")
         return self._session
 
-    async def _get(self, path: str) -> object:
+    async def _get(self, path: str, model: type[Document]) -> Document:
         async with self._client.get(path) as response:
             response.raise_for_status()
-            return await response.json()
+            return parse_document(await response.read(), model, f"cubistd's answer to {path}")
 
 
 async def _events_in(lines: aiohttp.StreamReader) -> AsyncIterator[Event]:
     async for line in lines:
         if line.strip():
-            yield Event.model_validate(json.loads(line))
+            yield parse_document(line, Event, "an event of cubistd")

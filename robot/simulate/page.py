@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 from robot.paths import SOCKET_NAME
 from robot.simulate.processes import running
 from robot.simulate.session import unless_ended
-from robot.web.announcement import FILE_NAME
+from robot.web.announcement import FILE_NAME, read_announcement
 
 POLL_S = 0.02
 
@@ -38,4 +37,4 @@ async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None
 async def _address(announcement: Path) -> str:
     while not announcement.exists():
         await asyncio.sleep(POLL_S)
-    return str(json.loads(announcement.read_bytes())["urls"][0])
+    return read_announcement(announcement).urls[0]

@@ -27,6 +27,7 @@ from robot.twin.cube import CubeBody, scrambled
 from robot.twin.studio import OddScene
 from solver.cube.cube import from_scramble
 from solver.errors import CubistError
+from solver.files import BadFile, parse_object
 
 LONGEST_REQUEST = 10_000
 ANSWER_LIMIT_S = 30.0
@@ -137,11 +138,12 @@ class Attendant:
 
     async def _answer(self, reader: asyncio.StreamReader) -> JsonObject:
         try:
-            request = json.loads(await reader.readline())
-        except ValueError:
-            return {"error": f"one JSON object of at most {LONGEST_REQUEST} bytes on a line"}
+            request = parse_object(await reader.readline(), "the request")
+        except ValueError as error:
+            limit = f"one JSON object of at most {LONGEST_REQUEST} bytes on a line"
+            return {"error": f"{error}; send {limit}"}
         try:
-            await self.do(request if isinstance(request, dict) else {})
+            await self.do(request)
         except CubistError as error:
             return {"error": str(error), "exists": not isinstance(error, ValueError)}
         return {}
@@ -201,9 +203,9 @@ def ask(simulation: Simulation, request: JsonObject) -> None:
             connection.connect(str(simulation.hand_socket))
             connection.sendall(json.dumps(request).encode() + b"\n")
             with connection.makefile("rb") as stream:
-                answer = json.loads(stream.readline())
-        except (OSError, ValueError) as error:
+                answer = parse_object(stream.readline(LONGEST_REQUEST), "its answer")
+        except (OSError, BadFile) as error:
             raise HandRefused(f"the simulated robot does not answer: {error}") from error
     if "error" in answer:
         kind = HandRefused if answer.get("exists", True) else UnknownToHand
-        raise kind(answer["error"])
+        raise kind(str(answer["error"]))

@@ -13,6 +13,7 @@ import numpy as np
 
 from robot.documents import JsonObject
 from robot.panel.gpio import PanelFault, Pull
+from solver.files import BadFile, parse_object
 from vision.cameras.base import CameraFault, CameraTrouble
 from vision.frame import Frame
 
@@ -75,7 +76,7 @@ class TwinCamera:
     def _header(self) -> JsonObject:
         """The next message that is a picture's header; pins' changes are not for us."""
         while line := self._file.readline():
-            message: JsonObject = json.loads(line)
+            message = parse_object(line, "the simulated robot")
             if "width" in message:
                 return message
         raise self._fault("the simulated robot is gone")
@@ -145,9 +146,9 @@ class TwinGpio:
             raise PanelFault(f"the simulated robot does not answer: {error}") from error
 
     def _listen(self) -> None:
-        with contextlib.suppress(OSError), self._socket.makefile("rb") as lines:
+        with contextlib.suppress(OSError, BadFile), self._socket.makefile("rb") as lines:
             for line in lines:
-                self._hear(json.loads(line))
+                self._hear(parse_object(line, "the simulated robot"))
 
     def _hear(self, message: JsonObject) -> None:
         pin = int(message["pin"])

@@ -28,6 +28,7 @@ from robot.twin.pulses import PulseMaker
 from robot.twin.shared_time import keep_time
 from robot.twin.simulated import Kind, PinStream, SimulatedRobot, input_record, order_record
 from robot.twin.studio import Studio
+from solver.files import BadFile, parse_object
 
 BOUNCES = 5
 """How often the contact opens and closes before it comes to rest."""
@@ -259,10 +260,10 @@ class TwinServer:
         self.panel.listen(tell)
         try:
             while line := await reader.readline():
-                await self._answer(json.loads(line), writer)
+                await self._answer(parse_object(line, "the daemon"), writer)
                 await writer.drain()
-        except (ConnectionError, json.JSONDecodeError):
-            pass
+        except (ConnectionError, BadFile, KeyError):
+            pass  # whoever sends what the daemon never sends is left
         finally:
             self.panel.leave(tell)
             writer.close()

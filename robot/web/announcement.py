@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from robot.paths import SYSTEM_RUNTIME, control_socket
+from pydantic import Field
+
+from robot.documents import ApiDocument, read_document
+from robot.paths import LARGEST_ANNOUNCEMENT, SYSTEM_RUNTIME, control_socket
 from robot.records.storage import write_atomically
 from solver.errors import CubistError
+from solver.files import BadFile, NoSuchFile
 
 FILE_NAME = "web.json"
 SYSTEM_WEB_RUNTIME = Path("/run/cubist-web")
 MODE = 0o640
 
 
+PageAddress = Annotated[str, Field(pattern=r"^http://[!-~]+:[0-9]{1,5}/#[!-~]+$", max_length=500)]
+
+
 class NoPage(CubistError, ConnectionError):
     """No page is served for this daemon."""
 
 
-@dataclass(frozen=True)
-class Announcement:
+class Announcement(ApiDocument):
     """The page's addresses, each with the token; ``process`` serves it, ``local`` says whether only
     this machine reaches it."""
 
-    urls: tuple[str, ...]
-    process: int
+    urls: tuple[PageAddress, ...] = Field(min_length=1)
+    process: int = Field(ge=1, lt=1 << 31)
     local: bool
 
     def publish(self, folder: Path) -> Path:
         """Write it; the file, to be removed at the end."""
         path = folder / FILE_NAME
-        write_atomically(path, json.dumps(asdict(self)).encode(), mode=MODE)
+        write_atomically(path, self.model_dump_json().encode(), mode=MODE)
         return path
 
 
@@ -41,18 +46,24 @@ def find_page(environ: Mapping[str, str] = os.environ) -> Announcement:
     """The page of the daemon that commands talk to; raises :class:`NoPage` where there is none."""
     path = announcement_file(control_socket(environ))
     try:
-        found = json.loads(path.read_bytes())
-        page = Announcement(tuple(found["urls"]), int(found["process"]), bool(found["local"]))
-    except PermissionError as error:
-        raise NoPage(
-            f"{path}: no permission to read it. Join the group cubist "
-            "(`sudo usermod -aG cubist $USER`) and log in again."
-        ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        page = read_announcement(path)
+    except NoSuchFile as error:
         raise NoPage(_how_to_start(path)) from error
+    except BadFile as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise NoPage(
+                f"{path}: no permission to read it. Join the group cubist "
+                "(`sudo usermod -aG cubist $USER`) and log in again."
+            ) from error
+        raise NoPage(f"{error}. Restart cubist-web, which writes this file anew.") from error
     if not Path(f"/proc/{page.process}").exists():
         raise NoPage(_how_to_start(path))
     return page
+
+
+def read_announcement(path: Path) -> Announcement:
+    """Return what a file announces; raises :class:`solver.files.BadFile`."""
+    return read_document(path, Announcement, LARGEST_ANNOUNCEMENT)
 
 
 def announcement_file(socket: Path) -> Path:

@@ -18,6 +18,7 @@ from aiohttp import WSMsgType, web
 
 from robot.web.hub import MOST_MESSAGES
 from robot.web.reasons import Reason
+from solver.files import BadFile, parse_object
 
 log = logging.getLogger("cubist-web")
 
@@ -119,7 +120,7 @@ async def _hear(process: asyncio.subprocess.Process, socket: web.WebSocketRespon
 def _pressed(text: str) -> dict[str, object] | None:
     """A message of the tab; None for what it never sends."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_object(text, "a message")
+    except BadFile:
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("do"), str) else None
+    return found if isinstance(found.get("do"), str) else None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from robot.records.storage import StorageError, write_atomically
+from solver.files import BadFile, NoSuchFile, read_text
 
 TOKEN_BYTES = 32
 IDLE_LIMIT_S = 7 * 24 * 3600.0
@@ -36,13 +37,13 @@ def kept_token(folder: Path | None) -> str:
         return secrets.token_urlsafe(TOKEN_BYTES)
     path = folder / "token"
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = read_text(path, MOST_KEPT).strip()
         if _TOKEN.fullmatch(token):
             return token
-    except FileNotFoundError:
+    except NoSuchFile:
         pass
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read: {error}; remove it") from error
+    except BadFile as error:
+        raise StorageError(f"{error}; remove it") from error
     token = secrets.token_urlsafe(TOKEN_BYTES)
     write_atomically(path, token.encode() + b"\n", mode=0o600)
     return token

@@ -131,7 +131,7 @@ SPOILT: dict[str, Callable[[RunStore, str], object]] = {
     "solved-by-friend": lambda store, run: write_record(store, run, outcome="solved-by-friend"),
     "twist": lambda store, run: write_record(store, run, kind="twist"),
     "link: ": lambda store, run: write_record(store, run, link=None),
-    "Invalid JSON": lambda store, run: (store.directory_of(run) / "run.json").write_bytes(b""),
+    "JSON is expected": lambda store, run: (store.directory_of(run) / "run.json").write_bytes(b""),
     "is missing": lambda store, run: (store.directory_of(run) / "run.json").unlink(),
     "larger than": lambda store, run: os.truncate(store.directory_of(run) / "run.json", 2**27),
     "Input/output error": lambda _store, _run: None,
@@ -345,7 +345,7 @@ def test_a_damaged_record_is_skipped_in_lists_and_named_when_asked_for(store: Ru
 def test_the_outcome_is_kept_on_a_disk_that_others_filled(store: RunStore, disk: FullDisk) -> None:
     writer = store.begin("solve", "cubotino", NOW)
     disk.fill()
-    writer.record.operations = [{"op": "turn", "site": "D"}] * 100
+    writer.record.operations = [{"op": "home", "start_us": 0, "duration_us": 1}] * 100
     with pytest.raises(StorageError):
         writer.save()
     writer.record.outcome = Outcome.SOLVED
@@ -405,10 +405,13 @@ def test_what_went_over_the_line_is_added_up_and_taken_apart() -> None:
         both.sent = 1  # type: ignore[misc]
 
 
+TURN = {"op": "turn", "site": "R", "quarter_turns": 1, "start_us": 0, "duration_us": 1}
+
+
 def test_a_summary_leaves_out_what_is_long(store: RunStore) -> None:
     writer = store.begin("solve", "cubotino", NOW)
     writer.save_photo("scanning-U.jpg", b"picture")
-    writer.record.operations, writer.record.moves = [{"op": "turn"}], "R U R'"
+    writer.record.operations, writer.record.moves = [TURN], "R U R'"
     writer.record.latency_s = {"search": [0.5]}
     writer.save()
     assert writer.record.move_count == 3

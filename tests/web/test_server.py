@@ -22,6 +22,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from robot import documents
 from robot.cli.main import run
 from robot.languages import LANGUAGES
 from robot.paths import SYSTEM_RUNTIME
@@ -32,6 +33,7 @@ from robot.web.announcement import Announcement, NoPage, announcement_file, find
 from robot.web.app import load_assets
 from robot.web.main import CannotListen, PageOptions, main, parse, serving
 from robot.web.sessions import kept_token
+from solver.files import BadFile
 
 MOST_BYTES = 120 * 1024
 
@@ -202,7 +204,7 @@ def test_the_token_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
 
 def test_a_token_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xff")
-    with pytest.raises(StorageError, match=f"{tmp_path}/token: cannot be read: .*; remove it"):
+    with pytest.raises(StorageError, match=f"{tmp_path}/token: .*; remove it"):
         kept_token(tmp_path)
 
 
@@ -297,10 +299,10 @@ def test_the_outward_address_is_what_a_packet_would_leave_from(
 
 def test_an_announcement_is_believed_while_its_process_lives(short_folder: Path) -> None:
     environ = {"CUBIST_RUNTIME_DIR": str(short_folder)}
-    page = Announcement(("http://a/#t", "http://b/#t"), os.getpid(), local=False)
+    page = Announcement(urls=("http://a:1/#t", "http://b:2/#t"), process=os.getpid(), local=False)
     assert page.publish(short_folder) == short_folder / "web.json"
     assert find_page(environ) == page
-    replace(page, process=2**30).publish(short_folder)
+    page.model_copy(update={"process": 2**30}).publish(short_folder)
     with pytest.raises(NoPage, match="start one with `cubist-web`"):
         find_page(environ)
 
@@ -312,10 +314,10 @@ def test_where_the_service_announces_its_page(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(NoPage, match="sudo systemctl enable --now cubist-web"):
         find_page({"CUBIST_RUNTIME_DIR": str(SYSTEM_RUNTIME)})
 
-    def forbidden(path: Path) -> bytes:
-        raise PermissionError(path)
+    def forbidden(path: Path, limit: int) -> bytes:
+        raise BadFile(str(path)) from PermissionError(path)
 
-    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    monkeypatch.setattr(documents, "read_file", forbidden)
     with pytest.raises(NoPage, match="sudo usermod -aG cubist"):
         find_page({"CUBIST_RUNTIME_DIR": "/r"})
 
@@ -334,7 +336,7 @@ def test_a_damaged_announcement_is_none(
     (short_folder / "web.json").write_text(text)
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     assert run(["web"]) == 3
-    assert "no page is served" in capfd.readouterr().err
+    assert "Restart cubist-web" in capfd.readouterr().err
 
 
 async def test_the_program_and_the_command(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from solver.errors import root_sentence
+from solver.files import parse_json
 from vision.cameras.base import (
     CameraFault,
     CameraTrouble,
@@ -169,7 +170,8 @@ def ask_for_cameras(limit_s: float = 20.0) -> list[str]:
         last_words = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
         crash = f"libcamera crashed (signal {-done.returncode}): " if done.returncode < 0 else ""
         raise NoLibrary(crash + last_words[0])
-    return list(json.loads(done.stdout.splitlines()[-1]))
+    found = parse_json(done.stdout.splitlines()[-1], "libcamera")
+    return [str(model) for model in found] if isinstance(found, list) else []
 
 
 def _list_cameras() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CubistError
+from solver.files import parse_object
 from vision.measure.sticker_colours import FACES, SATURATED, FaceColours, StickerColours
 
 Floats = NDArray[np.float64]
@@ -213,7 +214,7 @@ def references_to_json(references: ColourReferences) -> str:
 def references_from_json(text: str) -> ColourReferences:
     """The stored colours in a text; raises :class:`CalibrationFailed` for anything else."""
     try:
-        document = json.loads(text)
+        document = parse_object(text, "the stored colours")
         table = [document["linear_rgb"][f] for _, f in _letters()]
         rgb = np.array(table, dtype=np.float64)
         trust = float(document["trust"])

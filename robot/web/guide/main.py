@@ -20,6 +20,7 @@ from robot.documents import JsonObject
 from robot.web.guide.desk import Desk
 from robot.web.guide.pages import StepsPage
 from solver.errors import CubistError
+from solver.files import parse_object
 
 
 def main() -> None:
@@ -51,7 +52,7 @@ def guide(session: Session, lines: Iterable[str], tell: Callable[[JsonObject], N
 
 def _hear(desk: Desk, lines: Iterable[str]) -> None:
     for line in lines:
-        desk.hear(json.loads(line))
+        desk.hear(parse_object(line, "a message of the page"))
     desk.end()
 
 
