@@ -5,52 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http
-import json
 import logging
 import os
 import re
 import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from aiohttp import ClientPayloadError, web
-from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web_protocol import RequestHandler
-from pydantic import BaseModel, ValidationError
+from aiohttp import web
+from pydantic import BaseModel
 
+from robot import http_server
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
+from robot.documents import parse_document
 from robot.faults import FAULTS, InvalidRequest, Refused, fault_code
+from robot.http_server import BadBody, HttpServer
 from robot.notes import Note
 from robot.records.storage import StorageError
 from solver.errors import CubistError, shortened
+from solver.files import BadFile
 
 log = logging.getLogger("cubistd.api")
 
 MAX_BODY = 64 * 1024
-REQUEST_LIMIT_S = 10.0
-MOST_PROBLEMS = 5
-"""Of a body that are told."""
-
-LINGER_S = 0.5
-"""How long to go on reading a request that was refused, so that its sender sees the answer."""
+MOST_FOLLOWERS = 64
+"""Of the events, at one socket."""
 
 SOCKET_MODE = 0o660
-BACKLOG = 64
-
-_BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
-"""What reading a body raises that is not what its head announced."""
-
-_SILENT = logging.getLogger("cubistd.access")
-_SILENT.disabled = True
-
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -72,73 +59,14 @@ def make_app(controller: JobController, maintenance: Maintenance, version: str) 
 async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
     """Serve at the socket ``path``, replacing what a crash left there; remove it at the end.
 
-    Only for the holder of the daemon's lock: nobody else can then be listening. Whatever goes wrong
-    with a request is answered in JSON: also what no route of ``app`` ever sees.
+    Only for the holder of the daemon's lock: nobody else can then be listening.
     """
     listener = _listen(path)
-    runner = web.AppRunner(app, shutdown_timeout=1.0, handler_cancellation=True)
-    await runner.setup()
-    server: Any = runner.server
-    server.request_handler = _answering_errors(server.request_handler)
-    loop = asyncio.get_running_loop()
-    connection = partial(
-        _Connection,
-        server,
-        loop=loop,
-        access_log=_SILENT,
-        keepalive_timeout=15.0,
-        lingering_time=LINGER_S,
-        auto_decompress=False,
-    )
     try:
-        listening = await loop.create_unix_server(connection, sock=listener, backlog=BACKLOG)
-        try:
+        async with HttpServer(app, log, explain).serving(listener):
             yield
-        finally:
-            listening.close()
     finally:
-        await runner.cleanup()
         path.unlink(missing_ok=True)
-
-
-class _Connection(RequestHandler):
-    """A client's connection, on which also what is no HTTP is answered in JSON."""
-
-    __slots__ = ()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """The answer to a request that could not be read; a line of the journal, no traceback."""
-        if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
-            raise ConnectionError("an answer has begun, or nobody is there to get one")
-        if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
-            self.log_exception("a request failed", exc_info=exc)
-            answer = _refusal(status, "internal", "internal error; see the journal")
-        else:
-            reason = _one_line(message or str(exc))
-            log.info("not HTTP/1.1: %s", reason)
-            answer = _refusal(status, "bad-request", f"not HTTP/1.1: {reason}")
-        answer.force_close()
-        return answer
-
-    def log_exception(self, *args: object, **kwargs: object) -> None:
-        """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
-        error = kwargs.get("exc_info")
-        if isinstance(error, _BODY_ERRORS):
-            log.info("a request's body cannot be read: %s", _one_line(str(error)))
-        else:
-            super().log_exception(*args, **kwargs)
-
-
-def _one_line(text: str) -> str:
-    """The first line of ``text``, fit for a line of the journal."""
-    line = text.strip().partition("\n")[0].strip()
-    return shortened("".join(c if c.isprintable() else "?" for c in line), 120)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -203,35 +131,39 @@ def _lease(maintenance: Maintenance) -> Handler:
 
 
 def _events(controller: JobController) -> Handler:
+    followers = 0
+
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
         # Who has the answer's head misses nothing that happens from then on.
-        with controller.events.listening() as events, contextlib.suppress(ConnectionError):
-            await response.prepare(request)
-            async for event in events:
-                await response.write(event.line().encode() + b"\n")
+        nonlocal followers
+        if followers >= MOST_FOLLOWERS:
+            raise _TooMany(f"{MOST_FOLLOWERS} programs follow the events already; end one of them")
+        followers += 1
+        try:
+            with controller.events.listening() as events, contextlib.suppress(ConnectionError):
+                await response.prepare(request)
+                async for event in events:
+                    await response.write(event.line().encode() + b"\n")
+        finally:
+            followers -= 1
         return response
 
     return handler
 
 
 async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
-    """The body as its model; an absent body is an empty object. Raises ``_BadRequest``."""
-    try:
-        raw = await asyncio.wait_for(request.read(), REQUEST_LIMIT_S)
-    except TimeoutError as error:
-        raise _BadRequest("the body did not arrive in time") from error
-    except _BODY_ERRORS as error:
-        raise _BadRequest(f"the body cannot be read: {_one_line(str(error))}") from error
+    """The body as its model; an absent body is an empty object.
+
+    Raises ``_BadRequest`` and :class:`robot.http_server.BadBody`.
+    """
+    raw = await http_server.read_body(request)
     if model is None:
         return None
     try:
-        return model.model_validate_json(raw or b"{}")
-    except ValidationError as error:
-        problems = error.errors(include_url=False, include_input=False, include_context=False)
-        told = [f"{_dotted(item['loc'])}: {item['msg']}" for item in problems[:MOST_PROBLEMS]]
-        more = len(problems) - len(told)
-        raise _BadRequest("; ".join(told) + (f"; and {more} more" if more else "")) from error
+        return parse_document(raw or b"{}", model, "body")
+    except BadFile as error:
+        raise _BadRequest(str(error)) from error
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
@@ -262,41 +194,27 @@ def _check_value(parameter: Parameter, text: str) -> None:
         raise _BadRequest(f"{parameter.name}: {low}..{high} is allowed, not {shortened(text)!r}")
 
 
-def _dotted(location: tuple[int | str, ...]) -> str:
-    return ".".join(shortened(str(part)) for part in location) or "body"
+class _TooMany(CubistError, RuntimeError):
+    """As many as a small computer can serve are there already."""
 
 
 class _BadRequest(CubistError, ValueError):
     """A request that does not follow the description."""
 
 
-def _answering_errors(handler: Handler) -> Handler:
-    """``handler``, which is asked for every request, with whatever it raises answered in JSON."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        try:
-            return await handler(request)
-        except web.HTTPException as error:
-            # Named by aiohttp's class: Python's phrases for a status differ between versions.
-            name = re.sub(
-                r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP")
-            ).lower()
-            return _refusal(error.status, name, error.reason, error.headers.get("Allow"))
-        except CubistError as error:
-            return _refusal(
-                *_status_of(error), complaint(error), fault=_fault_of(error), note=_note_of(error)
-            )
-        except UnicodeEncodeError:
-            # What aiohttp says of an unknown Expect repeats it, whatever bytes it has.
-            return _refusal(400, "bad-request", "a header holds bytes that are no text")
-        except ConnectionError:
-            # Nobody is there any more who could be answered.
-            raise
-        except Exception:
-            log.exception("%s %s", request.method, _one_line(request.path))
-            return _refusal(500, "internal", "internal error; see the journal")
-
-    return answer
+def explain(error: Exception) -> http_server.ErrorAnswer | None:
+    """The answer to an error of ours (an ``ErrorReply``); None for other people's."""
+    if not isinstance(error, CubistError):
+        return None
+    status, name = _status_of(error)
+    note = _note_of(error)
+    told = {} if note is None else {"reason_code": note.code, "reason_parameters": note.parameters}
+    reason = complaint(error)
+    reply = ErrorReply.model_validate(
+        {"error": name, "reason": reason, "fault": _fault_of(error), **told}
+    )
+    more = reply.model_dump(exclude_none=True, exclude={"error", "reason"})
+    return http_server.ErrorAnswer(status, name, reason, more)
 
 
 def _status_of(error: CubistError) -> tuple[int, str]:
@@ -305,7 +223,9 @@ def _status_of(error: CubistError) -> tuple[int, str]:
         return (404 if isinstance(error.__cause__, FileNotFoundError) else 507), "storage"
     if isinstance(error, Refused):
         return 409, "refused"
-    bad = isinstance(error, _BadRequest | BadCalibration | InvalidRequest)
+    if isinstance(error, _TooMany):
+        return 503, "too-many"
+    bad = isinstance(error, _BadRequest | BadCalibration | BadBody | InvalidRequest)
     return (400, "bad-request") if bad else (503, "robot")
 
 
@@ -319,21 +239,3 @@ def _note_of(error: CubistError) -> Note | None:
     """Its text, where that has a code."""
     told = error.args[0] if error.args else None
     return told if isinstance(told, Note) else None
-
-
-def _refusal(
-    status: int,
-    error: str,
-    reason: str,
-    allow: str | None = None,
-    *,
-    fault: str | None = None,
-    note: Note | None = None,
-) -> web.Response:
-    told = {} if note is None else {"reason_code": note.code, "reason_parameters": note.parameters}
-    answer = ErrorReply.model_validate({"error": error, "reason": reason, "fault": fault, **told})
-    reply = answer.model_dump(exclude_none=True)
-    headers = {"Allow": allow} if allow else None
-    return web.Response(
-        status=status, text=json.dumps(reply), content_type="application/json", headers=headers
-    )

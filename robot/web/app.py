@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import http
 import json
 import logging
 import re
@@ -17,7 +16,8 @@ from typing import Final
 
 from aiohttp import web
 
-from robot.documents import JsonObject
+from robot.documents import ApiRequest, parse_document
+from robot.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.languages import LANGUAGES, catalogue
 from robot.web.daemon import MOVING, WATCHING, Daemon, DaemonGone
 from robot.web.guards import (
@@ -32,6 +32,7 @@ from robot.web.guides import Guides
 from robot.web.hub import LONGEST_MESSAGE, Hub
 from robot.web.reasons import Reason
 from robot.web.sessions import Sessions, TooManyAttempts
+from solver.files import BadFile
 
 log = logging.getLogger("cubist-web")
 
@@ -46,6 +47,9 @@ MEDIA: Final = {
     ".webmanifest": "application/manifest+json",
 }
 """Of the page's own files, all of them text."""
+
+OWN_NAME: Final = {"Server": "cubist-web"}
+"""No versions for strangers."""
 
 SOCKETS = frozenset({"/ws", "/ws/guide"})
 
@@ -73,6 +77,12 @@ class Asset:
     media: str
     zipped: bytes
     tag: str
+
+
+class Login(ApiRequest):
+    """Opens a session."""
+
+    token: str
 
 
 def load_assets() -> dict[str, Asset]:
@@ -105,7 +115,7 @@ def make_app(
     app.on_response_prepare.append(_harden)
     for path, asset in load_assets().items():
         app.router.add_get(path, partial(_asset, asset))
-    app.router.add_post("/login", partial(_login, sessions))
+    app.router.add_post("/login", partial(_login, sessions, SparingLog(log)))
     app.router.add_post("/logout", partial(_logout, sessions))
     app.router.add_get("/ws", partial(_socket, hub))
     app.router.add_get("/ws/guide", partial(_guide, guides))
@@ -126,26 +136,25 @@ def _guarding(
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        try:
-            check_host(request, names)
-            asset = request.path == "/" or request.path.startswith("/static/")
-            if not asset:
-                _check_asker(request, sessions)
-            return await handler(request)
-        except Refusal as refusal:
-            return _refused(refusal.status, refusal.error, refusal.reason)
-        except web.HTTPException as error:
-            name = http.HTTPStatus(error.status).name.lower().replace("_", "-")
-            return _refused(error.status, name, error.reason)
-        except DaemonGone as error:
-            return _refused(503, "no-daemon", str(error))
-        except ConnectionError:
-            raise
-        except Exception:
-            log.exception("%s failed", request.method)
-            return _refused(500, "internal", Reason.INTERNAL)
+        check_host(request, names)
+        asset = request.path == "/" or request.path.startswith("/static/")
+        if not asset:
+            _check_asker(request, sessions)
+        return await handler(request)
 
     return guard
+
+
+def explain(error: Exception) -> ErrorAnswer | None:
+    """The answer to an error of ours."""
+    if isinstance(error, Refusal):
+        return ErrorAnswer(error.status, error.error, error.reason)
+    return ErrorAnswer(503, "no-daemon", str(error)) if isinstance(error, DaemonGone) else None
+
+
+def is_api(path: str) -> bool:
+    """Whether scripts ask for this path, and no person: errors are JSON there."""
+    return path.startswith(("/api/", "/ws")) or path in {"/login", "/logout"}
 
 
 def _check_asker(request: web.Request, sessions: Sessions) -> None:
@@ -156,8 +165,11 @@ def _check_asker(request: web.Request, sessions: Sessions) -> None:
         check_own_header(request)
     elif request.path in SOCKETS:
         check_origin(request)
-    if request.path not in PUBLIC and not sessions.is_open(_session_of(request)):
+    if request.path in PUBLIC:
+        return
+    if not sessions.is_open(_session_of(request)):
         raise Refusal(401, "no-session", Reason.NO_SESSION)
+    keep_connection(request)
 
 
 def _session_of(request: web.Request) -> str:
@@ -165,9 +177,8 @@ def _session_of(request: web.Request) -> str:
 
 
 async def _harden(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.update(HEADERS)
+    response.headers.update(HEADERS | OWN_NAME)
     response.headers.setdefault("Cache-Control", "no-store")
-    response.headers["Server"] = "cubist-web"
     del request
 
 
@@ -183,18 +194,20 @@ async def _asset(asset: Asset, request: web.Request) -> web.StreamResponse:
     return web.Response(body=body, content_type=asset.media, charset="utf-8", headers=headers)
 
 
-async def _login(sessions: Sessions, request: web.Request) -> web.StreamResponse:
+async def _login(
+    sessions: Sessions, journal: SparingLog, request: web.Request
+) -> web.StreamResponse:
     try:
-        token = json.loads(await request.read())["token"]
-        session = sessions.open(str(token), request.remote or "")
-    except (ValueError, KeyError, TypeError):
-        return _refused(400, "bad-request", 'send {"token": "..."}')
-    except TooManyAttempts:
-        log.warning("wrong tokens from %s: not let in for a minute", request.remote)
-        return _refused(429, "too-many", Reason.TOO_MANY_TOKENS)
+        login = parse_document(await read_body(request), Login, "the request")
+        session = sessions.open(login.token, request.remote or "")
+    except BadFile as error:
+        raise Refusal(400, "bad-request", 'send {"token": "..."}') from error
+    except TooManyAttempts as error:
+        journal.write("tokens", f"wrong tokens from {request.remote}: not let in for a minute")
+        raise Refusal(429, "too-many", Reason.TOO_MANY_TOKENS) from error
     if session is None:
-        log.warning("a wrong token from %s", request.remote)
-        return _refused(401, "wrong-token", Reason.WRONG_TOKEN)
+        journal.write("token", f"a wrong token from {request.remote}", logging.WARNING)
+        raise Refusal(401, "wrong-token", Reason.WRONG_TOKEN)
     response = web.json_response({})
     response.set_cookie(cookie_name(request), session, httponly=True, samesite="Strict", path="/")
     return response
@@ -244,12 +257,7 @@ async def _forward(
 ) -> web.StreamResponse:
     if not all(_PART.fullmatch(part) for part in request.match_info.values()):
         raise web.HTTPNotFound
-    body = await request.read() if method != "GET" else None
+    body = await read_body(request) if method != "GET" else None
     query = {"count": request.query["count"]} if "count" in request.query else None
     answer = await daemon.call(method, path, request.match_info, body=body, query=query)
     return web.Response(status=answer.status, body=answer.body, content_type=answer.media)
-
-
-def _refused(status: int, error: str, reason: str) -> web.Response:
-    document: JsonObject = {"error": error, "reason": reason}
-    return web.json_response(document, status=status)

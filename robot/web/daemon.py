@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import json
+import errno
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import aiohttp
 
 from robot.documents import JsonObject
 from robot.web.reasons import Reason
+from solver.files import BadFile, parse_object
 
 WATCHING = (
     ("GET", "/status"),
@@ -30,6 +32,9 @@ MOVING = (("POST", "/start"), ("POST", "/home"), ("POST", "/stop"))
 ANSWER_LIMIT_S = 20.0
 MOST_BYTES = 8 * 1024 * 1024
 """Of an answer: a picture of how a cube was read is the largest, about 2 MB."""
+
+READY_PERIOD_S = 5.0
+"""The daemon closes a connection that is idle for three times as long."""
 
 _MEDIA = frozenset({"application/json", "image/jpeg", "image/png"})
 
@@ -53,9 +58,8 @@ class Answer:
 
     @property
     def document(self) -> JsonObject:
-        """The body as JSON."""
-        found: JsonObject = json.loads(self.body)
-        return found
+        """The body as a JSON object; raises :class:`DaemonGone` where it is none."""
+        return _object(self.body)
 
 
 class Daemon:
@@ -68,16 +72,21 @@ class Daemon:
         self._path = path
         self._allowed = allowed
         self._session: aiohttp.ClientSession | None = None
+        self._urgent: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        # No limit of connections: stop waits behind nothing.
-        connector = aiohttp.UnixConnector(path=str(self._path), limit=0)
-        self._session = aiohttp.ClientSession(
+        self._session = self._make_session()
+        self._urgent = self._make_session()
+        return self
+
+    def _make_session(self) -> aiohttp.ClientSession:
+        # No limit of connections: nothing waits behind anything.
+        connector = aiohttp.UnixConnector(path=str(self._path), limit=0, keepalive_timeout=60.0)
+        return aiohttp.ClientSession(
             "http://cubist",
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=ANSWER_LIMIT_S),
         )
-        return self
 
     async def __aexit__(
         self,
@@ -85,8 +94,9 @@ class Daemon:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in (self._session, self._urgent):
+            if session is not None:
+                await session.close()
 
     async def call(
         self,
@@ -97,14 +107,19 @@ class Daemon:
         body: bytes | None = None,
         query: Mapping[str, str] | None = None,
         tag: str = "",
+        urgent: bool = False,
     ) -> Answer:
-        """One request: ``parts`` fill the braces of ``route``."""
+        """One request: ``parts`` fill the braces of ``route``.
+
+        An ``urgent`` one has connections of its own, of which :meth:`keep_ready` holds one open.
+        """
         self._require(method, route)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"If-None-Match": tag} if tag else {}
         path = route.format_map(dict(parts or {}))
         try:
-            async with self._opened.request(
+            session = self._urgent if urgent and self._urgent else self._opened
+            async with session.request(
                 method, path, data=body, params=query, headers=headers
             ) as response:
                 found = await response.content.read(MOST_BYTES + 1)
@@ -112,10 +127,20 @@ class Daemon:
                     found += await response.content.read(MOST_BYTES)
                 media = response.content_type
                 if len(found) > MOST_BYTES or (found and media not in _MEDIA):
-                    raise DaemonGone("the daemon's answer cannot be used")
+                    raise DaemonGone(Reason.STRANGE_ANSWER)
                 return Answer(response.status, media, found, response.headers.get("ETag", ""))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise DaemonGone(self._why(error)) from error
+            raise DaemonGone(_why(error)) from error
+
+    async def keep_ready(self) -> None:
+        """Hold the line for urgent requests open: a stop is to need nothing that may be missing.
+
+        It lasts until cancelled, and goes on whenever the daemon is there again.
+        """
+        while True:
+            with contextlib.suppress(DaemonGone):
+                await self.call("GET", "/status", urgent=True)
+            await asyncio.sleep(READY_PERIOD_S)
 
     @contextlib.asynccontextmanager
     async def lines(self, method: str, route: str) -> AsyncIterator[AsyncIterator[JsonObject]]:
@@ -128,7 +153,7 @@ class Daemon:
                     raise DaemonGone(f"the daemon answers {response.status}")
                 yield _documents(response.content)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise DaemonGone(self._why(error)) from error
+            raise DaemonGone(_why(error)) from error
 
     @property
     def _opened(self) -> aiohttp.ClientSession:
@@ -140,10 +165,20 @@ class Daemon:
         if (method, route) not in self._allowed:
             raise NotAllowed(f"{method} {route}")
 
-    def _why(self, error: Exception) -> str:
-        if isinstance(error, aiohttp.ClientConnectorError | FileNotFoundError | PermissionError):
-            return Reason.NOT_RUNNING
-        return Reason.NO_ANSWER
+
+_WHY: Mapping[int, Reason] = {
+    errno.ENOENT: Reason.NOT_RUNNING,
+    errno.ECONNREFUSED: Reason.NOT_RUNNING,
+    errno.EACCES: Reason.NOT_PERMITTED,
+    errno.EPERM: Reason.NOT_PERMITTED,
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM), Reason.NO_ROOM),
+}
+
+
+def _why(error: Exception) -> Reason:
+    """Say why the daemon was not reached, as the system says it."""
+    number = error.errno if isinstance(error, OSError) else None
+    return _WHY.get(number or 0, Reason.NO_ANSWER)
 
 
 async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
@@ -155,6 +190,13 @@ async def _documents(stream: aiohttp.StreamReader) -> AsyncIterator[JsonObject]:
         buffer = bytearray(rest)
         for line in lines:
             if line.strip():
-                yield json.loads(line)
+                yield _object(bytes(line))
         if len(buffer) > MOST_BYTES:
-            raise ValueError("an event without an end")
+            raise DaemonGone(Reason.STRANGE_ANSWER)
+
+
+def _object(data: bytes) -> JsonObject:
+    try:
+        return parse_object(data, "cubistd")
+    except BadFile as error:
+        raise DaemonGone(Reason.STRANGE_ANSWER) from error

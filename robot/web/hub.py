@@ -22,6 +22,7 @@ from aiohttp import WSMsgType, web
 from robot.documents import JsonObject
 from robot.web.daemon import Daemon, DaemonGone
 from robot.web.reasons import Reason
+from solver.files import BadFile, parse_object
 
 log = logging.getLogger("cubist-web")
 
@@ -84,6 +85,7 @@ class Hub:
         self._tabs: set[Tab] = set()
         self._following: asyncio.Task[None] | None = None
         self._showing: asyncio.Task[None] | None = None
+        self._ready: asyncio.Task[None] | None = None
         self._told = 0
         self._gone: str | None = Reason.NOT_YET
         self._frame: tuple[int, bytes] = (0, b"")
@@ -93,7 +95,8 @@ class Hub:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        tasks = [task for task in (self._following, self._showing, *self._tasks) if task]
+        watching = (self._following, self._showing, self._ready)
+        tasks = [task for task in (*watching, *self._tasks) if task]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -157,7 +160,7 @@ class Hub:
 
     async def _stop(self, tab: Tab, kind: str) -> None:
         try:
-            answer = await self._daemon.call("POST", "/stop", body=STOPS[kind])
+            answer = await self._daemon.call("POST", "/stop", body=STOPS[kind], urgent=True)
             told: JsonObject = {"stopped": kind} | answer.document
         except DaemonGone as error:
             told = {"stopped": kind, "reason": str(error)}
@@ -172,13 +175,14 @@ class Hub:
         if self._following is None:
             self._following = asyncio.create_task(self._follow())
             self._showing = asyncio.create_task(self._show())
+            self._ready = asyncio.create_task(self._daemon.keep_ready())
 
     def _pause(self) -> None:
         """Nobody watches: neither events nor pictures are asked for."""
-        for task in (self._following, self._showing):
+        for task in (self._following, self._showing, self._ready):
             if task is not None:
                 task.cancel()
-        self._following = self._showing = None
+        self._following = self._showing = self._ready = None
         self._gone = Reason.NOT_YET
 
     async def _follow(self) -> None:
@@ -259,8 +263,7 @@ class Hub:
 def _wish(text: str) -> str | None:
     """What a tab's message asks for; None for what it never sends."""
     try:
-        found = json.loads(text)
-    except ValueError:
+        asked = parse_object(text, "a message").get("do")
+    except BadFile:
         return None
-    asked = found.get("do") if isinstance(found, dict) else None
     return asked if isinstance(asked, str) else None

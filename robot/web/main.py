@@ -14,15 +14,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aiohttp import web
-
+from robot.http_server import HttpServer
 from robot.paths import control_socket
 from robot.web.announcement import Announcement, announcement_file
-from robot.web.app import make_app
+from robot.web.app import OWN_NAME, explain, is_api, make_app
 from robot.web.daemon import MOVING, WATCHING, Daemon
-from robot.web.guards import own_names
+from robot.web.guards import HEADERS, own_names
 from robot.web.guides import Guides
 from robot.web.hub import Hub
+from robot.web.reasons import Reason
 from robot.web.sessions import Sessions, kept_token
 from solver.errors import CubistError
 
@@ -133,12 +133,10 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
 
         sessions = Sessions(token, end_session)
         app = make_app(daemon, hub, guides, sessions, own_names(options.names))
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handle_signals=False)
-        await runner.setup()
-        stack.push_async_callback(runner.cleanup)
+        server = HttpServer(app, log, explain, HEADERS | OWN_NAME, is_api, Reason.INTERNAL)
+        await stack.enter_async_context(server.serving(listener))
         stack.callback(hub.end)
         stack.callback(guides.end)
-        await web.SockSite(runner, listener, backlog=64).start()
         page = _announcement(options, listener.getsockname()[1], token)
         written = page.publish(options.announce)
         stack.callback(written.unlink, missing_ok=True)
@@ -163,7 +161,7 @@ def _announcement(options: PageOptions, port: int, token: str) -> Announcement:
         hosts = [*filter(None, [_outward_address()]), f"{name}.local", LOOPBACK]
     urls = tuple(f"http://{f'[{h}]' if ':' in h else h}:{port}/#{token}" for h in hosts)
     local = options.bind in {LOOPBACK, "::1", "localhost"}
-    return Announcement(urls, os.getpid(), local)
+    return Announcement(urls=urls, process=os.getpid(), local=local)
 
 
 def _outward_address() -> str | None:

@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from robot import http_server
 from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
@@ -169,7 +170,7 @@ async def test_a_huge_body_is_cut_off(client: aiohttp.ClientSession) -> None:
 async def test_a_slow_body_is_cut_off(
     path: Path, monkeypatch: pytest.MonkeyPatch, client: aiohttp.ClientSession
 ) -> None:
-    monkeypatch.setattr(server, "REQUEST_LIMIT_S", 0.01)
+    monkeypatch.setattr(http_server, "BODY_LIMIT_S", 0.01)
     request = b"POST /start HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
     answer = await raw(path, request + b"")
     assert b"400" in answer.split(b"\r\n")[0]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES
-from robot.daemon.server import MOST_PROBLEMS, make_app, serving
+from robot.daemon.server import make_app, serving
+from robot.documents import MOST_PROBLEMS
 
 ENDLESS = ("/events", "/maintenance", "/shutdown")
 PATHS = [*sorted({route.path for route in ROUTES} - set(ENDLESS)), "/openapi.json", "/none", "*"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -204,27 +203,6 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
     assert both.asked[-1][2] is given
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("said", "said"),
-        ("  first \nsecond", "first"),
-        ("\n\n first", "first"),
-        ("a\tb\x00c", "a?b?c"),
-        ("x" * 120, "x" * 120),
-        ("x" * 121, "x" * 120 + "... (121 characters)"),
-    ],
-)
-def test_what_others_said_is_one_short_line(text: str, line: str) -> None:
-    assert server._one_line(text) == line
-
-
-def test_places_in_a_body_are_dotted() -> None:
-    assert server._dotted(("a", 1, "b")) == "a.1.b"
-    assert server._dotted(()) == "body"
-    assert server._dotted(("k" * 41,)) == "k" * 40 + "... (41 characters)"
-
-
 def _absent() -> StorageError:
     error = StorageError("no such run")
     error.__cause__ = FileNotFoundError()
@@ -245,20 +223,15 @@ def _absent() -> StorageError:
         (CubistError("odd"), 503, "robot", None),
     ],
 )
-async def test_errors_become_answers(
+def test_errors_become_answers(
     error: CubistError, status: int, name: str, fault: str | None
 ) -> None:
-    async def fails(_: Any) -> Any:
-        raise error
-
-    answer: Any = await server._answering_errors(fails)(None)  # type: ignore[arg-type]
-    assert (answer.status, answer.content_type) == (status, "application/json")
-    told = json.loads(answer.text)
-    assert told["error"] == name and told.get("fault") == fault
-    assert told["reason"].startswith(str(error))
+    answer: Any = server.explain(error)
+    assert (answer.status, answer.error) == (status, name)
+    assert answer.more.get("fault") == fault
+    assert answer.reason.startswith(str(error))
     noted = isinstance(error, Refused)
-    assert ("reason_code" in told) is noted is ("reason_parameters" in told)
-    assert "Allow" not in answer.headers
+    assert ("reason_code" in answer.more) is noted is ("reason_parameters" in answer.more)
 
 
 def test_only_a_note_has_a_code() -> None:
@@ -266,42 +239,6 @@ def test_only_a_note_has_a_code() -> None:
     assert server._note_of(Refused(note)) is note
     assert server._note_of(CubistError("text")) is None
     assert server._note_of(CubistError()) is None
-
-
-async def test_errors_that_nobody_foresaw_are_written_down_and_said_to_be_ours(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    request: Any = SimpleNamespace(method="GET", path="/odd\nline")
-
-    async def fails(_: Any) -> Any:
-        raise ZeroDivisionError
-
-    answer: Any = await server._answering_errors(fails)(request)
-    assert answer.status == 500
-    told = {"error": "internal", "reason": "internal error; see the journal"}
-    assert json.loads(answer.text) == told
-    (record,) = caplog.records
-    assert (record.levelno, record.getMessage()) == (logging.ERROR, "GET /odd")
-    assert record.exc_info
-
-    async def gone(_: Any) -> Any:
-        raise ConnectionResetError
-
-    with pytest.raises(ConnectionResetError):
-        await server._answering_errors(gone)(request)
-
-    async def garbled(_: Any) -> Any:
-        raise UnicodeEncodeError("utf-8", "\udc80", 0, 1, "no text")
-
-    answer = await server._answering_errors(garbled)(request)
-    assert (answer.status, json.loads(answer.text)["error"]) == (400, "bad-request")
-
-    async def wrong(_: Any) -> Any:
-        raise web.HTTPMethodNotAllowed("DELETE", ["GET", "PUT"])
-
-    answer = await server._answering_errors(wrong)(request)
-    assert (answer.status, answer.headers["Allow"]) == (405, "GET,PUT")
-    assert json.loads(answer.text)["error"] == "method-not-allowed"
 
 
 @pytest.mark.parametrize(
@@ -438,39 +375,3 @@ def test_the_socket_is_bound_with_its_final_mode_and_the_mask_is_put_back(
         assert isinstance(raised.value.__cause__, FileNotFoundError)
     finally:
         assert os.umask(before) == 0o027
-
-
-async def test_a_request_whose_answer_has_begun_is_given_up() -> None:
-    connection = object.__new__(server._Connection)
-    written: Any = SimpleNamespace(writer=SimpleNamespace(output_size=1))
-    fresh: Any = SimpleNamespace(writer=SimpleNamespace(output_size=0))
-    with pytest.raises(ConnectionError):
-        connection.handle_error(written)
-    with pytest.raises(ConnectionError):
-        connection.handle_error(fresh, exc=ConnectionResetError())
-    for status, name, reason in (
-        (400, "bad-request", "not HTTP/1.1: odd"),
-        (499, "bad-request", "not HTTP/1.1: odd"),
-    ):
-        answer: Any = connection.handle_error(fresh, status, ValueError("odd"))
-        assert (answer.status, json.loads(answer.text)["error"]) == (status, name)
-        assert json.loads(answer.text)["reason"] == reason
-        assert answer.keep_alive is False
-    answer = connection.handle_error(fresh, 400, ValueError("odd"), "said\nmore")
-    assert json.loads(answer.text)["reason"] == "not HTTP/1.1: said"
-
-
-async def test_a_failure_of_ours_is_written_down_but_not_a_body_that_breaks_off(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level("INFO")
-    connection = object.__new__(server._Connection)
-    logged: list[Any] = []
-    connection.logger = SimpleNamespace(exception=lambda *told, **_: logged.append(told))  # type: ignore[assignment]
-    fresh: Any = SimpleNamespace(writer=SimpleNamespace(output_size=0))
-    answer: Any = connection.handle_error(fresh, 500, ZeroDivisionError("odd"))
-    assert (answer.status, json.loads(answer.text)["error"]) == (500, "internal")
-    assert len(logged) == 1
-    connection.log_exception("x", exc_info=aiohttp.ClientPayloadError("cut\nshort"))
-    assert len(logged) == 1
-    assert caplog.messages[-1] == "a request's body cannot be read: cut"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -41,9 +42,10 @@ async def test_each_line_is_a_document_however_it_comes() -> None:
 
 async def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "MOST_BYTES", 4)
-    assert await documents(b"1234", b"\n") == [1234]
-    with pytest.raises(ValueError, match="without an end"):
-        await documents(b"12345", b"\n")
+    assert await documents(b"{  }", b"\n") == [{}]
+    for line in (b"{   }", b"1234", b"[[[["):
+        with pytest.raises(DaemonGone):
+            await documents(line, b"\n")
 
 
 @pytest.fixture
@@ -121,7 +123,28 @@ async def test_a_daemon_that_is_not_there_is_told_from_one_that_does_not_answer(
         with pytest.raises(DaemonGone, match=Reason.NOT_RUNNING):
             async with daemon.lines("GET", "/events"):
                 pass
-    assert daemon._why(TimeoutError()) == Reason.NO_ANSWER
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.EMFILE, "too many open files"), Reason.NO_ROOM),
+        (PermissionError(errno.EACCES, "denied"), Reason.NOT_PERMITTED),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), Reason.NOT_RUNNING),
+        (TimeoutError(), Reason.NO_ANSWER),
+        (OSError(errno.EIO, "odd"), Reason.NO_ANSWER),
+    ],
+)
+async def test_the_reason_given_is_the_system_s(
+    error: OSError, reason: Reason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_unix_connection", fails)
+    async with Daemon(Path("/nonexistent"), frozenset({("POST", "/stop")})) as daemon:
+        with pytest.raises(DaemonGone, match=reason):
+            await daemon.call("POST", "/stop", urgent=True)
 
 
 class Tab:

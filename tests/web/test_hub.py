@@ -40,6 +40,9 @@ class Robot:
         found = {"/status": STATUS["status"], "/live": LIVE["live"], "/stop": {"stopped": "yes"}}
         return Answer(200, "application/json", json.dumps(found[route]).encode())
 
+    async def keep_ready(self) -> None:
+        await asyncio.Event().wait()
+
     @contextlib.asynccontextmanager
     async def lines(self, method: str, route: str) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         self.asked.append((method, route))
@@ -188,7 +191,7 @@ async def test_a_stop_is_answered_to_the_tab_that_asked(
     await settled()
     tab.asks(asked)
     await settled()
-    assert here.robot.asked[-1] == ("POST", "/stop", ("body", body))
+    assert here.robot.asked[-1] == ("POST", "/stop", ("body", body), ("urgent", True))
     assert tab.heard[-1] == {"stopped": "yes"}
     here.robot.is_gone = True
     tab.asks(asked)

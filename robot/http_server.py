@@ -1,0 +1,398 @@
+"""HTTP/1.1 for people and programs that may send anything: how our servers serve.
+
+``cubistd`` at its sockets and ``cubist-web`` in the network serve alike. Whatever is wrong with a
+request has an answer, a JSON document or, for a browser, a readable page; it costs the journal one
+line a minute at most. A server that is flooded stays usable, because connections are few and every
+peer gets its share of them::
+
+    200 connections, all from host A, 3 of them in use  +  host B connects
+    -> the oldest of A's idle ones is closed: B, and A's 3, go on
+
+A peer is a host, or at a Unix socket a process. A connection is *in use* while a request of it is
+answered (a stream of events is one long answer), or while the one who sent it is known
+(:func:`keep_connection`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import html
+import http
+import json
+import logging
+import re
+import resource
+import socket
+import struct
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
+
+from robot.documents import JsonMapping
+from solver.errors import CubistError, shortened
+
+BACKLOG = 128
+HEAD_LIMIT_S = 15.0
+"""Seconds for a request to arrive, up to its empty line, and for a connection to be idle."""
+
+BODY_LIMIT_S = 10.0
+LINGER_S = 0.5
+"""How long to go on reading a request that was refused, so that its sender sees the answer."""
+
+MOST_CONNECTIONS = 200
+RETRY_S = 0.05
+"""Pause after the system had no room for a connection, once one of ours was closed."""
+
+LINE_PERIOD_S = 60.0
+
+BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
+"""What reading a body raises that is not what its head announced."""
+
+_NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_PEER = struct.Struct("3i")
+_SILENT = logging.getLogger("cubist.access")
+_SILENT.disabled = True
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class BadBody(CubistError, ValueError):
+    """A request's body that does not arrive, or not as its head says."""
+
+
+@dataclass(frozen=True)
+class ErrorAnswer:
+    """An error as its receiver gets it: HTTP's status, a stable name, and a text for people."""
+
+    status: int
+    error: str
+    reason: str
+    more: JsonMapping = field(default_factory=dict)
+
+
+Explain = Callable[[Exception], ErrorAnswer | None]
+"""What a server answers where a handler raised; None: it knows no such error."""
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    """What is served, and how: ``explain`` knows the errors of ``app``'s handlers.
+
+    ``log`` gets the lines; ``headers`` go with answers that ``app`` does not see; ``is_api`` says
+    which paths are answered in JSON also to a browser.
+    """
+
+    app: web.Application
+    log: logging.Logger
+    explain: Explain
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_api: Callable[[str], bool] = lambda _: True
+    internal: str = "internal error; see the journal"
+    most_connections: int = MOST_CONNECTIONS
+
+    @contextlib.asynccontextmanager
+    async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
+        """Serve at ``listener``, already bound, while the context lasts."""
+        journal = SparingLog(self.log)
+        runner = web.AppRunner(
+            self.app, shutdown_timeout=1.0, handle_signals=False, handler_cancellation=True
+        )
+        await runner.setup()
+        server: Any = runner.server
+        server.request_handler = _answering_errors(server.request_handler, self, journal)
+        connections = _Connections(_affordable(self.most_connections), journal)
+        loop = asyncio.get_running_loop()
+
+        def make() -> _Connection:
+            return _Connection(
+                server,
+                self,
+                journal,
+                connections,
+                loop=loop,
+                access_log=_SILENT,
+                keepalive_timeout=HEAD_LIMIT_S,
+                lingering_time=LINGER_S,
+                auto_decompress=False,
+            )
+
+        listener.setblocking(False)
+        listener.listen(BACKLOG)
+        accepting = asyncio.create_task(_accept(listener, make, connections, journal))
+        try:
+            yield
+        finally:
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)
+            listener.close()
+            await runner.cleanup()
+
+
+def keep_connection(request: web.BaseRequest) -> None:
+    """Never close this request's connection to make room for another one."""
+    if isinstance(request.protocol, _Connection):
+        request.protocol.is_kept = True
+
+
+async def read_body(request: web.Request) -> bytes:
+    """Return the whole body; raises :class:`BadBody` for one that is late or cut up wrongly."""
+    try:
+        return await asyncio.wait_for(request.read(), BODY_LIMIT_S)
+    except TimeoutError as error:
+        raise BadBody("the body did not arrive in time") from error
+    except BODY_ERRORS as error:
+        raise BadBody(f"the body cannot be read: {one_line(str(error))}") from error
+
+
+def one_line(text: str) -> str:
+    """The first line of ``text``, fit for a line of the journal."""
+    line = text.strip().partition("\n")[0].strip()
+    return shortened("".join(c if c.isprintable() else "?" for c in line), 120)
+
+
+class SparingLog:
+    """One line a minute of each kind, with how many there were since the last one.
+
+    Strangers decide how often such a line is due, and the journal is on an SD card.
+    """
+
+    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._written_at: dict[str, float] = {}
+        self._left_out: Counter[str] = Counter()
+
+    def write(
+        self, kind: str, text: str, level: int = logging.INFO, error: BaseException | None = None
+    ) -> None:
+        """Log ``text``, unless a line of this ``kind`` was logged within the last minute."""
+        now = self._clock()
+        if now - self._written_at.get(kind, -LINE_PERIOD_S) < LINE_PERIOD_S:
+            self._left_out[kind] += 1
+            return
+        self._written_at[kind] = now
+        count = self._left_out.pop(kind, 0)
+        more = f" ({count} more of this kind since the last such line)" if count else ""
+        self._log.log(level, "%s%s", text, more, exc_info=error)
+
+
+class _Connections:
+    """The open connections of a server, at most ``limit``; the oldest comes first."""
+
+    def __init__(self, limit: int, journal: SparingLog) -> None:
+        self._limit = limit
+        self._journal = journal
+        self._open: dict[_Connection, str] = {}
+
+    def add(self, connection: _Connection, peer: str) -> None:
+        self._open[connection] = peer
+        if len(self._open) > self._limit:
+            self.make_room()
+
+    def remove(self, connection: _Connection) -> None:
+        self._open.pop(connection, None)
+
+    def make_room(self) -> None:
+        """Close the oldest connection not in use, of the peer that has most of these.
+
+        Where all are in use, it is the newest one that goes.
+        """
+        idle = [one for one in self._open if not one.is_in_use]
+        shares = Counter(self._open[one] for one in idle)
+        if idle:
+            greedy, count = shares.most_common(1)[0]
+            victim = next(one for one in idle if self._open[one] == greedy)
+            about = f"{count} idle ones of {greedy}; the oldest of them is closed"
+        elif self._open:
+            victim, about = next(reversed(self._open)), "all in use; the newest is closed"
+        else:
+            return
+        self._journal.write("room", f"too many connections: {about}", logging.WARNING)
+        self.remove(victim)
+        victim.abort()
+
+
+class _Connection(RequestHandler):
+    """A client's connection, on which also what is no HTTP has an answer."""
+
+    __slots__ = ("_connections", "_journal", "_server", "is_kept")
+
+    def __init__(
+        self,
+        manager: Any,  # noqa: ANN401  # aiohttp's server, which it does not export
+        server: HttpServer,
+        journal: SparingLog,
+        connections: _Connections,
+        **settings: Any,  # noqa: ANN401  # aiohttp's own
+    ) -> None:
+        super().__init__(manager, **settings)
+        self._server = server
+        self._journal = journal
+        self._connections = connections
+        self.is_kept = False
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a request of it is being answered, or its sender is known."""
+        return self.is_kept or self._current_request is not None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take part in the limit of connections."""
+        super().connection_made(transport)
+        self._connections.add(self, _peer_of(transport))
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Leave room for another one."""
+        self._connections.remove(self)
+        super().connection_lost(exc)
+
+    def abort(self) -> None:
+        """Close it at once, whatever was to be sent."""
+        if isinstance(self.transport, asyncio.WriteTransport):
+            self.transport.abort()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to a request that could not be read; a line of the journal, no traceback."""
+        if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
+            raise ConnectionError("an answer has begun, or nobody is there to get one")
+        if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.log_exception("a request failed", exc_info=exc)
+            refused = ErrorAnswer(status, "internal", self._server.internal)
+        else:
+            reason = one_line(message or str(exc))
+            self._journal.write("not-http", f"not HTTP/1.1: {reason}")
+            refused = ErrorAnswer(status, "bad-request", f"not HTTP/1.1: {reason}")
+        answer = _answer(refused, None, self._server)
+        answer.headers.update(self._server.headers)
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: object, **kwargs: object) -> None:
+        """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
+        error = kwargs.get("exc_info")
+        if isinstance(error, BODY_ERRORS):
+            text = f"a request's body cannot be read: {one_line(str(error))}"
+            self._journal.write("body", text)
+        else:
+            text = str(args[0]) if args else "a request failed"
+            found = error if isinstance(error, BaseException) else None
+            self._journal.write(text, text, logging.ERROR, found)
+
+
+async def _accept(
+    listener: socket.socket,
+    make: Callable[[], _Connection],
+    connections: _Connections,
+    journal: SparingLog,
+) -> None:
+    """Accept connections; where the system has no room for one, an idle one of ours goes.
+
+    asyncio's own loop would log a traceback for each that waits, and once more every second.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            accepted, _ = await loop.sock_accept(listener)
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                journal.write("accept", f"no room for a connection: {error}", logging.WARNING)
+                connections.make_room()
+            await asyncio.sleep(RETRY_S)
+            continue
+        try:
+            await loop.connect_accepted_socket(make, accepted)
+        except OSError as error:
+            accepted.close()
+            journal.write("accept", f"a connection ended at once: {error}")
+
+
+def _affordable(wanted: int) -> int:
+    """As many connections as leave three quarters of the descriptors for everything else."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if soft == resource.RLIM_INFINITY else max(4, min(wanted, soft // 4))
+
+
+def _peer_of(transport: asyncio.BaseTransport) -> str:
+    """The host that a connection comes from; at a Unix socket the process."""
+    name = transport.get_extra_info("peername")
+    if isinstance(name, tuple):
+        return str(name[0])
+    with contextlib.suppress(OSError, AttributeError):
+        peer = transport.get_extra_info("socket")
+        data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        return f"process {_PEER.unpack(data)[0]}"
+    return "somebody"
+
+
+def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog) -> Handler:
+    """``handler``, which is asked for every request, with an answer to whatever it raises."""
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except ConnectionError:
+            # Nobody is there any more who could be answered.
+            raise
+        except Exception as error:
+            refused = _explained(error) or server.explain(error)
+            if refused is None:
+                text = f"{request.method} {one_line(request.path)}"
+                journal.write("internal", f"{text} failed", logging.ERROR, error)
+                refused = ErrorAnswer(500, "internal", server.internal)
+            found = _answer(refused, request, server)
+            allow = error.headers.get("Allow") if isinstance(error, web.HTTPException) else None
+            if allow:
+                found.headers["Allow"] = allow
+            return found
+
+    return answer
+
+
+def _explained(error: Exception) -> ErrorAnswer | None:
+    """What aiohttp itself refuses, and bodies that cannot be read."""
+    if isinstance(error, web.HTTPException):
+        # Named by aiohttp's class: Python's phrases for a status differ between versions.
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP"))
+        return ErrorAnswer(error.status, name.lower(), error.reason)
+    if isinstance(error, UnicodeEncodeError):
+        # What aiohttp says of an unknown Expect repeats it, whatever bytes it has.
+        return ErrorAnswer(400, "bad-request", "a header holds bytes that are no text")
+    return ErrorAnswer(400, "bad-request", str(error)) if isinstance(error, BadBody) else None
+
+
+def _answer(
+    refused: ErrorAnswer, request: web.BaseRequest | None, server: HttpServer
+) -> web.Response:
+    """A refusal in JSON; to a browser that wants a page, as one."""
+    if request is not None and not server.is_api(request.path):
+        accepted = request.headers.get("Accept", "")
+        if request.method in {"GET", "HEAD"} and "text/html" in accepted:
+            return _page(refused)
+    document = {"error": refused.error, "reason": refused.reason, **refused.more}
+    return web.Response(
+        status=refused.status, text=json.dumps(document), content_type="application/json"
+    )
+
+
+def _page(refused: ErrorAnswer) -> web.Response:
+    title = f"{refused.status} {http.HTTPStatus(refused.status).phrase}"
+    text = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<h1>{title}</h1><p>{html.escape(refused.reason)}</p>"
+        '<p><a href="/">The robot\'s page</a></p></html>\n'
+    )
+    return web.Response(status=refused.status, text=text, content_type="text/html")

@@ -1,0 +1,269 @@
+"""The one server of cubistd and cubist-web: what it answers, and how it outlives a flood."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from robot import http_server
+from robot.http_server import ErrorAnswer, HttpServer, SparingLog, keep_connection, read_body
+
+LOG = logging.getLogger("http-server-under-test")
+LIMIT_S = 60.0
+CROWD = 12
+"""Connections that the server under test allows."""
+
+FLOODING, VISITING = "127.0.0.2", "127.0.0.3"
+"""Two hosts, as far as the server can see."""
+
+
+class Known(Exception):
+    """An error that the server under test can explain."""
+
+
+async def handle(request: web.Request) -> web.StreamResponse:
+    what = request.match_info["what"]
+    if what == "wait":
+        await asyncio.Event().wait()
+    if what == "kept":
+        keep_connection(request)
+    errors: dict[str, Exception] = {
+        **dict.fromkeys(("known", "page"), Known()),
+        "odd": ZeroDivisionError("odd"),
+        "garbled": UnicodeEncodeError("utf-8", "\udc80", 0, 1, "no text"),
+        "gone": ConnectionResetError(),
+    }
+    if what in errors:
+        raise errors[what]
+    return web.json_response({"body": len(await read_body(request))})
+
+
+@contextlib.asynccontextmanager
+async def served(listener: socket.socket) -> AsyncIterator[None]:
+    app = web.Application()
+    app.router.add_get("/{what}", handle)
+    app.router.add_post("/{what}", handle)
+
+    def explain(error: Exception) -> ErrorAnswer | None:
+        return ErrorAnswer(418, "known", "<why>", {"more": 1}) if isinstance(error, Known) else None
+
+    server = HttpServer(
+        app, LOG, explain, {"X-Own": "1"}, lambda path: path != "/page", most_connections=CROWD
+    )
+    async with server.serving(listener):
+        yield
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    listener = socket.create_server(("0.0.0.0", 0))
+    async with served(listener):
+        yield int(listener.getsockname()[1])
+
+
+class Visitor:
+    """A connection from an address of this machine's own network."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def ask(self, path: str, *headers: str, body: bytes = b"") -> tuple[int, str, bytes]:
+        """Status, head and body of the answer."""
+        method = "POST" if body else "GET"
+        lines = [f"{method} {path} HTTP/1.1", "Host: x", *headers]
+        lines += [f"Content-Length: {len(body)}"] if body else []
+        return await self.send("\r\n".join([*lines, "", ""]).encode() + body)
+
+    async def send(self, data: bytes) -> tuple[int, str, bytes]:
+        self.writer.write(data)
+        async with asyncio.timeout(LIMIT_S):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:-2])
+            body = await self.reader.readexactly(int(fields["content-length"]))
+        return int(head.split(" ")[1]), head, body
+
+    async def wait_until_closed(self) -> None:
+        async with asyncio.timeout(LIMIT_S):
+            with contextlib.suppress(ConnectionError):
+                await self.reader.read()
+
+
+@contextlib.asynccontextmanager
+async def visiting(port: int, host: str = VISITING) -> AsyncIterator[Visitor]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(host, 0))
+    try:
+        yield Visitor(reader, writer)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "answer"),
+    [
+        ("/known", 418, {"error": "known", "reason": "<why>", "more": 1}),
+        ("/odd", 500, {"error": "internal", "reason": "internal error; see the journal"}),
+        ("/garbled", 400, {"error": "bad-request"}),
+        ("/a/b", 404, {"error": "not-found"}),
+    ],
+)
+async def test_errors_are_answered_in_json(
+    port: int, path: str, status: int, answer: dict[str, Any]
+) -> None:
+    async with visiting(port) as visitor:
+        found, head, body = await visitor.ask(path)
+        assert (found, "application/json" in head) == (status, True)
+        assert answer.items() <= json.loads(body).items()
+        assert (await visitor.ask("/fine"))[0] == 200, "the connection goes on"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "is_page"),
+    [("/page", "text/html,*/*", True), ("/page", "*/*", False), ("/known", "text/html", False)],
+)
+async def test_a_browser_gets_a_page_where_people_look(
+    port: int, path: str, accept: str, is_page: bool
+) -> None:
+    async with visiting(port) as visitor:
+        _, head, body = await visitor.ask(path, f"Accept: {accept}")
+    assert ("text/html" in head) is is_page
+    assert (b"&lt;why&gt;" in body) is is_page is (b"<why>" not in body)
+
+
+async def test_no_answer_comes_after_one_that_has_begun(port: int) -> None:
+    async with visiting(port) as visitor:
+        visitor.writer.write(b"GET /gone HTTP/1.1\r\nHost: x\r\n\r\n")
+        await visitor.wait_until_closed()
+
+
+async def test_what_is_no_http_is_answered_with_the_server_s_headers(port: int) -> None:
+    async with visiting(port) as visitor:
+        status, head, body = await visitor.send(b"rubbish\r\n\r\n")
+        assert (status, "X-Own: 1" in head) == (400, True)
+        assert json.loads(body)["error"] == "bad-request"
+        await visitor.wait_until_closed()
+
+
+async def test_strangers_cost_one_line_a_minute_of_each_kind(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for _ in range(30):
+        async with visiting(port) as visitor:
+            await visitor.send(b"rubbish\r\n\r\n")
+        async with visiting(port) as visitor:
+            await visitor.ask("/odd")
+    ours = [record for record in caplog.records if record.levelno >= logging.INFO]
+    assert len(ours) == 2
+    assert [bool(record.exc_info) for record in ours] == [False, True]
+
+
+def test_lines_that_were_left_out_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    now = 0.0
+    journal = SparingLog(LOG, lambda: now)
+    for _ in range(4):
+        journal.write("a", "first")
+    journal.write("b", "other")
+    now = http_server.LINE_PERIOD_S
+    journal.write("a", "second")
+    assert [text.partition(" (")[0] for text in caplog.messages] == ["first", "other", "second"]
+    assert "3 more" in caplog.messages[-1]
+
+
+async def test_a_head_that_does_not_end_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_server, "HEAD_LIMIT_S", 0.2)
+    listener = socket.create_server(("127.0.0.1", 0))
+    async with served(listener), visiting(listener.getsockname()[1]) as visitor:
+        visitor.writer.write(b"GET /fine HTTP/1.1\r\nHost: x\r\n")
+        dripping = asyncio.create_task(_drip(visitor))
+        await visitor.wait_until_closed()
+        dripping.cancel()
+
+
+async def _drip(visitor: Visitor) -> None:
+    while True:
+        visitor.writer.write(b"X: 1\r\n")
+        await asyncio.sleep(0.02)
+
+
+async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def come(host: str) -> Visitor:
+            return await stack.enter_async_context(visiting(port, host))
+
+        kept, working = await come(FLOODING), await come(FLOODING)
+        assert (await kept.ask("/kept"))[0] == 200
+        working.writer.write(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        other = await come(VISITING)
+        assert (await other.ask("/fine"))[0] == 200
+        flood = [await come(FLOODING) for _ in range(3 * CROWD)]
+        late = await come(VISITING)
+        assert (await late.ask("/fine"))[0] == 200
+        assert (await other.ask("/fine"))[0] == 200, "idle, but of a host that has few"
+        assert (await kept.ask("/fine"))[0] == 200
+        for gone in flood[:CROWD]:
+            await gone.wait_until_closed()
+        assert not working.reader.at_eof()
+        assert (await flood[-1].ask("/fine"))[0] == 200, "the latest have a share, too"
+    assert len([text for text in caplog.messages if "too many connections" in text]) == 1
+
+
+async def test_the_accepting_goes_on_after_the_system_had_no_room(
+    port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with EMFILE: an idle connection is closed, and the next one is accepted."""
+    loop = asyncio.get_running_loop()
+    accept: Callable[..., Any] = loop.sock_accept
+    failures = [OSError(24, "Too many open files")] * 3
+
+    async def failing(listener: socket.socket) -> Any:
+        if failures:
+            raise failures.pop()
+        return await accept(listener)
+
+    async with visiting(port, FLOODING) as idle:
+        assert (await idle.ask("/fine"))[0] == 200
+        monkeypatch.setattr(loop, "sock_accept", failing)
+        async with visiting(port) as first, visiting(port) as second:
+            assert (await first.ask("/fine"))[0] == 200
+            assert (await second.ask("/fine"))[0] == 200
+        await idle.wait_until_closed()
+    assert len([text for text in caplog.messages if "no room" in text]) == 1
+
+
+async def test_at_a_unix_socket_each_process_is_a_peer(short_folder: Path) -> None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(short_folder / "s"))
+    async with served(listener):
+        idle = [await asyncio.open_unix_connection(short_folder / "s") for _ in range(CROWD * 2)]
+        visitor = Visitor(*idle[-1])
+        assert (await visitor.ask("/fine"))[0] == 200
+        await Visitor(*idle[0]).wait_until_closed()
+        for _, writer in idle:
+            writer.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  first \nsecond", "first"),
+        ("a\tb\x00c", "a?b?c"),
+        ("x" * 121, "x" * 120 + "... (121 characters)"),
+    ],
+)
+def test_what_others_said_is_one_short_line(text: str, line: str) -> None:
+    assert http_server.one_line(text) == line
