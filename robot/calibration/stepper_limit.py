@@ -42,7 +42,8 @@ class Ramp:
     """One motor's speed or acceleration, raised until steps are lost.
 
     ``wanted`` is what to try next, None when there is nothing more to try; ``ended`` says why.
-    Raises :class:`NotPossible` where the first to try is above the last.
+    ``limited``: whether something was found at which steps are lost. Raises :class:`NotPossible`
+    where the first to try is above the last.
     """
 
     profile: RobotProfile
@@ -52,6 +53,7 @@ class Ramp:
     begin: float | None = None
     end: float | None = None
     good: float | None = None
+    limited: bool = False
     ended: str = ""
     wanted: float | None = field(init=False)
 
@@ -81,10 +83,10 @@ class Ramp:
         assert self.wanted is not None and self.end is not None
         value, self.wanted = round(self.wanted), None
         if lost:
-            self.ended = f"steps were lost at {value}"
+            self.limited, self.ended = True, f"steps were lost at {value}"
             return
         self.good = value
-        if tried.reached_steps_per_s < REACHED * tried.speed_steps_per_s:
+        if self.what == "speed" and tried.reached_steps_per_s < REACHED * tried.speed_steps_per_s:
             self.ended = "its way is too short to be any faster"
         elif value * FACTOR > self.end:
             self.ended = "no steps were lost at all"
@@ -93,8 +95,12 @@ class Ramp:
 
     @property
     def safe(self) -> int | None:
-        """What may be kept; None when nothing was good."""
-        return None if self.good is None else round(SAFE * self.good)
+        """What may be kept; None when nothing was good. Trials in which nothing was lost are no
+        reason to make it slower."""
+        if self.good is None:
+            return None
+        safe = round(SAFE * self.good)
+        return safe if self.limited else max(safe, round(self.present))
 
     def values(self) -> JsonObject:
         """The safe value, as calibrated values."""
@@ -147,6 +153,7 @@ class Limit(Measurement):
         ramp, to_do = self._ramp(), ""
         if self._last_good is not None:
             ramp.good, ramp.wanted, ramp.ended = self._last_good, None, "as you say"
+            ramp.limited = True
         while ramp.wanted is not None:
             tried = self.session.perform(SPEEDING, **ramp.body())
             value: float = getattr(tried, FIELDS[ramp.what])

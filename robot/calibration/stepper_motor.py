@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from robot.calibration.trial import Bench, stepper_of
 from robot.link import StepperSetup
 from robot.machine.board_configuration import actuator_setups
+from robot.machine.first_contact import largest_step
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ FINER = 8
 
 SEARCH_STEPS = 400
 """Parts of a turn that a search for an edge or a change goes by."""
+
+HOMED_WITHIN = 4
+"""Steps by which homing finds the edge later than it is: what is lost at once is more, four full
+steps of the motor."""
 
 RUN_UP = 32
 """Part of a turn that is more than any play."""
@@ -138,7 +144,7 @@ class Motor:
             return not motion.is_sensor_active(self.name)
         if homing is None:
             return None if self.still is None else self.still.disturbed()
-        margin = self.search_steps + self.settings.backlash_steps
+        margin = self.search_steps + self.settings.backlash_steps + HOMED_WITHIN
         self.go(homing.edge_position - homing.direction * margin)
         outside = motion.is_sensor_active(self.name)
         self.go(homing.edge_position + homing.direction * margin)
@@ -181,6 +187,19 @@ class Motor:
         return min(places, key=strangeness)
 
 
+def _with(profile: RobotProfile, name: str, settings: Stepper) -> RobotProfile:
+    return profile.model_copy(update={"actuators": {**profile.actuators, name: settings}})
+
+
+def _with_room_at_the_edge(settings: Stepper) -> Stepper:
+    """The same motor, allowed a little further than its positions: the edge of an end stop at the
+    end of its way is looked at from both sides, as homing does."""
+    room = largest_step(settings)
+    if settings.homing is None or room is None:
+        return settings
+    return settings.model_copy(update={"overshoot_steps": max(room, settings.overshoot_steps)})
+
+
 @contextmanager
 def motor_on(
     bench: Bench,
@@ -202,9 +221,9 @@ def motor_on(
         **otherwise,
     }
     changed = settings.model_copy(update=otherwise)
-    trial = profile.model_copy(update={"actuators": {**profile.actuators, name: changed}})
-    setups = (one for one in actuator_setups(trial) if one.name == name)
+    setups = (one for one in actuator_setups(_with(profile, name, changed)) if one.name == name)
     setup = next(one for one in setups if isinstance(one, StepperSetup))
+    trial = _with(profile, name, _with_room_at_the_edge(changed))
     try:
         if not alone:
             machine.motion.home()

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from robot.calibration import stepper_trials
+from robot.calibration.step import Row
+from robot.calibration.stepper_limit import Limit
 from robot.calibration.stepper_motor import Motor, Stillness, motor_on
 from robot.calibration.stepper_trials import (
     SpeedRequest,
@@ -28,12 +30,17 @@ from robot.calibration.stepper_trials import (
     tried_steps,
     tried_turn,
 )
+from robot.calibration.steppers import Backlash
 from robot.calibration.trial import Bench
 from robot.faults import InvalidRequest, MotionFault
+from robot.machine.first_contact import confirmable
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
+from robot.twin.cube import scrambled
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
 
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]
@@ -208,7 +215,7 @@ def test_a_mark_tells_whether_a_motor_stands_where_it_should(active: bool) -> No
 
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize(
-    ("off", "moved"), [(0, False), (8, False), (-8, False), (12, True), (-12, True)]
+    ("off", "moved"), [(0, False), (12, False), (-12, False), (14, True), (-14, True)]
 )
 def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
     direction: int, off: int, moved: bool
@@ -219,10 +226,29 @@ def test_an_end_stop_is_looked_at_on_both_sides_of_its_edge(
     settings = TABLE.model_copy(update={"backlash_steps": 5})
     one = motor(machine, settings, **homed(direction))
     assert one.moved_from() is moved
-    margin = 9
+    margin = 13
     ends = [machine.went[1], machine.went[3], machine.went[-1]]
     assert ends == [-100 * direction - direction * margin, -100 * direction + direction * margin, 0]
     assert one.seen_by == "sensor"
+
+
+@pytest.mark.parametrize("what", ["speed", "acceleration"])
+def test_a_lift_whose_way_begins_at_its_end_stop_is_tried(what: str) -> None:
+    """Its edge is looked at from both sides, the one behind it, too."""
+    crane = load_profile("crane")
+    with Rehearsal(crane, scrambled(crane.cube.size, 1)) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        session.keep(confirmable(crane))
+        with session.maintenance():
+            limit = Limit(session, "elevator", what)
+            results = [row.cells[1] for row in limit.measure() if isinstance(row, Row)]
+            backlash = Backlash(session, "elevator")
+            assert list(backlash.measure()) == []
+        found = {violation.kind for violation in rehearsal.robot.violations}
+        assert found <= {"lost-steps"}, "nothing else than what was looked for"
+    assert results[:3] == ["good"] * 3
+    assert limit.document["after"] >= limit.document["before"]
+    assert backlash.document["play_steps"] == 0
 
 
 def test_a_motor_with_an_end_stop_is_put_back_by_homing() -> None:

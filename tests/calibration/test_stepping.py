@@ -242,6 +242,10 @@ def test_a_ramp_ends_where_it_should(end: float | None, wanted: float | None, en
     assert (ramp.safe, ramp.values()) == (None, {})
     ramp.note(tried(800, reached=784), lost=False)
     assert (ramp.wanted, ramp.ended) == (pytest.approx(wanted) if wanted else None, ended)
+    # Where nothing was lost there is no reason to make it slower; where something was, there is.
+    assert ramp.values() == {"actuators.table.max_speed_steps_per_s": 1600}
+    ramp.wanted = 920
+    ramp.note(tried(920, reached=920), lost=True)
     assert ramp.values() == {"actuators.table.max_speed_steps_per_s": 640}
 
 
