@@ -29,7 +29,14 @@ class IllegalCube(CubistError, ValueError):
 
 
 class SearchFailed(CubistError, RuntimeError):
-    """A search ended without any solution: deadline, cancellation or limit reached first."""
+    """A search ended without any solution: deadline, cancellation or limit reached first.
+
+    ``cpu_s``: what it took of the processors. ``cut_by_clock``: the computer was so busy that the
+    clock ended it before it had its time.
+    """
+
+    cpu_s = 0.0
+    cut_by_clock = False
 
 
 def root_sentence(error: BaseException) -> str:

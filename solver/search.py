@@ -13,8 +13,8 @@ from solver.cube.cube import Cube
 from solver.cube.notation import LAYERED_METRICS, METRICS
 from solver.cube.pocket import PocketCube
 from solver.cube.sticker_cube import StickerCube
-from solver.errors import CubistError
-from solver.solution import CancelFlag, Progress, Request, Solution
+from solver.errors import CubistError, SearchFailed
+from solver.solution import CancelFlag, Progress, Request, SearchClock, Solution
 
 AnyCube = Cube | PocketCube | StickerCube
 
@@ -154,8 +154,13 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     """Up to ``request.solutions`` distinct solutions, best first, never none; raises as solve."""
     timed = request.cost is not None or request.block_costs is not None
     found = algorithm_for(request.algorithm, cube.size, metric=request.metric, timed=timed)
-    cuts_before = _native.clock_cuts()
-    solutions = found.load(timed=timed)(cube, request)
+    cuts_before, watch = _native.clock_cuts(), SearchClock()
+    try:
+        solutions = found.load(timed=timed)(cube, request)
+    except SearchFailed as error:
+        error.cpu_s = round(watch.cpu_s(), 4)
+        error.cut_by_clock = _native.clock_cuts() != cuts_before
+        raise
     if _native.clock_cuts() == cuts_before:
         return solutions
     return [replace(solution, cut_by_clock=True) for solution in solutions]

@@ -22,6 +22,9 @@ from solver.errors import shortened
 from solver.files import parse_json, read_text
 
 MAX_BYTES = 64 * 1024
+
+SAME_PART = 0.005
+"""Parts of the way between which nobody sees a difference."""
 POSITIONS: Mapping[str, Mapping[str, str]] = {
     "lid": {"open": "t_servo_open", "close": "t_servo_close", "flip": "t_servo_flip"},
     "holder": {"ccw": "b_servo_CCW", "home": "b_home", "cw": "b_servo_CW"},
@@ -69,21 +72,27 @@ def import_cubotino(path: Path, profile: RobotProfile) -> ImportedSettings:
         for key in found
         if key not in file.used
     }
-    if READ in unused:
-        unused[READ] = _reading_place(file, profile)
+    if READ in unused and (place := _reading_place(file, profile)):
+        unused[READ] = place
+    else:
+        unused.pop(READ, None)
     return ImportedSettings(values, unused)
 
 
 def _reading_place(file: _ServoFile, profile: RobotProfile) -> str:
-    """What a file's place for reading is in a profile, which calibration does not change."""
+    """Return what a file's place for reading would be in a profile, which calibration does not
+    change; empty where the profile has this place.
+    """
     read, opened, flipped = (file.number(key) for key in (READ, "t_servo_open", "t_servo_flip"))
     mechanism = profile.mechanism
     own = mechanism.arms[0].look_part if isinstance(mechanism, FlipperSettings) else None
     part = (read - flipped) / (opened - flipped) if opened != flipped else 1.0
     if not LEAST_CLEAR_PART <= part < 1:
         return "the camera looks with the lid open"
-    said = f"look_part of the lid in the profile: {part:.3f} would be this place"
-    return said if own is None else f"{said}, the profile has {own:g}"
+    if own is not None and abs(part - own) < SAME_PART:
+        return ""
+    said = f"the profile would need look_part: {part:.3f} of the lid for this place"
+    return said if own is None else f"{said}, and has {own:g}"
 
 
 class _ServoFile:

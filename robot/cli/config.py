@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,11 +96,21 @@ def import_settings(settings: Path, calibration: Path, name: str, as_json: bool)
         emit({"robot": profile.name, "values": found.values, "unused": dict(found.unused)})
         return ExitCode.DONE
     for key, value in found.values.items():
-        click.echo(f"{key}: {value}")
+        click.echo(f"{key}: {_plain(value)}")
     for key, reason in found.unused.items():
         click.echo(f"not taken over: {key}: {reason}")
     click.echo(f"Now run: cubist calibration import {calibration}")
     return ExitCode.DONE
+
+
+def _plain(value: object) -> str:
+    """Return a value of a profile in words: ``between open, close, ms 300``."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        nested = any(isinstance(each, Mapping) for each in value)
+        return ("; " if nested else " to ").join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def answer_bad_profile(name: str, error: BadProfile | UnknownProfile, as_json: bool) -> ExitCode:

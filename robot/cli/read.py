@@ -154,21 +154,23 @@ class _Report:
             reading = decide(colours)
         except Unreadable as error:
             self._draw(colours, error, looks)
-            self.refusal(error.reason, error.doubtful)
+            self.refusal(error.reason, error.doubtful, error.look_again)
             return exit_code_of(error)
         seconds = time.perf_counter() - start
         self._draw(colours, reading, looks)
         self._reading(reading, seconds)
         return ExitCode.DONE
 
-    def refusal(self, reason: str, doubtful: Sequence[str]) -> None:
-        """Say why there is no answer."""
+    def refusal(self, reason: str, doubtful: Sequence[str], face: str | None = None) -> None:
+        """Say why there is no answer, and which ``face`` to photograph again."""
         if self.as_json:
             emit({"error": "unreadable", "reason": reason, "doubtful": list(doubtful)})
             return
         note(f"unreadable: {reason}")
         if doubtful:
-            note(f"stickers to look at again: {', '.join(doubtful)}")
+            note(f"doubtful stickers: {', '.join(doubtful)}")
+        if face is not None:
+            note(f"what to do: take the picture of face {face} again, without reflections")
 
     def _reading(self, reading: CubeReading, seconds: float) -> None:
         if self.as_json:
@@ -189,7 +191,7 @@ class _Report:
             note(correction)
         if not reading.confident:
             names = ", ".join(reading.doubtful) or "no single one"
-            note(f"not sure (margin {reading.margin:.1f}); stickers to look at again: {names}")
+            note(f"not sure (margin {reading.margin:.1f}); doubtful stickers: {names}")
 
     def _draw(
         self,

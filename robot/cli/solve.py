@@ -192,7 +192,10 @@ def _solve_one(text: str, job: SearchJob, timeline: Path | None, as_json: bool) 
     except BadNotation as error:
         return _refuse(text, "bad-notation", error, as_json)
     except SearchFailed as error:
-        return _refuse(text, Outcome.NO_SOLUTION, error, as_json)
+        if error.cut_by_clock and not as_json:
+            note(CUT_BY_CLOCK)
+        known = {"cpu_s": error.cpu_s, "cut_by_clock": error.cut_by_clock}
+        return _refuse(text, Outcome.NO_SOLUTION, error, as_json, **known)
     with printing_beside(timeline):
         for answer in answers:
             _print(answer, as_json)

@@ -28,7 +28,7 @@ from robot.daemon.pictures import Pictures, ShownPicture
 from robot.daemon.service import complaint, ending
 from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
 from robot.link import Distrust
-from robot.link.statistics import complaints
+from robot.link.statistics import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
 from robot.memory import give_back
@@ -82,6 +82,7 @@ class JobController:
         self.inspection_left_s: Callable[[], float | None] = lambda: None
         self._version = version
         self._simulated = simulated
+        self._traffic = RecentTraffic()
         self._now = now
         self._since = now()
         self._homed = False
@@ -141,7 +142,7 @@ class JobController:
     def status(self) -> RobotStatus:
         """What the robot is doing."""
         link = self.machine.motion.link_statistics()
-        warnings: list[str] = list(complaints(link))
+        warnings: list[str] = list(complaints(self._traffic.of(link)))
         warnings += [] if self.drift is None else self.drift.notes
         return RobotStatus(
             state=self.state,

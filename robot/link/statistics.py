@@ -17,6 +17,9 @@ BAD_SHARE = 0.002
 FEWEST = 3
 """Single accidents happen."""
 
+RECENT_MESSAGES = 2000
+"""Messages either way, of two or three solves, by which a line is judged at least."""
+
 
 class LinkStatistics:
     """Counts what goes over a link, and over the next one when that has to be made anew."""
@@ -56,6 +59,20 @@ class LinkStatistics:
             + _more(now.damaged_there, base.damaged_there),
             lost_bytes=_more(now.bytes_lost_there, base.bytes_lost_there),
         )
+
+
+class RecentTraffic:
+    """What went over the line lately: a line is judged by that, so that a mended one is good."""
+
+    def __init__(self) -> None:
+        self._marks = [LinkRecord()]
+
+    def of(self, total: LinkRecord) -> LinkRecord:
+        """Return the traffic of the last one to two :data:`RECENT_MESSAGES` until ``total``."""
+        since = total - self._marks[-1]
+        if since.sent + since.received >= RECENT_MESSAGES:
+            self._marks = [self._marks[-1], total]
+        return total - self._marks[0]
 
 
 def complaints(link: LinkRecord) -> Iterator[Note]:

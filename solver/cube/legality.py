@@ -150,17 +150,24 @@ def check_parity(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> None:
     """Raise IllegalCube when the corners' parity differs from the edges'."""
     if permutation_parity(corners[:, 0]) == permutation_parity(edges[:, 0]):
         return
-    kind, pair = _swapped(corners[:, 0], edges[:, 0])
+    kind, pieces = _swapped(corners[:, 0], edges[:, 0])
+    if not pieces:
+        raise IllegalCube(
+            "two corners, or two edges, are swapped: no turns exchange only those",
+            {"kind": "parity", "pieces": []},
+        )
     raise IllegalCube(
-        f"{kind} {pair[0]} and {pair[1]} are swapped", {"kind": "parity", "pieces": list(pair)}
+        f"{kind} {pieces[0]} and {pieces[1]} are swapped", {"kind": "parity", "pieces": [*pieces]}
     )
 
 
-def _swapped(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, str]]:
-    """Two pieces whose exchange mends the parity; the pair out of place if there is just one."""
+def _swapped(corners: NDArray[np.uint8], edges: NDArray[np.uint8]) -> tuple[str, tuple[str, ...]]:
+    """Return the two pieces that are out of place, if there are just two; of a scrambled cube none.
+
+    There the exchange of any two corners, or of any two edges, explains the parity as well.
+    """
     for kind, cubies, names in (("corners", corners, CORNERS), ("edges", edges, EDGES)):
         away = np.flatnonzero(cubies != np.arange(len(cubies)))
         if len(away) == 2:
             return kind, (names[away[0]], names[away[1]])
-    first, second = (EDGES[cubie] for cubie in edges[:2])
-    return "edges", (first, second)
+    return "", ()

@@ -148,6 +148,19 @@ def test_a_search_that_is_kept_from_the_processor_says_so(rng) -> None:
     assert not solve(Cube.random(rng), target=22, time_limit=LONG).cut_by_clock
 
 
+def test_a_failed_search_says_whether_the_clock_cut_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancel = CancelFlag()
+    cancel.set()
+    with pytest.raises(SearchFailed) as ended:
+        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
+    assert not ended.value.cut_by_clock and ended.value.cpu_s >= 0
+    cuts = iter([4, 5])
+    monkeypatch.setattr("solver._native.clock_cuts", lambda: next(cuts))
+    with pytest.raises(SearchFailed) as ended:
+        solve(Cube.random(np.random.default_rng(20)), cancel=cancel)
+    assert ended.value.cut_by_clock
+
+
 def test_unfit_requests_say_what_fits() -> None:
     with pytest.raises(UnknownAlgorithm, match="two-phase"):
         solve(Cube.solved(), algorithm="three-phase")

@@ -94,7 +94,7 @@ def test_a_refusal_names_the_face_to_look_at_again(monkeypatch: pytest.MonkeyPat
     assert (refusal.doubtful, refusal.look_again) == (("R1", "R9", "B9"), "R")
     refusal = reader._refusal(some(strange=strange), colours, ("U1",))
     assert refusal.reason.startswith("5 stickers match none of the six colours, most of them on ")
-    assert "face F; remove any reflection or obstacle, then look at F again" in refusal.reason
+    assert "face F" in refusal.reason and refusal.look_again == "F"
     assert (refusal.doubtful, refusal.look_again) == (("U1",), "F")
 
 
@@ -266,7 +266,7 @@ def test_the_same_face_twice_is_said_at_once(
 ) -> None:
     monkeypatch.setattr(reader, "repeated_face", lambda colours: ("R", "B"))
     decision = replace(clear(), doubtful=np.array([4]))
-    with pytest.raises(Unreadable, match="R and B show the same face: look at B again") as refusal:
+    with pytest.raises(Unreadable, match="R and B show the same face") as refusal:
         thoughts.of(decision)
     assert (refusal.value.doubtful, refusal.value.look_again) == (("U5",), "B")
 

@@ -563,7 +563,7 @@ def test_hidden_stickers_are_named_from_one(view: InView) -> None:
     view.borders[[2, 5]] = 1, 0
     told = view.told()
     assert (told.trouble, told.stickers) == (ViewTrouble.COVERED, (3, 6))
-    assert str(told).startswith("2 of the face's 9 stickers cannot be seen: take your hand away")
+    assert str(told).startswith("2 of the face's 9 stickers cannot be seen: a hand")
     assert view.told(face).stickers == (3, 6)
 
 

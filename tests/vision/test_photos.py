@@ -147,6 +147,16 @@ def test_missing_and_double_faces_are_named(tmp_path: Path) -> None:
         face_files(tmp_path / "none")
 
 
+def test_a_telephone_s_own_format_is_named_as_the_reason(tmp_path: Path) -> None:
+    for name in ("U.png", "R.heic", "F.png", "D.HEIC", "L.png", "B.png"):
+        (tmp_path / name).write_bytes(encoded(".png"))
+    with pytest.raises(BadPhoto, match=r"D\.HEIC, R\.heic cannot be read: save as JPEG"):
+        face_files(tmp_path)
+    (tmp_path / "U.jpg").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
+    with pytest.raises(BadPhoto, match="HEIC"):
+        load_photo(tmp_path / "U.jpg")
+
+
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadPhoto, match="cannot be read"):
         load_photo(tmp_path)

@@ -22,6 +22,9 @@ from vision.cameras.base import CameraFault, CameraTrouble, Clock, monotonic_us
 from vision.frame import Frame
 from vision.measure.sticker_colours import FACES
 
+_HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
+"""What telephones write into the heads of their files, and newer browsers."""
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -55,6 +58,8 @@ def read_header(data: bytes) -> PhotoHeader:
             return _webp(data)
     except (struct.error, IndexError) as error:
         raise BadHeader("the file is truncated") from error
+    if data[4:8] == b"ftyp" and data[8:12] in _HEIF_BRANDS:
+        raise BadHeader("a HEIC file, which cannot be read: save it as JPEG")
     raise BadHeader("not a PNG, JPEG, WebP or BMP file" if data else "the file is empty")
 
 
@@ -162,9 +167,13 @@ def face_files(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise BadPhoto(f"{folder}: no such folder; it should hold six photographs U.* R.* ... B.*")
     found: dict[str, Path] = {}
+    others: list[Path] = []
     for path in sorted(folder.iterdir()):
         letter = path.stem.upper()
-        if len(letter) != 1 or letter not in FACES or path.suffix.lower() not in SUFFIXES:
+        if len(letter) != 1 or letter not in FACES:
+            continue
+        if path.suffix.lower() not in SUFFIXES:
+            others.append(path)
             continue
         if letter in found:
             raise BadPhoto(
@@ -175,7 +184,10 @@ def face_files(folder: Path) -> dict[str, Path]:
     missing = [letter for letter in FACES if letter not in found]
     if missing:
         names = " ".join(f"{letter}.*" for letter in missing)
-        raise BadPhoto(f"{folder}: no photograph {names} there ({', '.join(SUFFIXES)} are read)")
+        unread = [path.name for path in others if path.stem.upper() in missing]
+        instead = f"; {', '.join(unread)} cannot be read: save as JPEG" if unread else ""
+        kinds = ", ".join(SUFFIXES)
+        raise BadPhoto(f"{folder}: no photograph {names} there ({kinds} are read){instead}")
     return {letter: found[letter] for letter in FACES}
 
 

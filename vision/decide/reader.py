@@ -142,7 +142,7 @@ def _second_thoughts(
     if alike is not None:
         first, second = alike
         raise Unreadable(
-            f"pictures {first} and {second} show the same face: look at {second} again",
+            f"pictures {first} and {second} show the same face",
             doubtful,
             second,
         )
@@ -168,7 +168,7 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
         odd = odd_face(colours)
         return Unreadable(
             f"no legal cube fits the colours seen; face {odd} fits the others least: it may be "
-            "misaligned or covered, look at it again",
+            "misaligned or covered",
             doubtful,
             odd,
         )
@@ -178,7 +178,7 @@ def _refusal(decision: Decision, colours: StickerColours, doubtful: tuple[str, .
     worst = FACES[int(strange.argmax())]
     return Unreadable(
         f"{strange.sum()} stickers match none of the six colours, most of them on face "
-        f"{worst}; remove any reflection or obstacle, then look at {worst} again",
+        f"{worst}: there may be a reflection or an obstacle",
         doubtful,
         worst,
     )
@@ -190,7 +190,7 @@ def _contradiction(stickers: Ints, size: int) -> Unreadable:
     faces = [name[0] for name in names]
     return Unreadable(
         f"no legal cube has these colours: {', '.join(names)} clearly show the "
-        "wrong ones; look again, or check whether stickers or pieces of the cube were exchanged",
+        "wrong ones, or stickers or pieces of the cube were exchanged",
         names,
         max(FACES, key=faces.count),
     )

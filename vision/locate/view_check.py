@@ -107,7 +107,7 @@ def _searched(image: Picture, size: int) -> FaceGrid:
     if grids and grids[0].fit >= _CERTAIN:
         raise wrong_size(grids[0].size, size)
     if _is_skin(image).mean() >= _SKIN_IN_PICTURE and patches_in_rows(image) >= _IN_ROWS:
-        raise OddView(ViewTrouble.COVERED, f"no whole face is in view: {_TAKE_AWAY}")
+        raise OddView(ViewTrouble.COVERED, f"no whole face is in view: {_IN_THE_WAY}")
     raise wrong_size(grids[0].size, size) if grids else no_cube()
 
 
@@ -135,19 +135,19 @@ def _check_uncovered(cells: _Cells) -> None:
         stickers = tuple(int(i) + 1 for i in np.flatnonzero(hidden))
         raise OddView(
             ViewTrouble.COVERED,
-            f"{len(stickers)} of the face's {len(hidden)} stickers cannot be seen: {_TAKE_AWAY}",
+            f"{len(stickers)} of the face's {len(hidden)} stickers cannot be seen: {_IN_THE_WAY}",
             stickers,
         )
 
 
-_TAKE_AWAY = "take your hand away, clear the camera's view, check that the cube is in"
+_IN_THE_WAY = "a hand, or something else, is in front of the cube"
 
 
 def no_cube() -> OddView:
     """Nothing that looks like a face where one is expected."""
     return OddView(
         ViewTrouble.NO_CUBE,
-        "no cube is in view: put one in, or bring its whole face into view, in focus and lit",
+        "no cube is in view, or not a whole face of one, in focus and lit",
     )
 
 
