@@ -377,11 +377,11 @@ def _questions(*arguments: Question) -> list[Question]:
     ]
 
 
-PROFILE = Question("profile", str, "--robot", "The daemon's profile, where it is not the usual.")
+PROFILE = Question("profile", str, "--robot", "Profile the daemon uses, if not the default.")
 
 STEPPER_POSITION = Command(
     "position",
-    "Set the named POSITION of stepper ACTUATOR, in steps from home.",
+    "Set POSITION of stepper ACTUATOR, in steps from home.",
     _questions(Question("actuator", str), Question("position", str)),
     _placing(partial(named_position, kind="stepper")),
 )
@@ -409,7 +409,7 @@ STEPS["positions"] = Step(
     commands=[
         Command(
             "servo",
-            "Set the named POSITION of servo ACTUATOR, in us of pulse; asks what is not given.",
+            "Set POSITION of servo ACTUATOR (pulse width in us); prompts for missing arguments.",
             _questions(
                 Question("actuator", str, required=False),
                 Question("position", str, required=False),
@@ -419,7 +419,7 @@ STEPS["positions"] = Step(
         ),
         Command(
             "gripper",
-            "Set how far the jaws of the gripper at SITE open or close; asks what is not given.",
+            "Set how far the jaws at SITE open or close; prompts for missing arguments.",
             _questions(
                 Question("site", get_args(Site), required=False),
                 Question("position", ("open", "closed"), required=False),

@@ -30,7 +30,7 @@ AUTOMATIC_SPEED = 1.0
 simulated_option = click.option(
     "--simulated/--real",
     default=None,
-    help="A simulated robot to practise on; the usual where no cubistd runs.",
+    help="Use a simulated robot for practice (default if cubistd is not running).",
 )
 
 
@@ -44,7 +44,7 @@ class Which(TypedDict):
 
 @click.command("all")
 @click.option("--robot", "profile", required=True, help="The robot's profile: a name or a path.")
-@click.option("--yes", is_flag=True, help="Ask nothing: keep what is told and measured.")
+@click.option("--yes", is_flag=True, help="Do not ask; keep the given and measured values.")
 @click.option(
     "--set",
     "settings",
@@ -115,7 +115,7 @@ def _perform_all(
     "--faster",
     type=Number(1, 50),
     metavar="PERCENT",
-    help="Shorten times by up to so much, as long as cubes are still solved.",
+    help="Shorten times by up to PERCENT, as long as cubes are still solved.",
 )
 @click.option("--save/--try", default=True, help="Keep what was found, or only try.")
 @json_option

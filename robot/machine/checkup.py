@@ -350,7 +350,7 @@ def power(machine: Computer) -> CheckResult:
     try:
         flags = int(read_text(path, LARGEST_SETTINGS), 16)
     except ValueError:
-        return CheckResult("power", "ok", "not a Raspberry Pi, or it does not tell")
+        return CheckResult("power", "ok", "cannot be read (not a Raspberry Pi?)")
     found = [text for bit, text in _THROTTLED.items() if flags >> bit & 1]
     if not found:
         return CheckResult("power", "ok", "voltage and temperature are fine")

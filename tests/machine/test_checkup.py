@@ -64,7 +64,7 @@ def test_each_flag_of_a_pi_s_power_has_its_words(machine: Computer, bit: int) ->
         "the processor was throttled since the start"
     )
     path.write_text("throttled")
-    assert checkup.power(machine).text == "not a Raspberry Pi, or it does not tell"
+    assert checkup.power(machine).text == "cannot be read (not a Raspberry Pi?)"
 
 
 @pytest.mark.parametrize(
