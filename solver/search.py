@@ -157,13 +157,24 @@ def solve_many(cube: AnyCube, request: Request) -> list[Solution]:
     cuts_before, watch = _native.clock_cuts(), SearchClock()
     try:
         solutions = found.load(timed=timed)(cube, request)
-    except SearchFailed as error:
-        error.cpu_s = round(watch.cpu_s(), 4)
-        error.cut_by_clock = _native.clock_cuts() != cuts_before
+    except RuntimeError as error:
+        if _native.has_lost_table():
+            raise _lost_table() from error
+        if isinstance(error, SearchFailed):
+            error.cpu_s = round(watch.cpu_s(), 4)
+            error.cut_by_clock = _native.clock_cuts() != cuts_before
         raise
+    if _native.has_lost_table():
+        raise _lost_table()
     if _native.clock_cuts() == cuts_before:
         return solutions
     return [replace(solution, cut_by_clock=True) for solution in solutions]
+
+
+def _lost_table() -> SearchFailed:
+    return SearchFailed(
+        "A table of the search was cut short or cannot be read; start the program again."
+    )
 
 
 def algorithm_for(name: str, size: int, *, metric: str, timed: bool) -> Algorithm:

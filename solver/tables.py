@@ -50,6 +50,9 @@ _IN_MEMORY = "until then every process makes it in memory again"
 _VERSIONED = re.compile(r"(?:\.v(\d+))?\.table")
 """What follows a table's name in its file's name; the oldest had no version there."""
 
+_TEMPORARY = re.compile(r"[a-z0-9-]+(?:\.v\d+)?\.\d+\.tmp")
+"""The name of a file that a process is writing: see :func:`_store` and the databases' own."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -285,7 +288,31 @@ def _found_or_stored(path: Path, version: int, size: int, make: Make, made: Maki
 
 
 class _Pages(mmap.mmap):
-    """A table's file, mapped to be read: nothing is lost when its pages are let go of."""
+    """A table's file, mapped to be read: nothing is lost when its pages are let go of.
+
+    While it is there the kernel's failure to read it names the file (``cube/mapped_tables.hpp``).
+    """
+
+    _watched: int | None = None
+
+    def watch(self, path: Path) -> None:
+        """Watch the pages from now on."""
+        self._watched = np.frombuffer(self, dtype=np.uint8).ctypes.data
+        _native.watch_table(self._watched, len(self), str(path))
+
+    def __del__(self) -> None:
+        """Forget the address, which other things may get."""
+        if self._watched is not None:
+            _native.unwatch_table(self._watched)
+
+
+def end_by_signal(number: int) -> None:
+    """Have this process send itself a signal when it has lost a table that it uses.
+
+    Without it the process ends at once, with exit code 3 and the name of the file on standard
+    error. With it what is searched meanwhile is worth nothing, but the process can end in order.
+    """
+    _native.set_lost_table_signal(number)
 
 
 def _mapped(path: Path, version: int, size: int) -> Bytes | None:
@@ -302,6 +329,7 @@ def _mapped(path: Path, version: int, size: int) -> Bytes | None:
             )
     except OSError:
         return None
+    pages.watch(path)
     table: Bytes = np.frombuffer(pages, dtype=np.uint8, offset=HEADER_SIZE)
     expected = _HEADER.pack(_MAGIC, _BYTE_ORDER_AND_FORMAT, version, size, _native.checksum(table))
     return table if pages[: _HEADER.size] == expected else None
@@ -381,8 +409,9 @@ def _has_locked(descriptor: int) -> bool:
 def _remove_leftovers(directory: Path) -> None:
     """Temporary files of processes that died; the lock says that nobody writes one now."""
     for leftover in directory.glob("*.tmp"):
-        with suppress(OSError):
-            leftover.unlink()
+        if _TEMPORARY.fullmatch(leftover.name):  # the folder may hold other things, too
+            with suppress(OSError):
+                leftover.unlink()
 
 
 def _remove_older(path: Path, version: int) -> None:

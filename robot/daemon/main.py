@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -39,6 +40,7 @@ from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
 from solver.errors import CubistError
+from solver.tables import end_by_signal
 
 log = logging.getLogger("cubistd")
 
@@ -96,6 +98,7 @@ async def serve(
         simulated=options.twin is not None,
     )
     signals.call(asyncio.get_running_loop(), controller.ended.set)
+    end_by_signal(signal.SIGQUIT)  # whatever moves comes to rest; systemd starts us again
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(controller.close)
         await controller.open()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 from robot.client import RequestRefused
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import running
+from solver.tables import cache_directory
 
 Bench = Any
 LIMIT_S = 240.0
@@ -69,6 +71,27 @@ async def test_a_killed_daemon_leaves_no_lock_and_an_interrupted_run(bench: Benc
         assert last.outcome == "interrupted"
         run_id = await asyncio.to_thread(bench.client().start, "home")
         assert (await bench.ended(view, run_id)).outcome == "done"
+
+
+async def test_a_table_that_is_cut_short_in_use_ends_the_daemon_in_order(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, cache = cache_directory(), bench.folder / "cache"
+    shutil.copytree(kept, cache, ignore=lambda _, names: {n for n in names if n[:5] != "phase"})
+    monkeypatch.setenv("CUBIST_CACHE_DIR", str(cache))
+    async with bench.daemon() as (child, view):
+        async with asyncio.timeout(LIMIT_S):
+            while (await view.status()).preparation is not None:
+                await asyncio.sleep(0.02)
+        await started(bench, view, "scanning")
+        for table in cache.glob("*.table"):
+            os.truncate(table, 4096)
+        assert await asyncio.wait_for(child.process.wait(), LIMIT_S) == 128 + signal.SIGQUIT
+        assert not bench.robot.moving
+        log = child.log.read_text()
+        assert f"the table {cache}" in log and "was cut short" in log
+        assert "Traceback" not in log, log
+    assert bench.robot.violations == []
 
 
 def write_newer(file: Path) -> None:

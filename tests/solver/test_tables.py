@@ -279,3 +279,60 @@ def test_cache_directory_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert tables.cache_directory() == Path("/var/cache/cubist")
     monkeypatch.setenv("CUBIST_CACHE_DIR", "/mine")
     assert tables.cache_directory() == Path("/mine")
+
+
+READING = """
+import os, signal, sys
+from solver import tables
+def make(data, progress):
+    data[:] = 7
+    return progress(1.0)
+table = tables.load("pattern", 1, 100_003, make)
+gone = tables.load("gone", 1, 100_003, make)
+del gone  # its address may be used again
+heard = []
+if "in order" in sys.argv:
+    signal.signal(signal.SIGQUIT, lambda *_: heard.append("asked to end"))
+    tables.end_by_signal(signal.SIGQUIT)
+if "another" in sys.argv:
+    import mmap
+    with open(sys.argv[1], "w+b") as file:
+        file.truncate(8192)
+        table = mmap.mmap(file.fileno(), 8192, prot=mmap.PROT_READ)
+        file.truncate(0)
+else:
+    os.truncate(sys.argv[1], 4096)
+print(int(table[-1]), *heard)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "out"),
+    [("at once", 3, ""), ("in order", 0, "0 asked to end\n"), ("another", -signal.SIGBUS, "")],
+)
+def test_a_table_that_is_cut_short_in_use_is_named(
+    directory: Path, tmp_path: Path, mode: str, code: int, out: str
+) -> None:
+    file = tmp_path / "other" if mode == "another" else directory / "pattern.v1.table"
+    done = subprocess.run(
+        [sys.executable, "-c", READING, str(file), mode],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, out)
+    named = f"the table {file} was cut short, or its disk cannot be read, while it was in use"
+    assert done.stderr.count(named) == (mode != "another")
+    make = Maker()
+    load(make)
+    assert make.calls == (mode != "another")
+
+
+def test_files_of_others_in_the_cache_stay(directory: Path) -> None:
+    directory.mkdir()
+    ours = ["pattern.v1.77.tmp", "nxn-8-htm-1.77.tmp"]
+    others = ["letter.tmp", "a.b.tmp", "backup.7.tmp.gz", "pattern.v1.table.bak"]
+    for name in (*ours, *others):
+        (directory / name).touch()
+    load(Maker())
+    assert {path.name for path in directory.iterdir()} == {*others, "pattern.v1.table"}

@@ -10,6 +10,7 @@
 #include "cube/batch.hpp"
 #include "cube/control.hpp"
 #include "cube/cubie.hpp"
+#include "cube/mapped_tables.hpp"
 #include "cube/table_bytes.hpp"
 #include "two_phase/phase1_tables.hpp"
 #include "two_phase/phase2_tables.hpp"
@@ -56,6 +57,20 @@ void bind_tables(nb::module_& module) {
         "clock_cuts", [] { return clock_cuts.load(std::memory_order_relaxed); },
         "How often in this process a search was found to be over by the wall clock alone.");
     module.def("checksum", &checksum_of, nb::arg("data"), "A fast 64-bit checksum.");
+    module.def(
+        "watch_table",
+        [](std::uintptr_t start, std::size_t size, std::string_view path) {
+            watch_table(reinterpret_cast<const void*>(start), size, path);
+        },
+        nb::arg("start"), nb::arg("size"), nb::arg("path"),
+        "Name the file mapped at an address when it cannot be read any more.");
+    module.def(
+        "unwatch_table",
+        [](std::uintptr_t start) { unwatch_table(reinterpret_cast<const void*>(start)); },
+        nb::arg("start"), "Forget a mapped file; it is about to be unmapped.");
+    module.def("set_lost_table_signal", &set_lost_table_signal, nb::arg("number"),
+               "The signal that a process sends itself when it has lost a table; 0: it ends.");
+    module.def("has_lost_table", &has_lost_table, "Whether no search is right any more.");
     module.def(
         "phase1_size",
         [](std::string_view name) { return Phase1Tables::size(metric(metric_kind(name))); },

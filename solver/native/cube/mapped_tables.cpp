@@ -1,0 +1,112 @@
+#include "cube/mapped_tables.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+namespace cubist {
+namespace {
+
+constexpr std::size_t kMostTables = 64;
+constexpr std::size_t kLongestPath = 4096;
+constexpr int kFailed = 3;
+
+// What the handler reads has no lock: `start` is set last and cleared first.
+struct Watched {
+    std::atomic<std::uintptr_t> start = 0;
+    std::atomic<bool> is_lost = false;
+    std::size_t size = 0;
+    std::array<char, kLongestPath> path{};
+};
+
+std::array<Watched, kMostTables> watched;
+std::mutex watching;
+std::atomic<int> lost_table_signal = 0;
+std::atomic<bool> any_lost = false;
+struct sigaction before;
+
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
+
+void write_text(const char* text) {
+    std::size_t left = std::strlen(text);
+    while (left > 0) {
+        const auto written = write(STDERR_FILENO, text, left);
+        if (written <= 0) return;
+        text += written;
+        left -= static_cast<std::size_t>(written);
+    }
+}
+
+void handle_lost_page(int /*number*/, siginfo_t* info, void* /*context*/) {
+    const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    for (Watched& table : watched) {
+        const auto start = table.start.load(std::memory_order_acquire);
+        if (start == 0 || at < start || at - start >= table.size) continue;
+        any_lost.store(true);
+        const bool is_first = !table.is_lost.exchange(true);
+        if (is_first) {
+            write_text("cubist: the table ");
+            write_text(table.path.data());
+            write_text(
+                " was cut short, or its disk cannot be read, while it was in use. The next start "
+                "makes it again.\n");
+        }
+        const int number = lost_table_signal.load();
+        void* const zeros = number == 0
+                                ? MAP_FAILED
+                                : mmap(reinterpret_cast<void*>(start), table.size, PROT_READ,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (zeros == MAP_FAILED) _exit(kFailed);
+        if (is_first) kill(getpid(), number);
+        return;
+    }
+    // Not of a table: what caused it is done again, and ends as it would have without us.
+    sigaction(SIGBUS, &before, nullptr);
+}
+
+void install_handler() {
+    static std::once_flag installed;
+    std::call_once(installed, [] {
+        struct sigaction action{};
+        action.sa_sigaction = &handle_lost_page;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGBUS, &action, &before);
+    });
+}
+
+}  // namespace
+
+void watch_table(const void* start, std::size_t size, std::string_view path) {
+    const std::lock_guard lock(watching);
+    install_handler();
+    const auto free = std::find_if(watched.begin(), watched.end(),
+                                   [](const Watched& table) { return table.start.load() == 0; });
+    if (free == watched.end()) return;  // then SIGBUS ends the process as usual
+    const auto length = std::min(path.size(), kLongestPath - 1);
+    std::copy_n(path.data(), length, free->path.data());
+    free->path[length] = '\0';
+    free->size = size;
+    free->is_lost.store(false);
+    free->start.store(reinterpret_cast<std::uintptr_t>(start), std::memory_order_release);
+}
+
+void unwatch_table(const void* start) {
+    const std::lock_guard lock(watching);
+    for (Watched& table : watched) {
+        if (table.start.load() == reinterpret_cast<std::uintptr_t>(start)) table.start.store(0);
+    }
+}
+
+void set_lost_table_signal(int number) { lost_table_signal.store(number); }
+
+bool has_lost_table() { return any_lost.load(); }
+
+}  // namespace cubist
