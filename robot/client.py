@@ -95,6 +95,10 @@ class ControlClient:
         """Stop the robot; whether there was anything to stop."""
         return bool(self.call("POST", "/stop", {"emergency": emergency})["stopped"])
 
+    def acknowledge(self) -> bool:
+        """Take the robot into use after an emergency stop; whether there was one."""
+        return bool(self.call("POST", "/acknowledge")["acknowledged"])
+
     def runs(self, count: int = 20) -> list[JsonObject]:
         """Summaries of records, newest first."""
         found: list[JsonObject] = self.run_list(count)["runs"]
@@ -145,12 +149,15 @@ class ControlClient:
         return response
 
     @contextlib.contextmanager
-    def maintenance(self) -> Iterator[None]:
-        """The daemon in maintenance mode for as long as the context lasts."""
+    def maintenance(self, place: str = "terminal") -> Iterator[None]:
+        """The daemon in maintenance mode for as long as the context lasts.
+
+        ``place``: where the person is who calibrates, for others who have to wait.
+        """
         connection = self._connected(self._timeout_s)
         since: str | None = None
         try:
-            response = self._request(connection, "POST", "/maintenance", {})
+            response = self._request(connection, "POST", "/maintenance", {"place": place})
             if response.status != http.client.OK:
                 raise _refusal(response.status, self._read_answer(response, "the refusal"))
             with self._named():

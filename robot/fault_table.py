@@ -113,8 +113,8 @@ FAULTS: Mapping[str, FaultRow] = {
     "emergency-stop": FaultRow(
         "emergency stop",
         "a person or the daemon requested it",
-        "check that nothing is jammed and everything is square, then start again: the robot homes "
-        "first",
+        "check that nothing is jammed and everything is square, then home the robot: `cubist "
+        "home`, or a long press of the button",
         Outcome.FAULT,
         stops_at_once=True,
     ),
@@ -491,6 +491,12 @@ FAULTS: Mapping[str, FaultRow] = {
         "bring back an earlier version with `cubist calibration restore`, or install the version "
         "of Cubist that wrote it; nothing moves until then",
         Outcome.FAULT,
+    ),
+    "calibration-stopped": FaultRow(
+        "stopped by a person",
+        "`cubist stop`, the button, the display or the page asked for it",
+        "see what was wrong, then calibrate again",
+        Outcome.STOPPED,
     ),
     "search-failed": FaultRow(
         "no solution was found",

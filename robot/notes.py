@@ -34,14 +34,25 @@ class Coded(str):
 
 NOTES: Mapping[str, str] = {
     # Why a request is refused.
-    "busy": "the robot is {state}; stop it first (`cubist stop`)",
-    "calibrated": "the robot is being calibrated; end that first",
+    "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
+    "starting": "the robot is just beginning or ending something: try again in a moment",
+    "calibrated": "the robot is being calibrated, since {since}: end that first",
+    "calibrated-terminal": (
+        "the robot is being calibrated in a terminal, since {since}: end that there "
+        "(or, if it was forgotten, `sudo kill {process}`)"
+    ),
+    "calibrated-page": (
+        "the robot is being calibrated on the page, since {since}: leave the guide there "
+        "(or, if it was forgotten, `sudo kill {process}`)"
+    ),
+    "calibrated-display": (
+        "the robot is learning colours for its display, since {since}: wait for it "
+        "(or `sudo kill {process}`)"
+    ),
     "no-picture-yet": "the robot works and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
-    "another-calibrates": "another person is calibrating",
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
-    "cannot-follow": "{state} cannot follow {before}",
     # What was done about a trouble.
     "looked-again": "looked again: {fault}",
     "looked-again-unsure": "looked again: the colours leave more than one possible cube",
@@ -109,8 +120,8 @@ NOTES: Mapping[str, str] = {
     "late-once": "turns began late once: the board cannot keep up",
     "late": "turns began late {count} times: the board cannot keep up",
 }
-"""English by code. A parameter ``fault`` is the code of a fault, ``state`` and ``before`` are
-states of the daemon."""
+"""English by code. A parameter ``fault`` is the code of a fault, ``state`` is a state of the
+daemon."""
 
 
 DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})

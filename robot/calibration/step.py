@@ -40,13 +40,17 @@ class NotPossible(CubistError, ValueError):
 class Session:
     """The daemon's robot, and what was kept since the start, so that it can be undone.
 
-    ``profile``: where it is not the one of the daemon's robot's name. All methods block; they raise
-    what :class:`ControlClient` raises, and ``BadCalibration``.
+    ``profile``: where it is not the one of the daemon's robot's name. ``place``: where the person
+    is. All methods block; they raise what :class:`ControlClient` raises, and ``BadCalibration``.
     """
 
     def __init__(
-        self, client: ControlClient | None = None, profile: RobotProfile | None = None
+        self,
+        client: ControlClient | None = None,
+        profile: RobotProfile | None = None,
+        place: str = "terminal",
     ) -> None:
+        self._place = place
         self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
         self._given = profile
         self._undo: list[JsonObject] = []
@@ -54,8 +58,12 @@ class Session:
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
         """The robot in maintenance, which ends with this context, or with this process."""
-        with self._client.maintenance():
+        with self._client.maintenance(self._place):
             yield
+
+    def stop(self) -> bool:
+        """End what the robot does for calibrating, from any thread; whether there was something."""
+        return self._client.stop()
 
     @cached_property
     def profile(self) -> RobotProfile:

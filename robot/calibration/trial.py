@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -22,20 +23,24 @@ Found = TypeVar("Found", bound=ApiDocument)
 @dataclass(frozen=True)
 class Bench:
     """What a trial works with: the robot, its profile with what is calibrated by now, and how far
-    its actuators may go. ``kept``: the profile without what is only tried out, if anything is."""
+    its actuators may go. ``kept``: the profile without what is only tried out, if anything is.
+    ``cancel`` is set when the trial is to end: motion watches it by itself, searches are given it.
+    """
 
     machine: Machine
     profile: RobotProfile
     contact: FirstContact = field(default_factory=lambda: FirstContact({}))
     kept: RobotProfile | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)
 class Trial(Generic[Asked, Found]):
     """An operation of the control socket, ``/maintenance/NAME``, and what carries it out.
 
-    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, and
-    ``MotionFault``. ``vouches``: what may go anywhere meanwhile, because somebody who watches asked
+    ``run`` blocks; it raises ``InvalidRequest`` for what this robot does not have, ``MotionFault``,
+    and ``RunStopped`` once the bench's ``cancel`` is set. One that is only asked for (``GET``)
+    moves nothing. ``vouches``: what may go anywhere meanwhile, because somebody who watches asked
     for it. ``renews``: the robot is put together anew first, if anything was kept since.
     """
 
@@ -47,6 +52,11 @@ class Trial(Generic[Asked, Found]):
     method: Literal["GET", "POST"] = "POST"
     vouches: Callable[[RobotProfile, Asked], Collection[str]] = lambda *_: ()
     renews: bool = True
+
+    @property
+    def moves(self) -> bool:
+        """Whether it may move the robot."""
+        return self.method == "POST"
 
     @property
     def path(self) -> str:

@@ -20,7 +20,7 @@ from robot.calibration.step import (
     Step,
 )
 from robot.cli.calibrate_robot import automatic, everything
-from robot.cli.measuring import conduct, finish, on_screen
+from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     Listing,
@@ -66,7 +66,7 @@ def camera(  # one argument per option
     if live:
         return on_screen(session, STEPS["camera"], as_json=as_json)
     view = CameraView(session, camera, place)
-    with session.maintenance(), printing_beside(save_to):
+    with calibrating(session), printing_beside(save_to):
         view.take()
         if save_to:
             write_given(save_to, view.jpeg)
@@ -151,7 +151,7 @@ def _command(step: Step, command: Command) -> click.Command:
             return on_screen(
                 session, step, items=command.items, measurement=measurement, as_json=as_json
             )
-        with session.maintenance():
+        with calibrating(session):
             conduct(measurement, as_json)
             kept = save and session.keep(measurement.values)
         return finish(measurement, kept, as_json)

@@ -11,16 +11,19 @@ import click
 
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.store import Calibration, apply
-from robot.cli.measuring import conduct, finish, on_screen
+from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
-from robot.cli.output import daemon_client, json_option, note, require_terminal
+from robot.cli.output import daemon_client, exit_code_of, json_option, note, require_terminal
 from robot.client import NoDaemon
 from robot.documents import JsonMapping
+from robot.faults import MotionFault
 from robot.outcomes import ExitCode
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube
+from solver.errors import CubistError
 
 if TYPE_CHECKING:
+    from robot.calibration.finding.flow import AutomaticCalibration
     from robot.twin.misadjustment import Misadjustment
     from robot.twin.simulated import SimulatedRobot
 
@@ -94,7 +97,7 @@ def _perform_all(
     unasked = [step for step in steps if step.unattended or step.begin]
     for number, step in enumerate(unasked):
         note(f"step {number + 1} of {len(unasked)}: {step.name}")
-        with session.maintenance():
+        with calibrating(session):
             for measurement in step.unasked(session, given):
                 conduct(measurement, as_json)
                 kept = session.keep(measurement.values)
@@ -138,21 +141,39 @@ def automatic(
     robot = _set_up_for(load_profile(profile or _usual_robot(which["simulated"])), which)
     if only is not None and only not in stages_of(robot):
         raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
-    with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
-        session = Session(profile=robot)
-        clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
-        measurement = AutomaticCalibration(session, clock, only, (faster or 0.0) / 100)
-        with session.maintenance():
-            conduct(measurement, as_json)
-            kept = save and session.keep(measurement.values)
-        if twin is None:
-            return finish(measurement, kept, as_json)
-        violations = [violation.as_dict() for violation in twin.violations]
-    errors = _true_errors(robot, twin, measurement.document["values"])
+    try:
+        with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
+            clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
+            measurement = AutomaticCalibration(
+                Session(profile=robot), clock, only, (faster or 0.0) / 100
+            )
+            kept = _calibrate_and_keep(measurement, save, as_json)
+            if twin is None:
+                return finish(measurement, kept, as_json)
+            violations = [violation.as_dict() for violation in twin.violations]
+    except CubistError as error:  # there is no robot to calibrate
+        failed = AutomaticCalibration(Session(profile=robot))
+        failed.end(error)
+        finish(failed, False, as_json)
+        return exit_code_of(error)
+    errors = _true_errors(robot, twin, measurement.tried)
     for violation in violations:
         note(f"the simulated robot: {violation['text']} ({violation['kind']})")
     code = finish(measurement, kept, as_json, violations=violations, truth_error_degrees=errors)
     return ExitCode.NO if violations and code is ExitCode.DONE else code
+
+
+def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: bool) -> bool:
+    """Whether values were kept; whatever is in the way of that, the measurement ends with it."""
+    try:
+        with calibrating(measurement.session):
+            conduct(measurement, as_json)
+            return save and measurement.session.keep(measurement.values)
+    except KeyboardInterrupt:
+        measurement.end(MotionFault("calibration-stopped", "stopped by a person: Ctrl-C"))
+    except CubistError as error:
+        measurement.end(error)
+    return False
 
 
 def _true_errors(

@@ -53,10 +53,25 @@ def stop(emergency: bool, as_json: bool) -> int:
 
 
 @click.command()
+@json_option
+def acknowledge(as_json: bool) -> int:
+    """Take the robot into use after an emergency stop, without moving it."""
+    acknowledged = daemon_client().acknowledge()
+    if as_json:
+        emit({"acknowledged": acknowledged})
+    else:
+        click.echo("acknowledged" if acknowledged else "there is no emergency stop to acknowledge")
+    return ExitCode.DONE
+
+
+@click.command()
 @click.option("--wait/--no-wait", default=True, help="Wait until the job ends (the default).")
 @json_option
 def home(wait: bool, as_json: bool) -> int:
-    """Bring the robot to its start position, like a long press of the button."""
+    """Bring the robot to its start position, like a long press of the button.
+
+    It also acknowledges an emergency stop: see first that nothing is in the way.
+    """
     return run_job("home", wait, as_json)
 
 

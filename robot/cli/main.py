@@ -15,6 +15,10 @@ from robot.outcomes import ExitCode
 from solver.errors import CubistError
 
 COMMANDS = {
+    "acknowledge": (
+        "robot.cli.control:acknowledge",
+        "Take the robot into use after an emergency stop, without moving it.",
+    ),
     "calibrate": (
         "robot.cli.calibrate:calibrate",
         "Adjust the robot while its daemon runs.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,41 @@ from robot.calibration.step import Items, Measurement, Row, Session, Step
 from robot.cli.output import emit, exit_code_of, note, require_terminal, shown_colour
 from robot.documents import JsonMapping
 from robot.outcomes import ExitCode
+from solver.errors import CubistError
 
 if TYPE_CHECKING:
     from robot.cli.guide.screens import StepScreen
+
+WHERE_IT_STANDS = "The robot stands where it was; `cubist home` brings it to its start."
+
+
+@contextlib.contextmanager
+def calibrating(session: Session) -> Iterator[None]:
+    """Have the robot for calibrating, as long as this lasts; Ctrl-C stops it at once.
+
+    Whoever presses it reads so, and then what became of the calibration and the robot.
+    """
+    before = session.calibration.values
+    try:
+        with session.maintenance():
+            try:
+                yield
+            except KeyboardInterrupt:
+                note("stopping: the robot finishes the turn in progress")
+                with contextlib.suppress(CubistError):
+                    session.stop()
+                raise
+    except KeyboardInterrupt:
+        note(_left_behind(session, before))
+        raise
+
+
+def _left_behind(session: Session, before: JsonMapping) -> str:
+    """Say what is in force after calibrating broke off, and where the robot is."""
+    with contextlib.suppress(CubistError):
+        if session.calibration.values != before:
+            return f"What was kept until then stays in force. {WHERE_IT_STANDS}"
+    return f"The calibration from before stays in force. {WHERE_IT_STANDS}"
 
 
 def conduct(measurement: Measurement, as_json: bool) -> None:
@@ -82,7 +114,10 @@ def on_screen(
         screens = [partial(screen_for, measurement)]
     before = session.calibration.values
     with session.maintenance():
-        code = CalibrationApp(session, screens).run()
+        app = CalibrationApp(session, screens)
+        code = app.run()
+    if app.was_stopped:
+        note(WHERE_IT_STANDS)
     if code != 0:
         return ExitCode.STOPPED
     _tell_changes(before, session.calibration.values, as_json)

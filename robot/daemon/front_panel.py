@@ -46,6 +46,7 @@ class FrontPanel:
         self._inspection = Inspection(inspection_s, self._panel.sound, self._start_solve)
         self._listener: asyncio.Task[None] | None = None
         controller.inspection_left_s = lambda: self._inspection.left_s
+        controller.call_off_start = lambda: self._call_off("the robot was stopped")
 
     def open(self) -> None:
         """Take the pins and start watching; raises :class:`PanelFault`."""
@@ -116,7 +117,7 @@ class FrontPanel:
     async def _act(self, press: Press) -> None:
         if self._call_off("the button was pressed") and press is Press.SHORT:
             return
-        busy = self._controller.state in WORKING
+        busy = self._controller.state in WORKING or self._controller.is_calibrated
         if press is Press.VERY_LONG:
             await self._controller.shut_down(power_off=True)
         elif busy:

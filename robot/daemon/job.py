@@ -50,8 +50,8 @@ ENOUGH_TO_ESTIMATE = 0.02
 class Job:
     """The job under way; ``report`` is told each state and step, in the event loop's thread.
 
-    ``before``: what had gone over the line when the job began. ``cancel`` is set when the job is
-    to stop: steps already in threads watch it themselves.
+    ``before``: what had gone over the line when the job began. ``cancel``, that of its run of
+    motion, is set when the job is to stop: steps already in threads watch it themselves.
     ``progressed`` is told, in the event loop's thread too, each tenth of a step.
     ``explanation`` draws how the cube was read; that is done at the end, when nobody waits for it.
     ``live`` and ``pictures`` show what it does to whoever watches. ``looks`` are the pictures of

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from functools import partial
+from typing import NoReturn
 
 from robot.daemon import jobs
 from robot.daemon.drift_watch import DriftWatch
@@ -24,9 +26,10 @@ from robot.daemon.models import (
     StartRequest,
     check_transition,
 )
+from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
 from robot.daemon.pictures import Pictures, ShownPicture
 from robot.daemon.service import complaint, ending
-from robot.faults import FAULTS, MotionFault, Refused, RunStopped, outcome_of
+from robot.faults import FAULTS, MotionFault, Refused, RunStopped, fault_code, outcome_of
 from robot.link import Distrust
 from robot.link.statistics import RecentTraffic, complaints
 from robot.machine.assembly import Machine
@@ -54,11 +57,18 @@ log = logging.getLogger("cubistd")
 Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
-"""How long a job may take to end after a stop before the outputs are turned off."""
+"""How long a run may take to end after a stop before the outputs are turned off."""
+
+EMERGENCY = "emergency-stop"
+"""The fault that only a person clears, by :meth:`JobController.acknowledge`: whatever else a robot
+needs help with ends when it connects again."""
 
 
 class JobController:
-    """Owns the robot. All methods are for the event loop's thread."""
+    """Owns the robot: at most one run of motion at a time, a job or a trial of calibration.
+
+    All methods are for the event loop's thread.
+    """
 
     def __init__(
         self,
@@ -87,10 +97,14 @@ class JobController:
         self._since = now()
         self._homed = False
         self._fault: FaultRecord | None = None
+        self._emergency: FaultRecord | None = None
         self._panel_fault: FaultRecord | None = None
         self._job: Job | None = None
-        self._starting = False
-        self.in_maintenance = False
+        self._run: MotionRun | None = None
+        self._calibrating: CalibratingProgram | None = None
+        self._refuses_trial = False
+        self.was_stopped = False
+        self.call_off_start: Callable[[], bool] = lambda: False
         self._task: asyncio.Task[None] | None = None
         self._last: RunRecord | None = None
         self._last_whole: RunRecord | None = None
@@ -150,11 +164,11 @@ class JobController:
             robot=self.machine.name,
             simulated=self._simulated,
             homed=self._homed,
-            calibrating=self.in_maintenance,
+            calibrating=self.is_calibrated,
             job=self._job_status(),
             inspection_left_s=self.inspection_left_s(),
             preparation=self.preparation,
-            fault=self._fault or self._panel_fault,
+            fault=self._present_fault,
             last_run=self._last,
             link=link,
             warnings=list(warnings),
@@ -168,17 +182,24 @@ class JobController:
     async def start(self, request: StartRequest) -> str:
         """Start a job; its run number.
 
-        Raises :class:`Refused` when another one is under way, and ``InvalidRequest`` for moves or a
-        cube that cannot be.
+        Homing is how a person takes the robot into use again after an emergency stop. Raises
+        :class:`Refused` when another run is under way, ``MotionFault`` for anything but homing
+        after an emergency stop, and ``InvalidRequest`` for moves or a cube that cannot be.
         """
-        if self.state in WORKING or self._job is not None or self._starting:
-            raise Refused(Note.of("busy", state=self.state))
+        if self._run is not None and self._calibrating is None:
+            self._refuse_busy()
         self.check_estop()
-        if self.in_maintenance:
-            raise Refused(Note.of("calibrated"))
-        self._starting = True
+        if request.kind != "home":
+            self.check_emergency()
+        if self._calibrating is not None:
+            self._calibrating.refuse_others()
+        known = self._fault is None and self._emergency is None
+        self._clear_emergency()
+        self._run = run = MotionRun()
         try:
             perform = await asyncio.to_thread(_performer, request, self.machine.planner)
+            if not known:
+                await self._reconnect(run)
             job = Job(
                 await self._begin(request),
                 self._report,
@@ -187,33 +208,137 @@ class JobController:
                 live=self.live,
                 pictures=self._pictures,
             )
-        finally:
-            self._starting = False
-        self._job, self._fault = job, None
-        self._task = asyncio.create_task(self._run(job, perform), name=request.kind)
+            job.cancel = run.cancel
+        except BaseException:
+            self._end(run)
+            raise
+        self._job = job
+        self._task = asyncio.create_task(self._perform_job(job, perform, run), name=request.kind)
         log.info("run %s: %s started", job.record.id, request.kind)
         return job.record.id
 
     async def stop(self, *, emergency: bool = False) -> bool:
-        """End the job under way, in order or at once; whether there was one.
+        """End whatever moves the robot, in order or at once; whether there was something.
 
-        Raises ``MotionFault`` for an emergency stop that the robot did not confirm: nothing begins
-        any more all the same.
+        A program that calibrates makes many trials: also between two of them the next one is
+        refused. Raises ``MotionFault`` for an emergency stop that the robot did not confirm:
+        nothing begins any more all the same.
         """
-        job, task = self._job, self._task
-        if job is not None:
-            job.cancel.set()
+        called_off = self.call_off_start()
+        run, calibrating = self._run, self.is_calibrated
+        if run is not None:
+            run.cancel.set()
+        self.was_stopped |= calibrating
+        self._refuses_trial |= calibrating and run is None
         if emergency:
             await self._emergency_stop()
-        if job is None or task is None:
-            return emergency
-        if not emergency:
+        if run is not None:
+            await self._come_to_rest(run, held=emergency)
+        return emergency or called_off or calibrating or run is not None
+
+    async def end_trial(self, by: str) -> None:
+        """End the trial under way, if any, ``by`` something that is no person at the robot."""
+        run = self._run
+        if run is not None and self.is_calibrated:
+            run.by, self.was_stopped = by, True
+            run.cancel.set()
+            await self._come_to_rest(run)
+
+    async def _come_to_rest(self, run: MotionRun, *, held: bool = False) -> None:
+        """Wait for the end of a run that was cancelled; ``held``: its motion has ended already."""
+        if not held:
             await asyncio.to_thread(self.machine.motion.stop)
-        done, _ = await asyncio.wait({task}, timeout=STOP_LIMIT_S)
-        if not done:
-            log.error("the job did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
+        try:
+            await asyncio.wait_for(run.ended.wait(), STOP_LIMIT_S)
+        except TimeoutError:
+            log.error("motion did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
             await self._emergency_stop()
+
+    @contextmanager
+    def moving(self, run: MotionRun) -> Iterator[None]:
+        """Own the robot's motion for a run: whatever stops the robot ends it."""
+        self._run = run
+        self.machine.motion.begin(run.cancel)
+        try:
+            yield
+        finally:
+            self._end(run)
+
+    @asynccontextmanager
+    async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
+        """A run of motion for calibrating, or a look at a robot that is at rest.
+
+        Raises ``MotionFault`` where it was stopped, whatever its motion made of that, and where an
+        emergency stop is not acknowledged.
+        """
+        run = MotionRun()
+        if not moves:
+            self.check_emergency()
+            yield run
+            return
+        if self._refuses_trial:
+            self._refuses_trial = False
+            run.cancel.set()
+        self._check_stopped(run)
+        self.was_stopped = False
+        try:
+            with self.moving(run):
+                yield run
+        except RunStopped:
+            self._check_stopped(run)
+            raise
+        except CubistError as error:
+            if fault_code(error) == EMERGENCY and self._emergency is None:
+                self._set_fault(error)  # that of the board itself
+            self._check_stopped(run)
+            raise
+        self._check_stopped(run)
+
+    def _check_stopped(self, run: MotionRun) -> None:
+        """Raise ``MotionFault`` with the reason why a trial ended early, if it did."""
+        self.check_emergency()
+        if run.cancel.is_set():
+            log.info("%s", run.reason)
+            raise run.reason
+
+    def _end(self, run: MotionRun) -> None:
+        self._run = None
+        run.ended.set()
+
+    def _refuse_busy(self) -> NoReturn:
+        if self._job is None:
+            raise Refused(Note.of("starting"))
+        run = self._job.record.id.lstrip("0")
+        raise Refused(Note.of("busy", state=self.state, run=run))
+
+    async def acknowledge(self) -> bool:
+        """Take the robot into use again after an emergency stop; whether there was one.
+
+        A person has seen that all is well. Nothing moves. Raises :class:`Refused` while the stop's
+        circuit is open, and while something still comes to rest.
+        """
+        self.check_estop()
+        if self._emergency is None:
+            return False
+        if self._run is not None:
+            raise Refused(Note.of("starting"))
+        self._clear_emergency()
+        if self.is_calibrated:
+            self._enter(RobotState.MAINTENANCE, "maintenance")
+        else:
+            await self._connect()
         return True
+
+    def _clear_emergency(self) -> None:
+        if self._emergency is not None:
+            log.info("a person acknowledged the emergency stop")
+            self._emergency = None
+            self.machine.motion.clear_emergency()
+
+    def check_emergency(self) -> None:
+        """Raise ``MotionFault`` after an emergency stop that nobody has acknowledged."""
+        if self._emergency is not None:
+            raise MotionFault(EMERGENCY, self._emergency.cause, self._emergency.remedy)
 
     async def runs(self, count: int) -> RunList:
         """Summaries of the latest records, newest first."""
@@ -243,7 +368,7 @@ class JobController:
         robot works and has taken no picture yet.
         """
         name = self.machine.scanner.camera_named(camera)
-        if self._job is None and not self._starting:
+        if self._run is None or self.is_calibrated:
             return await self._pictures.fresh(name, partial(self.machine.scanner.preview, name))
         shown = self._pictures.latest(None if camera is None else name)
         if shown is None:
@@ -285,25 +410,36 @@ class JobController:
             log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
         if (
             self.state in {RobotState.IDLE, RobotState.FAULT}
-            and self._job is None
+            and self._run is None
             and self._fault is None
         ):
             self._rest("the panel is in order again")
 
-    def enter_maintenance(self) -> None:
-        """Let a person calibrate; raises :class:`Refused` while a job or another person is at it.
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether a program has the robot for calibrating."""
+        return self._calibrating is not None
 
-        Until they leave nobody else has the robot: an emergency stop makes the state a fault.
+    def enter_maintenance(self, place: Place = "terminal", process: int = 0) -> None:
+        """Let a person calibrate, with that program; nobody else has the robot until it leaves.
+
+        Raises :class:`Refused` while a job or another person is at it, and ``MotionFault`` after an
+        emergency stop that nobody has acknowledged.
         """
-        if self.in_maintenance:
-            raise Refused(Note.of("another-calibrates"))
+        if self._calibrating is not None:
+            self._calibrating.refuse_others()
+        if self._run is not None:
+            self._refuse_busy()
+        self.check_emergency()
+        self._calibrating = CalibratingProgram(place, process, self._now())
+        self._refuses_trial = self.was_stopped = False
         self._enter(RobotState.MAINTENANCE, "maintenance")
-        self.in_maintenance = True
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
         """Back to work, or to what is in the way of it (``error``, where that is known already).
 
-        What was calibrated moved things, so the robot is not homed any more.
+        What was calibrated moved things, so the robot is not homed any more. An emergency stop
+        stays until a person acknowledges it.
         """
         self._homed = False
         try:
@@ -312,7 +448,7 @@ class JobController:
             else:
                 self._set_fault(error)
         finally:
-            self.in_maintenance = False
+            self._calibrating = None
 
     async def replace(self, machine: Machine) -> None:
         """Go on with another robot, put together from other values; in maintenance only."""
@@ -324,8 +460,6 @@ class JobController:
         await asyncio.to_thread(self.machine.scanner.close)
 
     async def _begin(self, request: StartRequest) -> RunWriter:
-        if self._fault is not None and (error := await self._connect()) is not None:
-            raise error
         job = (request.kind, self.machine.name, self._now())
         try:
             return await asyncio.to_thread(self.store.begin, *job)
@@ -333,9 +467,22 @@ class JobController:
             log.warning("not recorded: %s", error)
             return unrecorded(*job)
 
+    async def _reconnect(self, run: MotionRun) -> None:
+        """Connect for a run that begins; raises what is in the way, an emergency stop meanwhile
+        included."""
+        error = None if run.cancel.is_set() else await self._connect()
+        self.check_emergency()
+        if error is not None:
+            raise error
+
     async def _connect(self) -> CubistError | None:
         """Connect to the robot; why it cannot work, which then is the present fault: it is not
-        there, or nobody has confirmed yet where it may go."""
+        there, or nobody has confirmed yet where it may go.
+
+        After an emergency stop nothing is tried.
+        """
+        if self._emergency is not None:
+            return None
         try:
             await asyncio.to_thread(self.machine.motion.open)
             self.machine.motion.require_confirmed()
@@ -346,8 +493,12 @@ class JobController:
         self._rest("ready")
         return None
 
-    async def _run(self, job: Job, perform: Performer) -> None:
+    async def _perform_job(self, job: Job, perform: Performer, run: MotionRun) -> None:
         """Perform a job to its end, whatever that is, and leave a closed record."""
+        with self.moving(run):
+            await self._run_to_its_end(job, perform)
+
+    async def _run_to_its_end(self, job: Job, perform: Performer) -> None:
         fault: CubistError | None = None
         self.machine.stopwatch.take()
         try:
@@ -374,15 +525,14 @@ class JobController:
         except Exception:
             # Whatever its record fails for, the job is over and the robot free for the next one.
             log.exception("run %s: its record could not be closed", job.record.id)
+        if adjusted:
+            await self._connect()
         self._last_whole, self._last = job.record, job.record.summary()
         self._job = None
-        self._homed = fault is None and outcome is not Outcome.STOPPED
+        self._homed = fault is None and outcome is not Outcome.STOPPED and not adjusted
         if fault is not None:
             self._set_fault(fault)
-        elif adjusted:
-            self._homed = False
-            await self._connect()
-        elif self.state is not RobotState.FAULT:
+        else:
             self._rest("ready")
         log.info("run %s: %s", job.record.id, ending(job.record))
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
@@ -401,14 +551,22 @@ class JobController:
     async def _emergency_stop(self) -> None:
         log.warning("emergency stop")
         # At once: while the robot confirms it, nothing may begin.
-        self._set_fault(MotionFault("emergency-stop", FAULTS["emergency-stop"].about))
+        self._set_fault(MotionFault(EMERGENCY, FAULTS[EMERGENCY].about))
         await asyncio.to_thread(self.machine.motion.emergency_stop)
 
+    @property
+    def _present_fault(self) -> FaultRecord | None:
+        return self._emergency or self._fault or self._panel_fault
+
     def _set_fault(self, error: CubistError) -> None:
-        self._fault = FaultRecord.of(error)
+        record = FaultRecord.of(error)
+        if record.code == EMERGENCY:
+            self._emergency = record
+        else:
+            self._fault = record
         self._homed = False
-        log.error("fault %s: %s", self._fault.code, complaint(error))
-        self._enter(RobotState.FAULT, self._fault.cause)
+        log.error("fault %s: %s", record.code, complaint(error))
+        self._rest("")
 
     def _report(self, state: RobotState, step: str) -> None:
         """A job entered a state or a step."""
@@ -424,11 +582,12 @@ class JobController:
             self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
 
     def _rest(self, text: str) -> None:
-        """Ready for the next job; or in need of help, where the panel is out of order."""
-        if self._panel_fault is None:
+        """Ready for the next job, or in need of help."""
+        fault = self._present_fault
+        if fault is None:
             self._enter(RobotState.IDLE, text)
         else:
-            self._enter(RobotState.FAULT, self._panel_fault.cause)
+            self._enter(RobotState.FAULT, fault.cause)
 
     def _enter(self, state: RobotState, text: str) -> None:
         check_transition(self.state, state)

@@ -46,7 +46,8 @@ async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
     """Do to whatever cube is held what makes the solved one ``cube``."""
     await _home(job, machine)
     job.enter(RobotState.SOLVING, JobStep.of("plan-scramble"))
-    plan = await job.run_blocking("plan", machine.planner.plan_scramble, cube, None, job.hear)
+    work = machine.planner.plan_scramble
+    plan = await job.run_blocking("plan", work, cube, None, job.cancel, job.hear)
     await note(job, machine, [plan])
     await perform(job, machine, plan)
     return Outcome.DONE

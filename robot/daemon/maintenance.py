@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from robot.calibration.plausible import require_plausible
 from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
 from robot.calibration.trial import Asked, Bench, Found, Trial
 from robot.daemon.job_control import JobController
-from robot.daemon.models import RobotState
+from robot.daemon.motion_run import MotionRun, Place
 from robot.documents import JsonMapping, JsonObject
-from robot.faults import Refused
+from robot.faults import MotionFault, Refused
 from robot.link import Distrust
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, guessed_steps
@@ -19,6 +20,8 @@ from robot.notes import Note
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
 from solver.errors import CubistError
+
+CONNECTION_ENDED = "the connection of the program that calibrated ended"
 
 MakeMachine = Callable[[RobotProfile], Machine]
 
@@ -44,21 +47,27 @@ class Maintenance:
         self._store = store
         self._make_machine = make_machine
         self._busy = asyncio.Lock()
+        self._is_open = False
         self._changed = False
         self._contact = contact
         self._provisional: JsonObject = {}
 
-    def enter(self) -> None:
-        """Begin; raises :class:`Refused` while a job is under way or another person calibrates."""
-        self._controller.enter_maintenance()
-        self._contact.calibrating = True
+    def enter(self, place: Place = "terminal", process: int = 0) -> None:
+        """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""
+        self._controller.enter_maintenance(place, process)
+        self._contact.calibrating = self._is_open = True
 
     async def leave(self) -> None:
-        """End, after the step under way; what was saved counts from now on.
+        """End; what was saved counts from now on.
 
-        Motors that only count their steps turn back to their starts first: the count goes with the
-        values that were tried out. Of those that cannot, a person is told before anything homes.
+        A trial still under way has nobody left who waits for it: it ends at the next safe point,
+        and nothing moves after it. Otherwise motors that only count their steps turn back to their
+        starts first: the count goes with the values that were tried out. Of those that cannot, a
+        person is told before anything homes.
         """
+        self._is_open = False
+        with suppress(MotionFault):  # is noted by the controller
+            await self._controller.end_trial(CONNECTION_ENDED)
         async with self._busy:
             self._contact.calibrating = False
             try:
@@ -77,8 +86,11 @@ class Maintenance:
 
     async def _bring_back(self) -> tuple[str, ...]:
         """See :meth:`robot.machine.motion_controller.MotionController.bring_back`."""
-        motion = self._controller.machine.motion
-        return await asyncio.to_thread(motion.bring_back, guessed_steps(self._provisional))
+        motion, run = self._controller.machine.motion, MotionRun()
+        if self._controller.was_stopped:
+            run.cancel.set()
+        with self._controller.moving(run):
+            return await asyncio.to_thread(motion.bring_back, guessed_steps(self._provisional))
 
     async def _renew(self) -> None:
         """Put the robot together anew, if anything was saved since the last time."""
@@ -88,7 +100,10 @@ class Maintenance:
             self._changed = False
 
     async def perform(self, trial: Trial[Asked, Found], request: Asked) -> Found:
-        """Have the robot do something, with what is calibrated by now."""
+        """Have the robot do something, with what is calibrated by now.
+
+        Raises ``MotionFault`` for a trial that was stopped, with the reason.
+        """
         async with self._busy:
             self._require()
             if trial.renews:
@@ -96,14 +111,16 @@ class Maintenance:
             stored = await asyncio.to_thread(self._store.load, self._profile)
             kept = apply(self._profile, stored)
             profile = apply(self._profile, stored.changed(self._provisional))
-            bench = Bench(self._controller.machine, profile, self._contact, kept)
             if any(one.homing is None for one in profile.actuators_of(Stepper).values()):
                 await asyncio.to_thread(self._store.note_under_way)
-            with (
-                self._contact.vouching(trial.vouches(profile, request)),
-                bench.machine.scanner.remembering(),
-            ):
-                return await asyncio.to_thread(trial.run, bench, request)
+            async with self._controller.trial(moves=trial.moves) as run:
+                machine = self._controller.machine
+                bench = Bench(machine, profile, self._contact, kept, run.cancel)
+                with (
+                    self._contact.vouching(trial.vouches(profile, request)),
+                    machine.scanner.remembering(),
+                ):
+                    return await asyncio.to_thread(trial.run, bench, request)
 
     async def values(self) -> Calibration:
         """What is calibrated, with what is only tried out."""
@@ -177,5 +194,6 @@ class Maintenance:
 
     def _require(self) -> None:
         self._controller.check_estop()
-        if self._controller.state is not RobotState.MAINTENANCE:
+        self._controller.check_emergency()
+        if not self._is_open:
             raise Refused(Note.of("not-in-maintenance"))

@@ -12,9 +12,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from robot.calibration.store import FORMAT
+from robot.daemon.motion_run import Place
 from robot.documents import ApiDocument, ApiRequest, JsonObject
-from robot.faults import Refused
-from robot.notes import Note
 from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
 
@@ -64,9 +63,9 @@ ALLOWED: dict[RobotState, frozenset[RobotState]] = {
 
 
 def check_transition(old: RobotState, new: RobotState) -> None:
-    """Raise :class:`Refused` unless ``new`` may follow ``old``; the same state always may."""
+    """Raise ``RuntimeError`` unless ``new`` may follow ``old``; the same state always may."""
     if new is not old and new not in ALLOWED[old]:
-        raise Refused(Note.of("cannot-follow", state=new, before=old))
+        raise RuntimeError(f"{new} cannot follow {old}")
 
 
 class CodedStep(ApiDocument):
@@ -175,8 +174,20 @@ class StopReply(ApiDocument):
     stopped: bool
 
 
+class Acknowledged(ApiDocument):
+    """Whether there was an emergency stop to acknowledge."""
+
+    acknowledged: bool
+
+
 class ShutdownRequest(ApiRequest):
     """Nothing to say yet."""
+
+
+class MaintenanceRequest(ApiRequest):
+    """Calibrate; ``place``: where the person is who does, for others who have to wait."""
+
+    place: Place = "terminal"
 
 
 class CalibrationRequest(ApiRequest):

@@ -15,10 +15,12 @@ from robot.calibration.trial import AnyTrial
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import (
+    Acknowledged,
     CalibrationRequest,
     ErrorReply,
     Event,
     LiveView,
+    MaintenanceRequest,
     RobotStatus,
     ShutdownRequest,
     Started,
@@ -141,6 +143,10 @@ async def _stop(call: Call) -> BaseModel:
     return StopReply(stopped=await call.controller.stop(emergency=emergency))
 
 
+async def _acknowledge(call: Call) -> BaseModel:
+    return Acknowledged(acknowledged=await call.controller.acknowledge())
+
+
 async def _home(call: Call) -> BaseModel:
     return Started(run=await call.controller.start(StartRequest(kind="home")))
 
@@ -188,7 +194,8 @@ ROUTES = (
         "/maintenance",
         "Calibrate: the mode lasts as long as this answer is read",
         Nothing,
-        errors=(409,),
+        body=MaintenanceRequest,
+        errors=(409, 503),
     ),
     *(_route(trial) for step in STEPS.values() for trial in step.trials),
     Route("GET", "/calibration", "What is calibrated", Calibration, _calibration),
@@ -199,7 +206,7 @@ ROUTES = (
         Calibration,
         _set_calibration,
         body=CalibrationRequest,
-        errors=(409, 507),
+        errors=(409, 503, 507),
     ),
     Route(
         "POST",
@@ -207,10 +214,18 @@ ROUTES = (
         "Go back to the version before",
         Calibration,
         _restore_calibration,
-        errors=(409, 507),
+        errors=(409, 503, 507),
     ),
     Route("POST", "/start", "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),
     Route("POST", "/stop", "Stop the robot", StopReply, _stop, body=StopRequest),
+    Route(
+        "POST",
+        "/acknowledge",
+        "Take the robot into use again after an emergency stop; nothing moves",
+        Acknowledged,
+        _acknowledge,
+        errors=(409, 503),
+    ),
     Route(
         "POST",
         "/shutdown",
@@ -260,7 +275,7 @@ _MEANINGS = {
     409: "The robot's present state does not allow it.",
     413: "The request is too large.",
     507: "The disk is full or read-only.",
-    503: "The robot or its link has failed.",
+    503: "The robot or its link has failed, or a person has stopped it: `fault` says which.",
 }
 _ALWAYS = (400, 405, 413)
 

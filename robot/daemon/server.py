@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import stat
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from robot import http_server
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import ErrorReply
+from robot.daemon.models import ErrorReply, MaintenanceRequest
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.documents import parse_document
@@ -38,6 +39,9 @@ MOST_FOLLOWERS = 64
 """Of the events, at one socket."""
 
 SOCKET_MODE = 0o660
+_PEER = struct.Struct("3i")
+"""Process, user and group at the other end of a Unix socket."""
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -115,7 +119,9 @@ def _lease(maintenance: Maintenance) -> Handler:
     """Maintenance for as long as its connection lives, whoever or whatever ends that."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
-        maintenance.enter()
+        asked = await _checked_body(request, MaintenanceRequest)
+        assert isinstance(asked, MaintenanceRequest)
+        maintenance.enter(asked.place, _process_of(request))
         try:
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
@@ -128,6 +134,16 @@ def _lease(maintenance: Maintenance) -> Handler:
             await asyncio.shield(maintenance.leave())
 
     return handler
+
+
+def _process_of(request: web.Request) -> int:
+    """The number of the process at the other end, by the kernel; 0 where nobody is there."""
+    if request.transport is None:
+        return 0
+    end = request.transport.get_extra_info("socket")
+    peer = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    process, _, _ = _PEER.unpack(peer)
+    return int(process)
 
 
 def _events(controller: JobController) -> Handler:

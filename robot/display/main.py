@@ -160,7 +160,11 @@ class RobotWatch:
         except (NoDaemon, RequestRefused):
             self._last, self.is_working = None, False
             return unreachable(self._said)
-        self.is_working = now["job"] is not None
+        self.is_working = (
+            now["job"] is not None
+            or now.get("calibrating", False)
+            or now.get("inspection_left_s") is not None
+        )
         return view_of(now, live, self._runs, self._said)
 
 

@@ -65,7 +65,8 @@ class Menu:
     def press(self, button: MenuButton, *, working: bool) -> MenuAction | None:
         """Take a press; what it asks for, if anything.
 
-        While a job is under way (``working``) there is no menu: select stops it, others do nothing.
+        While a job is under way or somebody calibrates (``working``) there is no menu: select stops
+        the robot, others do nothing.
         The first press otherwise only opens the menu, so that no single press moves the robot.
         """
         page = self.page
@@ -117,6 +118,6 @@ def _learn_colours(socket: Path) -> None:
     from robot.calibration.colours import LOOKING
     from robot.calibration.step import LONGEST_TRIAL_S, Session
 
-    session = Session(ControlClient(socket, timeout_s=LONGEST_TRIAL_S))
+    session = Session(ControlClient(socket, timeout_s=LONGEST_TRIAL_S), place="display")
     with session.maintenance():
         session.keep(session.perform(LOOKING).values)

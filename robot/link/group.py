@@ -59,14 +59,18 @@ class LinkGroup:
 
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start."""
+        self._stopping = False
         for actuator in self._board_of if names is None else names:
+            self._raise_if_stopping("before it began")
             board = board_at(actuator, self._board_of)
             with self._naming(board):
                 await self.links[board].home([actuator])
 
     async def take_up(self, names: Sequence[str]) -> None:
         """See :meth:`Link.take_up`, for each board."""
+        self._stopping = False
         for board, link in self.links.items():
+            self._raise_if_stopping("before it began")
             with self._naming(board):
                 await link.take_up([name for name in names if self._board_of[name] == board])
 
@@ -97,8 +101,7 @@ class LinkGroup:
         done: list[Execution] = []
         behind = 0.0
         for stage in stages(schedule, self._board_of) if len(self.links) > 1 else [schedule]:
-            if self._stopping:
-                raise Stopped("between two parts of a plan")
+            self._raise_if_stopping("between two parts of a plan")
             share = stage.duration_us / max(1, schedule.duration_us)
             done.append(await self._run_stage(stage, _part_of(on_progress, behind, share)))
             behind += share
@@ -122,6 +125,7 @@ class LinkGroup:
 
         async def play(name: str, part: Schedule) -> Execution:
             link = self.links[name]
+            self._raise_if_stopping("before it began")
             with self._naming(name):
                 execution = await link.run(part, lambda fraction: note(name, fraction), gate)
             note(name, 1.0)
@@ -160,6 +164,10 @@ class LinkGroup:
     async def emergency_stop(self) -> None:
         """Stop all motion of every board now, also when one of them does not answer."""
         await self._at_all(Link.emergency_stop)
+
+    def _raise_if_stopping(self, when: str) -> None:
+        if self._stopping:
+            raise Stopped(when)
 
     async def _stop_for(self, cause: BaseException) -> None:
         """What broke one board has been told; the others have nothing to add to it."""

@@ -112,7 +112,11 @@ class Link:
         self.actuators = tuple(actuators)
 
     async def home(self, names: Sequence[str] | None = None) -> None:
-        """Home actuators one after the other (None: all in their order), then go to the start."""
+        """Home actuators one after the other (None: all in their order), then go to the start.
+
+        Raises :class:`robot.faults.Stopped` after :meth:`stop`.
+        """
+        self._stopping = False
         for name in self._numbers if names is None else names:
             setup = self.actuators[self._number(name)]
             if not (setup.goes_on_from_there and name in self.ledger.homed):
@@ -121,10 +125,12 @@ class Link:
 
     async def take_up(self, names: Sequence[str]) -> None:
         """Home actuators together, each at once where its setup says that it stands."""
+        self._stopping = False
         if names:
             await self._find_home(*names)
 
     async def _find_home(self, *names: str) -> None:
+        self._raise_if_stopping()
         numbers = {name: self._number(name) for name in names}
         await self._command(Home(sum(1 << number for number in numbers.values())))
         status = await self._at_rest()
@@ -154,6 +160,15 @@ class Link:
         if not schedule.turns:
             return Execution(0, 0, ())
         self._stopping = False
+        return await self._run(schedule, on_progress, gate)
+
+    async def _run(
+        self,
+        schedule: Schedule,
+        on_progress: Progress | None = None,
+        gate: Gate | None = None,
+    ) -> Execution:
+        """Perform :meth:`run`, also as a part of homing, which a stop ends as a whole."""
         self._began_at = self._start_tick = None
         begun = self._clock()
         plan = encode_schedule(schedule, tuple(self._numbers))
@@ -162,8 +177,7 @@ class Link:
         self._check_positions(schedule)
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
-        if self._stopping:
-            raise Stopped("before it began")
+        self._raise_if_stopping()
         await self._start(plan, gate)
         self.ledger.begin(schedule)
         in_step = before if gate is not None else None
@@ -247,6 +261,10 @@ class Link:
         if not allowed:
             self._raise_fault(status)
 
+    def _raise_if_stopping(self) -> None:
+        if self._stopping:
+            raise Stopped("before it began")
+
     def _raise_fault(self, status: Status) -> None:
         if status.state != BoardState.FAULT:
             return
@@ -268,7 +286,7 @@ class Link:
         if isinstance(setup, ServoSetup):
             if at != setup.start_us:
                 slew_us = setup.home_ms * 1000
-                await self.run(single(servo_slew(setup.name, at, setup.start_us, slew_us)))
+                await self._run(single(servo_slew(setup.name, at, setup.start_us, slew_us)))
             return
         assert isinstance(setup, StepperSetup)
         play = setup.backlash_steps
@@ -276,7 +294,7 @@ class Link:
         # With play, back as far as it goes and then forwards: the load ends where the motor does.
         for target in (goal - play, goal) if play and goal != at else (goal,):
             if target != at:
-                await self.run(single(stepper_move(setup.name, at, target - at, setup.limits)))
+                await self._run(single(stepper_move(setup.name, at, target - at, setup.limits)))
                 at = target
 
     def _check_positions(self, schedule: Schedule) -> None:
@@ -325,8 +343,7 @@ class Link:
         await gate.all_uploaded()
         await self._open_session.compare_clocks()
         start_at = await gate.start_at()
-        if self._stopping:
-            raise Stopped("before it began")
+        self._raise_if_stopping()
         self._start_tick = self._open_session.board_clock.tick_at(start_at)
         return GoAt(self._start_tick)
 

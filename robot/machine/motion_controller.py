@@ -10,8 +10,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from robot.faults import (
     FAULTS,
@@ -52,6 +53,8 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
 
+T = TypeVar("T")
+
 LONGEST_SILENCE_HOLD_MS = 2000
 """Most the firmware takes as the host's silence after which motion holds."""
 
@@ -59,8 +62,8 @@ LONGEST_SILENCE_HOLD_MS = 2000
 class MotionController:
     """The motion of a profile's robot, over the serial ports of its boards.
 
-    All methods block; ``stop`` and ``emergency_stop`` come from another thread while ``home`` or
-    ``perform`` is under way. Motion raises :class:`MotionFault`, and ``RunStopped`` after a stop.
+    All methods block; ``stop`` and ``emergency_stop`` come from another thread while something
+    moves. Motion raises :class:`MotionFault`, and ``RunStopped`` from a stop until :meth:`begin`.
     ``port`` overrides that of the first board. ``contact`` knows how far the actuators may go; all
     motion asks it first, and raises :class:`robot.machine.first_contact.NotConfirmed`.
     """
@@ -89,15 +92,22 @@ class MotionController:
         self._clock = clock
         self._ledger = PositionLedger(clock)
         self._ready = self._anew = False
-        self._stopping = threading.Event()
+        self._cancel = threading.Event()
         self._emergency = threading.Event()
         self._statistics = LinkStatistics()
 
     def open(self) -> None:
-        """Connect and configure; an emergency stop before it is over."""
-        self._emergency.clear()
+        """Connect and configure; raises ``MotionFault`` while an emergency stop is not cleared."""
         with self._explained():
             self._connected()
+
+    def begin(self, cancel: threading.Event) -> None:
+        """Begin a run of any number of motions, which all end for good once ``cancel`` is set."""
+        self._cancel = cancel
+
+    def clear_emergency(self) -> None:
+        """Let the robot move again after an emergency stop; nothing moves yet."""
+        self._emergency.clear()
 
     def require_confirmed(self) -> None:
         """Raise ``NotConfirmed`` until somebody has confirmed how far the robot may go."""
@@ -108,7 +118,6 @@ class MotionController:
     def home(self, first: Sequence[str] = ()) -> None:
         """Find the positions of all actuators, these first, and go to the start positions."""
         self.require_confirmed()
-        self._stopping.clear()
         self._ledger.suspect(*first)
         with self._explained():
             thread = self._connected()
@@ -120,7 +129,7 @@ class MotionController:
             try:
                 for step in self._homing_steps(thread):
                     if isinstance(step, HomeActuator):
-                        thread.wait(thread.link.home([step.actuator]))
+                        self._move(thread, thread.link.home([step.actuator]))
                     else:
                         self._go(thread, step.actuator, step.position)
             except RobotFault as fault:
@@ -131,12 +140,11 @@ class MotionController:
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
         """Upload and execute; microseconds it took by the firmware's clock."""
         self._contact.require_schedule(self._profile, schedule)
-        self._stopping.clear()
         try:
             with self._explained(), self._ledger.performing(self._silence_hold_ms / 1e3):
                 thread = self._connected()
                 self._stopwatch.end("start")
-                execution = thread.wait(thread.link.run(schedule, progress))
+                execution = self._move(thread, thread.link.run(schedule, progress))
                 self._stopwatch.add("upload", execution.waited_s)
                 self._statistics.noted(execution.events)
                 return execution.executed_us
@@ -180,7 +188,8 @@ class MotionController:
             if setup.name not in self._ledger.known:
                 self._ledger.require_trusted(unsensed([setup]))
             link = thread.link
-            thread.wait(link.take_up([*others, actuator]) if is_servo else link.home([actuator]))
+            names = [*others, actuator]
+            self._move(thread, link.take_up(names) if is_servo else link.home([actuator]))
             position = self._ledger.position(actuator)
         assert position is not None, "it has just been homed"
         return position
@@ -243,8 +252,8 @@ class MotionController:
             return actuator in thread.wait(thread.link.active_sensors())
 
     def stop(self) -> None:
-        """Finish the motion under way and hold; what is performed ends with ``RunStopped``."""
-        self._stopping.set()
+        """Finish the turn in progress and hold; the run under way ends with ``RunStopped``."""
+        self._cancel.set()
         if (thread := self._thread) is not None:
             # What failed here is reported by the motion under way, if there is one.
             with suppress(RobotFault):
@@ -253,10 +262,10 @@ class MotionController:
     def emergency_stop(self) -> None:
         """All motion ends at once and is held there; the robot is not homed afterwards.
 
-        Nothing moves again until :meth:`open`, whether or not the board could be reached.
+        Nothing moves again until :meth:`clear_emergency`, whether or not the board could be
+        reached.
         """
         self._emergency.set()
-        self._stopping.set()
         self._ready = False
         if (thread := self._thread) is not None:
             with self._explained():
@@ -300,7 +309,23 @@ class MotionController:
         move = jog_profile(setup, start, target, rest_us)
         if move is not None:
             schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-            thread.wait(thread.link.run(schedule))
+            self._move(thread, thread.link.run(schedule))
+
+    def _move(self, thread: LinkThread[LinkGroup], motion: Coroutine[object, object, T]) -> T:
+        """Have the link move something, unless this is to end.
+
+        That is looked at on the link's own loop, where a stop goes, too: it comes either before
+        the motion, which then does not begin, or meets it under way.
+        """
+
+        async def unless_stopped() -> T:
+            if self._cancel.is_set() or self._emergency.is_set():
+                motion.close()
+                emergency = self._emergency.is_set()
+                raise RobotFault(Fault.EMERGENCY_STOP) if emergency else Stopped("before it began")
+            return await motion
+
+        return thread.wait(unless_stopped())
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
         """What stands askew first, by its sensor or because a fault caught it in motion: a layer
@@ -368,7 +393,7 @@ class MotionController:
             self._ledger.keep_last_known()
             if isinstance(fault, LinkFault):
                 self._disconnect()
-            if self._stopping.is_set() and fault.fault is Fault.NOT_HOMED:
+            if self._cancel.is_set() and fault.fault is Fault.NOT_HOMED:
                 raise RunStopped from None
             raise self._ledger.broken_by(MotionFault.of(fault)) from fault
 

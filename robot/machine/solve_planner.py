@@ -122,33 +122,35 @@ class SolvePlanner:
     ) -> Plan:
         """The fastest way to solve ``cube`` held in this state, in the time the profile allows."""
         begun = time.monotonic()
-        with _mirrored(cancel) as flag, self._watch(flag) as watch:
-            try:
-                plan = plan_solve(
-                    cube,
-                    self._mechanism,
-                    state,
-                    time_limit=self._policy.search_s,
-                    threads=self._policy.search_threads,
-                    cancel=flag,
-                    on_better=watch.better if watch else None,
-                    progress=progress,
-                )
-            except CubistError:
-                if cancel.is_set():
-                    raise RunStopped from None
-                raise
+        with _cancelled_by(cancel) as flag, self._watch(flag) as watch:
+            plan = plan_solve(
+                cube,
+                self._mechanism,
+                state,
+                time_limit=self._policy.search_s,
+                threads=self._policy.search_threads,
+                cancel=flag,
+                on_better=watch.better if watch else None,
+                progress=progress,
+            )
         plan.schedule()
         self._stopwatch.add("search", plan.search_s)
         self._stopwatch.add("retrace", time.monotonic() - begun - plan.search_s)
         self._stopwatch.begin("start")
         return plan
 
-    def plan_scramble(self, cube: AnyCube, state: State | None, progress: Hear) -> Plan:
+    def plan_scramble(
+        self,
+        cube: AnyCube,
+        state: State | None,
+        cancel: threading.Event,
+        progress: Hear,
+    ) -> Plan:
         """A way to do to a cube what makes the solved one ``cube``."""
         if isinstance(cube, StickerCube):
-            return plan_scramble(cube, self._mechanism, state, progress=progress)
-        return self.plan(cube.inverse, state, threading.Event(), progress)
+            with _cancelled_by(cancel) as flag:
+                return plan_scramble(cube, self._mechanism, state, cancel=flag, progress=progress)
+        return self.plan(cube.inverse, state, cancel, progress)
 
     def greedy_us(self, parts: Sequence[Plan]) -> int | None:
         """What the moves of ``parts`` take when each is done the fastest way by itself.
@@ -208,6 +210,18 @@ class SolvePlanner:
         """
         is_layered = self._size in LAYERED_SIZES
         return Watch(flag) if self._policy.stop_early and not is_layered else nullcontext()
+
+
+@contextmanager
+def _cancelled_by(cancel: threading.Event) -> Iterator[CancelFlag]:
+    """A flag for the search of a run; raises ``RunStopped`` where ``cancel`` left no solution."""
+    try:
+        with _mirrored(cancel) as flag:
+            yield flag
+    except CubistError:
+        if cancel.is_set():
+            raise RunStopped from None
+        raise
 
 
 def _stand_back() -> None:

@@ -135,13 +135,18 @@ def plan_scramble(
     mechanism: Mechanism,
     start: State | None = None,
     *,
+    cancel: CancelFlag | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
     """A way to do to a cube of 4 and more layers what makes the solved one ``cube``: the moves that
     solve it, taken back. Raises SearchFailed as ``plan_solve`` does.
     """
     solution = solve(
-        cube, algorithm=ALGORITHM[cube.size], metric=METRIC[cube.size], progress=progress
+        cube,
+        algorithm=ALGORITHM[cube.size],
+        metric=METRIC[cube.size],
+        cancel=cancel,
+        progress=progress,
     )
     solving = parse_moves(" ".join(solution.moves))
     # A cube without centres is solved however it is held, and taken back from there.

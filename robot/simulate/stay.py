@@ -183,8 +183,10 @@ class Attendant:
         self._stage.scene.mend()
 
     async def _require_rest(self) -> None:
-        """Nobody reaches into a robot that works."""
+        """Nobody reaches into a robot that works, or that measures itself by the cube it holds."""
         status = await self._stage.daemon.status()
+        if status.calibrating:
+            raise HandRefused("the robot is being calibrated with this cube: end that first")
         if status.job is not None or status.state in WORKING:
             raise HandRefused(
                 f"the robot is {status.state}: wait for its end, or stop it with `cubist stop`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from robot.calibration.finding import flow
 from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Session
-from robot.client import RequestRefused
+from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.faults import MotionFault, NotReadable
 from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
@@ -51,6 +52,8 @@ def broken_off_by(monkeypatch: pytest.MonkeyPatch, error: CubistError) -> None:
         (RequestRefused(400, "bad-request", "it goes from 900 to 2100 us"), ExitCode.FAILED),
         (RequestRefused(503, "robot", "the board does not answer", "no-answer"), ExitCode.FAILED),
         (MotionFault("cube-slipped"), ExitCode.FAILED),
+        (RequestRefused(503, "robot", "a person", "calibration-stopped"), ExitCode.STOPPED),
+        (NoDaemon("cubistd closed the connection"), ExitCode.FAILED),
     ],
 )
 def test_it_ends_with_the_code_of_what_was_in_its_way(
@@ -61,7 +64,26 @@ def test_it_ends_with_the_code_of_what_was_in_its_way(
     assert ended == code
     assert lines[-1]["calibrated"] is False
     assert lines[-1]["because"] == str(error)
+    assert (lines[-1]["values"], lines[-1]["saved"]) == ({}, False)
     assert "truth_error_degrees" not in lines[-1]
+
+
+def test_it_says_in_json_too_why_it_could_not_begin(
+    daemon: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = ControlClient()
+    with client.maintenance("page"):
+        code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+        assert (code, lines[-1]["calibrated"]) == (ExitCode.NO, False)
+        assert "calibrated on the page" in lines[-1]["because"]
+    client.stop(emergency=True)
+    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
+    assert lines[-1]["because"].startswith("emergency stop")
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    code, lines, _ = ask("calibrate", "auto", "--real", "--robot", "cubotino")
+    assert (code, lines[-1]["calibrated"]) == (ExitCode.FAILED, False)
+    assert "not running" in lines[-1]["because"]
 
 
 def test_a_simulated_robot_says_how_far_positions_are_off_the_truth(

@@ -21,7 +21,7 @@ from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.faults import InvalidRequest, RunStopped
+from robot.faults import InvalidRequest, MotionFault, RunStopped
 from robot.link import Distrust
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
@@ -77,28 +77,50 @@ class FakeMotionController:
     line: LinkRecord = field(default_factory=LinkRecord)
     lost: tuple[str, ...] = ()
     doubted: Collection[str] | None = None
-    _stopped: threading.Event = field(default_factory=threading.Event)
+    _cancel: threading.Event = field(default_factory=threading.Event)
+    _emergency: bool = False
+    _halted: bool = False
+    """What moves is told to end: a flag alone reaches only what has not begun yet."""
 
     def open(self) -> None:
         self.done.append("open")
+        if self._emergency:
+            raise MotionFault("emergency-stop")
         if self.open_fault:
             raise self.open_fault
+
+    def begin(self, cancel: threading.Event) -> None:
+        self._cancel, self._halted = cancel, False
+
+    def clear_emergency(self) -> None:
+        self._emergency = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancel.is_set()
 
     def require_confirmed(self) -> None:
         pass
 
+    def _may_move(self) -> None:
+        if self._emergency:
+            raise MotionFault("emergency-stop")
+        if self._cancel.is_set():
+            raise RunStopped
+
     def home(self, first: Sequence[str] = ()) -> None:
-        self._stopped.clear()
+        self._may_move()
         self.done.append("home")
 
     def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        self._may_move()
         self.done.append("perform")
         progress(0.5)
         self.moving.set()
         if self.hold is not None:
             while not self.hold.wait(0.005):
-                if self._stopped.is_set():
-                    raise RunStopped
+                if self._halted:
+                    self._may_move()
         fault = self.faults.pop(0) if self.faults else None
         if fault:
             raise fault
@@ -108,11 +130,13 @@ class FakeMotionController:
         return self.places.get(actuator)
 
     def home_alone(self, actuator: str, at: int) -> int:
+        self._may_move()
         self.done.append(f"home-alone {actuator} {at}")
         self.places[actuator] = at
         return at
 
     def jog(self, actuator: str, target: int) -> int:
+        self._may_move()
         self.done.append(f"jog {actuator} {target}")
         self.places[actuator] = target
         return target
@@ -135,11 +159,12 @@ class FakeMotionController:
 
     def stop(self) -> None:
         self.done.append("stop")
-        self._stopped.set()
+        self._cancel.set()
+        self._halted = True
 
     def emergency_stop(self) -> None:
         self.done.append("emergency")
-        self._stopped.set()
+        self._emergency = self._halted = True
 
     def link_statistics(self) -> LinkRecord:
         return self.line
@@ -304,7 +329,9 @@ class FakePlanner:
             raise InvalidRequest("moves: 'Q' is no move")
         return moves or "F"
 
-    def plan_scramble(self, cube: Any, state: Any, progress: Hear) -> FakePlan:
+    def plan_scramble(
+        self, cube: Any, state: Any, cancel: threading.Event, progress: Hear
+    ) -> FakePlan:
         return FakePlan(tuple(cube.split()), 1000, "after the scramble")
 
 

@@ -68,7 +68,7 @@ def test_a_second_start_is_refused(daemon: Any, ask: Ask) -> None:
     assert daemon.motion.moving.wait(LIMIT_S)
     code, answers, err = ask("start")
     assert (code, answers) == (1, [])
-    assert "stop it first" in err
+    assert "run `cubist stop`" in err
     assert ask("stop")[:2] == (0, [{"stopped": True}])
     assert ask("stop")[:2] == (0, [{"stopped": False}])
 

@@ -112,18 +112,15 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
     await controller.start(StartRequest(kind="home"))
     await controller.finished()
     assert controller.status().homed
-    controller.enter_maintenance()
+    controller.enter_maintenance("page", 4711)
     assert controller.status().calibrating
     with pytest.raises(Refused) as refused:
         controller.enter_maintenance()
-    assert code_of(refused) == "another-calibrates"
+    assert code_of(refused) == "calibrated-page"
+    assert "`sudo kill 4711`" in str(refused.value)
     with pytest.raises(Refused) as refused:
         await controller.start(SOLVE)
-    assert code_of(refused) == "calibrated"
-    await controller.stop(emergency=True)
-    with pytest.raises(Refused) as refused:
-        await controller.start(SOLVE)
-    assert code_of(refused) == "calibrated"
+    assert code_of(refused) == "calibrated-page"
     fake.motion.done.clear()
     await controller.leave_maintenance()
     status = controller.status()
@@ -134,7 +131,7 @@ async def test_maintenance_is_one_person_s_and_ends_unhomed(
     await controller.leave_maintenance(MotionFault("board-absent", "it is gone", "look"))
     assert fake.motion.done == [], "what is in the way is known"
     assert controller.state is RobotState.FAULT
-    assert not controller.in_maintenance
+    assert not controller.is_calibrated
 
 
 async def test_an_open_emergency_stop_is_in_the_way_of_everything(
@@ -172,7 +169,7 @@ async def test_a_job_that_does_not_stop_in_time_loses_its_outputs(
     await eventually(fake.motion.moving)
     assert await controller.stop() is True
     assert fake.motion.done[-2:] == ["stop", "emergency"]
-    assert "the job did not stop in 0.05 s; turning the outputs off" in caplog.text
+    assert "motion did not stop in 0.05 s; turning the outputs off" in caplog.text
     await controller.finished()
 
 
@@ -243,7 +240,7 @@ async def test_a_job_in_a_robot_at_fault_connects_anew_and_once(
     fake.motion.open_fault = MotionFault("board-absent", "it is gone", "look")
     await controller.stop(emergency=True)
     with pytest.raises(MotionFault, match="it is gone"):
-        await controller.start(SOLVE)
+        await controller.start(StartRequest(kind="home"))
     fault = controller.status().fault
     assert fault is not None and fault.code == "board-absent"
     fake.motion.open_fault = None
@@ -431,7 +428,7 @@ async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained: Mainta
     fault = maintained.controller.status().fault
     assert fault is not None and "it does not fit" in fault.cause
     assert maintained.controller.state is RobotState.FAULT
-    assert not maintained.controller.in_maintenance
+    assert not maintained.controller.is_calibrated
 
 
 async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Maintained) -> None:
@@ -477,11 +474,6 @@ async def test_after_a_job_there_is_nothing_to_stop(controller: JobController, f
 async def test_a_picture_is_taken_at_rest_and_is_the_job_s_own_meanwhile(
     controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    controller._starting = True
-    with pytest.raises(Refused) as refused:
-        await controller.picture("top")
-    assert code_of(refused) == "no-picture-yet"
-    controller._starting = False
     assert (await controller.picture(None)).jpeg == b"preview"
     assert fake.scanner.previews == 1
     with pytest.raises(InvalidRequest, match="there is no 'up'"):

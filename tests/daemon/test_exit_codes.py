@@ -107,7 +107,7 @@ def test_a_fault_in_the_way_of_a_request_has_the_same_code(
     """The control socket names the fault; who asked leaves with its code and is told the remedy."""
     daemon.motion.open_fault = MotionFault(code)
     ask("stop", "--emergency")
-    ended, documents, err = ask("start")
+    ended, documents, err = ask("home")
     assert (ended, documents) == (exit_code(FAULTS[code].outcome), [])
     assert f"What to do: {FAULTS[code].remedy}" in err
 

@@ -113,10 +113,13 @@ async def test_the_emergency_stop(panel: FrontPanel, controller: JobController, 
         await controller.start(StartRequest())
     assert "home" not in fake.motion.done
     await panel.estop(False)
-    assert controller.state is RobotState.FAULT
     await panel.pressed(Press.SHORT)
+    assert controller.state is RobotState.FAULT
+    assert "home" not in fake.motion.done, "who presses again and again means no start"
+    await panel.pressed(Press.LONG)
     await controller.finished()
-    assert (await controller.runs(1)).runs[0].outcome == "solved"
+    assert (await controller.runs(1)).runs[0].kind == "home"
+    assert controller.status().fault is None
 
 
 async def test_a_stuck_button_is_a_fault_until_it_is_let_go(

@@ -21,6 +21,7 @@ from robot.settings.profile import PolicySettings
 from solver.solution import Progress
 
 SOLVE = StartRequest()
+HOME = StartRequest(kind="home")
 Wait = Callable[[threading.Event], Any]
 
 
@@ -64,7 +65,7 @@ async def test_only_one_job_at_a_time(
     assert isinstance(first, str)
     assert isinstance(second, Refused)
     await eventually(fake.motion.moving)
-    with pytest.raises(Refused, match="stop it first"):
+    with pytest.raises(Refused, match="run `cubist stop`"):
         await controller.start(SOLVE)
     fake.motion.hold.set()
     await controller.finished()
@@ -114,7 +115,7 @@ async def test_what_systemd_shows_is_the_state_with_its_step_or_its_fault(
     assert fault is not None and _summary(controller) == f"fault: {fault.cause}"
 
 
-async def test_emergency_stop_is_a_fault_until_the_next_start(
+async def test_emergency_stop_is_a_fault_until_a_person_homes(
     controller: JobController, fake: Any, eventually: Wait
 ) -> None:
     fake.motion.hold = threading.Event()
@@ -127,6 +128,9 @@ async def test_emergency_stop_is_a_fault_until_the_next_start(
     assert status.fault is not None
     assert status.fault.code == "emergency-stop"
     fake.motion.hold = None
+    with pytest.raises(MotionFault, match="`cubist home`"):
+        await controller.start(SOLVE)
+    assert (await run(controller, HOME)).outcome == "done"
     assert (await run(controller)).outcome == "solved"
 
 
@@ -379,7 +383,7 @@ async def test_a_robot_that_is_not_there_is_a_fault_and_tried_again(
     fake.motion.open_fault = jam()
     await controller.stop(emergency=True)
     with pytest.raises(MotionFault, match="jammed"):
-        await controller.start(SOLVE)
+        await controller.start(HOME)
     fake.motion.open_fault = None
     assert (await run(controller)).outcome == "solved"
 

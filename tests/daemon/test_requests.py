@@ -30,9 +30,10 @@ CALIBRATED = Calibration(robot="cubotino", values={})
 STREAMED = {("GET", "/events"), ("POST", "/maintenance")}
 ERRORS = {
     "/picture": (409, 503),
-    "/maintenance": (409,),
+    "/maintenance": (409, 503),
     "/calibration": (),
-    "/calibration/restore": (409, 507),
+    "/calibration/restore": (409, 503, 507),
+    "/acknowledge": (409, 503),
     "/start": (409, 503),
     "/home": (409, 503),
     "/runs/{run}": (404,),
@@ -65,7 +66,7 @@ def test_every_operation_is_described_with_what_it_takes_and_how_it_fails() -> N
         told = paths[route.path][route.method.lower()]
         trial = route.path.startswith("/maintenance/")
         errors = (409, 503) if trial else ERRORS.get(route.path, ())
-        errors = (409, 507) if where == ("PUT", "/calibration") else errors
+        errors = (409, 503, 507) if where == ("PUT", "/calibration") else errors
         image = isinstance(route.answer, tuple)
         expected = {200, 400, 405, 413, *errors} | ({304} if image else set())
         assert set(map(int, told["responses"])) == expected, where
@@ -106,6 +107,7 @@ def test_a_body_has_to_be_there_where_a_part_of_it_has_no_default() -> None:
     assert required == {
         "/calibration": True,
         "/start": False,
+        "/maintenance": False,
         "/stop": False,
         "/shutdown": False,
     }
@@ -214,7 +216,7 @@ def _absent() -> StorageError:
     [
         (StorageError("the disk is full"), 507, "storage", None),
         (_absent(), 404, "storage", None),
-        (Refused(Note.of("calibrated")), 409, "refused", None),
+        (Refused(Note.of("starting")), 409, "refused", None),
         (server._BadRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),
         (InvalidRequest("no"), 400, "bad-request", None),
@@ -235,7 +237,7 @@ def test_errors_become_answers(
 
 
 def test_only_a_note_has_a_code() -> None:
-    note = Note.of("calibrated")
+    note = Note.of("starting")
     assert server._note_of(Refused(note)) is note
     assert server._note_of(CubistError("text")) is None
     assert server._note_of(CubistError()) is None
@@ -323,11 +325,11 @@ async def test_maintenance_lasts_as_long_as_its_answer_is_read(
         assert controller.state is RobotState.MAINTENANCE
         async with client.post("/maintenance") as second:
             assert second.status == 409
-            assert (await second.json())["reason_code"] == "another-calibrates"
-        assert controller.in_maintenance
+            assert (await second.json())["reason_code"] == "calibrated-terminal"
+        assert controller.is_calibrated
         lease.close()
     async with asyncio.timeout(60):
-        while controller.in_maintenance:
+        while controller.is_calibrated:
             await asyncio.sleep(0.001)
     assert controller.state is RobotState.IDLE
 

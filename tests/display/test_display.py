@@ -124,7 +124,7 @@ def test_pictures_hold_what_is_shown(controller: str, size: tuple[int, int], lan
     faults = [view_of(in_trouble(code), NOTHING, [], said) for code in FAULTS]
     views = [view_of(now, live, RUNS, said) for now, live in ((AT_WORK, TURNING), (IDLE, NOTHING))]
     pages = [*(MenuPage(chosen) for chosen in range(len(ENTRIES))), MenuPage(4, confirms=True)]
-    pages.append(MenuPage(notice="the robot is at work: stop it first"))
+    pages.append(MenuPage(notice="the robot is at work: run `cubist stop`"))
     menus = [menu_view(page, said) for page in pages]
     for view in [*views, *menus, *faults, unreachable(said)]:
         device.display(draw(view, device.size, device.mode))

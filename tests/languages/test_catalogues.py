@@ -270,10 +270,10 @@ def test_every_stage_has_a_name() -> None:
 
 def test_why_the_daemon_refuses_is_told() -> None:
     german = catalogue("de")
-    note = Note.of("busy", state="turning")
+    note = Note.of("busy", state="turning", run=12)
     answer = {"reason_code": note.code, "reason_parameters": note.parameters}
     assert german.refusal(note, answer) == (
-        "der Roboter ist im Zustand „Drehen“; zuerst anhalten (`cubist stop`)"
+        "der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten, oder `cubist stop`"
     )
     assert catalogue("en").refusal(note, answer) == note
     assert german.refusal("something new", {"reason_code": "of-tomorrow"}) == "something new"

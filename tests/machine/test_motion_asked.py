@@ -228,7 +228,9 @@ def test_a_stop_is_no_error(uno: Robot) -> None:
     uno.board.fails["stop"] = [RobotFault(Fault.NO_ANSWER)]
     uno.motion.stop()
     assert uno.calls[-1] == "stop"
-    # A motion clears it; what was stopped in the middle tells so.
+    with pytest.raises(RunStopped):
+        uno.motion.home()
+    uno.motion.begin(threading.Event())
     uno.board.fails["run"] = [Stopped()]
     with pytest.raises(RunStopped):
         uno.motion.perform(table_turns(), lambda _: None)
@@ -253,6 +255,7 @@ def test_a_stop_is_no_error(uno: Robot) -> None:
         raise RobotFault(Fault.OVERLOAD, "lid")
 
     uno.board.homes = failed
+    uno.motion.begin(threading.Event())
     with pytest.raises(MotionFault):
         uno.motion.home()
 

@@ -249,7 +249,10 @@ def test_nothing_moves_after_an_emergency_stop_until_it_is_over(
         with pytest.raises(MotionFault) as caught:
             move()
         assert caught.value.code == "emergency-stop"
+    with pytest.raises(MotionFault, match="emergency"):
+        robot.open()
     assert board.runs == 0
+    robot.clear_emergency()
     robot.open()
     robot.perform(two_turns(), lambda _: None)
     assert board.runs == 1
@@ -270,6 +273,7 @@ def test_a_board_is_configured_anew_after_an_emergency_stop(
         robot.open()
         assert board.configured == times
         robot.emergency_stop()
+        robot.clear_emergency()
 
 
 def test_a_board_with_another_firmware_is_named_where_there_are_several() -> None:

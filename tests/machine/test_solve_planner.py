@@ -244,7 +244,7 @@ def test_a_scramble_is_the_way_back_turned_round(
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(planner, "plan", lambda *told: asked.append(told))
-    planner.plan_scramble(SCRAMBLED, None, print)
+    planner.plan_scramble(SCRAMBLED, None, threading.Event(), print)
     ((cube, state, cancel, hear),) = asked
     assert (cube, state, cancel.is_set(), hear) == (SCRAMBLED.inverse, None, False, print)
     assert planner.start_positions == {"holder": "home", "lid": "open"}

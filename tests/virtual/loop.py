@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._ticks = 0
         self._worlds: list[Pass] = []
         self._stirred = False
+        self.turn = threading.RLock()
+        """Held by whoever lets the time pass, where several threads may."""
 
     def time(self) -> float:
         """Simulated seconds."""
@@ -49,10 +52,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def pass_time(self, seconds: float) -> None:
         """Let time pass for the worlds while nothing here runs: this process hangs."""
         left = round(seconds * TICKS_PER_S)
-        while left > 0:
-            step = min(left, QUIET_STEP_TICKS)
-            self._pass(step)
-            left -= step
+        with self.turn:
+            while left > 0:
+                step = min(left, QUIET_STEP_TICKS)
+                self._pass(step)
+                left -= step
 
     def _wait(self, seconds: float) -> None:
         """A step of at most so long."""

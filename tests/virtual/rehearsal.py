@@ -267,7 +267,7 @@ class RehearsalMotionController(MotionController):
 
     def press_stop(self) -> None:
         """What :meth:`stop` does, for the loop that runs the motion."""
-        self._stopping.set()
+        self._cancel.set()
         if self._thread is not None:
             self.stopping = self._rehearsal.loop.create_task(self._thread.link.stop())
 

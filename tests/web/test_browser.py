@@ -223,12 +223,12 @@ async def test_the_page_speaks_the_browsers_language_or_the_chosen_one() -> None
         await until(page, "cubist.status.state === 'fault' && !cubist.status.job")
         assert await page.text_content("#fault-cause") == "Not-Halt"
         assert "Grundstellung" in str(await page.text_content("#fault-remedy"))
-        answer = {"reason_code": "busy", "reason_parameters": {"state": "turning"}}
+        answer = {"reason_code": "busy", "reason_parameters": {"state": "turning", "run": "12"}}
         told = await page.evaluate(
             """async (answer) => (await import("/static/language.js")).reasonOf({ answer })""",
             answer,
         )
-        assert told == "der Roboter ist im Zustand „Drehen“; zuerst anhalten (`cubist stop`)"
+        assert told.startswith("der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten")
         assert "(Deckel)" in await page.evaluate(
             """async (fault) => (await import("/static/language.js")).causeOf(fault)""",
             FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump(),

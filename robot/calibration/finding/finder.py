@@ -11,8 +11,10 @@ import numpy as np
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import FilmedRotation, Rotation
+from robot.calibration.home import HOMING
 from robot.calibration.step import Session
 from robot.documents import JsonObject
+from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds
 
@@ -66,16 +68,25 @@ class Finder(ABC):
     def seen_moving(self) -> Mapping[str, SeenMoving]:
         """Actuators whose motion the camera sees from start to end."""
 
-    def _face_in_view(self, prepared: str) -> Finding:
-        """The face in the picture, before anything has moved; ``prepared``: how it should be."""
-        seen = self.watch.look()
+    def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:
+        """The face in the picture; ``prepared``: how it should be.
+
+        Given a ``session``, a robot whose positions are all kept homes where it sees none: what
+        stands before the cube since the last motion goes away by itself. Nobody should force a
+        servo that has power.
+        """
+        seen, text = self.watch.look(), "the face is in view; nothing has moved yet"
+        if seen is None and session is not None and _is_confirmed(session):
+            session.perform(HOMING)
+            seen, text = self.watch.look(), "the face is in view once the robot is homed"
         if seen is None:
             raise CouldNot(
                 f"no whole face of the cube is in view: put a scrambled cube in, {prepared}, and "
-                "see that light and focus are right (`cubist calibrate camera --live`)"
+                "see that light and focus are right (`cubist calibrate camera --live`). Move a "
+                "servo that has power with `cubist calibrate servo`, never by hand"
             )
         evidence = {"corners_px": seen.corners.round(1).tolist(), "advice": self.watch.advice}
-        return Finding("camera", "the face is in view; nothing has moved yet", evidence=evidence)
+        return Finding("camera", text, evidence=evidence)
 
     def _square_place(self, text: str, evidence: JsonObject) -> Finding:
         """Where the face has its corners in the picture when it stands square."""
@@ -90,6 +101,11 @@ class Finder(ABC):
         corners = corners.clip(0.0, 1.0)
         quad = [[round(float(x), 5), round(float(y), 5)] for x, y in corners]
         return Finding("camera", text, {key: quad}, {key: 0.003}, evidence)
+
+
+def _is_confirmed(session: Session) -> bool:
+    """Whether every position and direction of the robot is kept, so that it may home."""
+    return confirmable(session.profile).keys() <= session.calibration.values.keys()
 
 
 def find_line(rotation: Rotation) -> Finding:

@@ -139,7 +139,9 @@ class FlipperFinder(Finder):
 
     def find(self) -> Iterator[Finding]:
         """All positions, in order."""
-        yield self._face_in_view("square to the robot, the arm opened by hand")
+        yield self._face_in_view(
+            "square to the robot, with the arm out of the picture", self._session
+        )
         self._wake()
         yield find_line(self.table)
         if self.table.is_stepper:
@@ -383,8 +385,8 @@ class FlipperFinder(Finder):
                     return
             self.lid.go(start)
         raise CouldNot(
-            f"{self.lid.name} does not get out of the picture near {start} us: open it by hand, or "
-            "put its horn on another tooth"
+            f"{self.lid.name} does not get out of the picture near {start} us: move it away "
+            "with `cubist calibrate servo`, or put its horn on another tooth"
         )
 
     def _face(self) -> FaceSeen:

@@ -81,33 +81,42 @@ class AutomaticCalibration(Measurement):
         self._faster = faster
         self._clock = clock
         self._only = only
+        self._began: float | None = None
         self._found: JsonObject = {}
         self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
-        began = self._clock()
+        self._began = self._clock()
         self.values, self._found, self._uncertain, self._proofs = {}, {}, {}, []
-        self.error = None
+        error: CubistError | None = None
         try:
             yield from self._rows()
-            self.values = self._found
-        except NoDaemon:
-            raise
-        except CubistError as error:
-            self.error = error
-        finally:
-            with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
-                self.session.try_out({})
-        self.is_found = self.error is None
-        took_s = round(self._clock() - began, 1)
+        except CubistError as broken_off_by:
+            error = broken_off_by
+        self.end(error)
+        with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
+            self.session.try_out({})
+        if isinstance(error, NoDaemon):
+            raise error
+
+    @property
+    def tried(self) -> JsonObject:
+        """What was found by now, proven or not."""
+        return self._found
+
+    def end(self, error: CubistError | None = None) -> None:
+        """Conclude: all was found and proven, or ``error`` broke it off and nothing is to keep."""
+        self.error, self.is_found = error, error is None
+        self.values = self._found if error is None else {}
+        took_s = 0.0 if self._began is None else round(self._clock() - self._began, 1)
         self.document = {
             "calibrated": self.is_found,
             "solved": len(self._proofs),
             "took_s": took_s,
             **self._gain(),
-            "values": self._found,
+            "values": self.values,
             "uncertain": self._uncertain,
         }
         if self.error is not None:

@@ -57,6 +57,7 @@ class GripperFinder(Finder):
         mechanism = profile.mechanism
         assert isinstance(mechanism, GrippersSettings)
         camera, view = view_from_above(profile)
+        self._session = session
         self.watch = FaceWatch(session, camera, view, sign=-1)
         below = mechanism.grippers[BELOW]
         ((site, beside),) = ((at, one) for at, one in mechanism.grippers.items() if at != BELOW)
@@ -95,7 +96,7 @@ class GripperFinder(Finder):
 
     def find(self) -> Iterator[Finding]:
         """See :meth:`Finder.find`."""
-        yield self._face_in_view("square to the robot, both grippers closed on it")
+        yield self._face_in_view("square to the robot, both grippers closed on it", self._session)
         self._jaws_beside.open_wide()
         yield find_line(self._below)
         yield self._jaws_beside.find_by(self._below)

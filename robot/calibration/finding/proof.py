@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from robot.calibration.trial import Bench, Trial
@@ -41,7 +40,7 @@ class Proof(ApiDocument):
 def _proved(bench: Bench, asked: ProofRequest) -> Proof:
     """Read the cube, scramble it first if it is solved, solve it, look again.
 
-    Raises ``MotionFault``, ``NotReadable`` and what the search raises.
+    Raises ``MotionFault``, ``NotReadable``, ``RunStopped`` and what the search raises.
     """
     machine = bench.machine
     state = None
@@ -51,13 +50,13 @@ def _proved(bench: Bench, asked: ProofRequest) -> Proof:
         cube, state = _looked_at(machine)
     if asked.solved or cube.is_solved:
         scramble = machine.planner.scrambled(None)
-        plan = machine.planner.plan_scramble(scramble, state, _unheard)
+        plan = machine.planner.plan_scramble(scramble, state, bench.cancel, _unheard)
         machine.motion.perform(plan.schedule(), lambda _: None)
         cube, state = _looked_at(machine)
-    plan = machine.planner.plan(cube, state, threading.Event(), _unheard)
+    plan = machine.planner.plan(cube, state, bench.cancel, _unheard)
     kept = bench.kept or bench.profile
     before = SolvePlanner(kept, build_mechanism(kept))
-    planned_before_us = before.plan(cube, state, threading.Event(), _unheard).duration_us
+    planned_before_us = before.plan(cube, state, bench.cancel, _unheard).duration_us
     executed_us = machine.motion.perform(plan.schedule(), lambda _: None)
     after, _state = _looked_at(machine)
     return Proof(

@@ -19,7 +19,7 @@ from robot.calibration.positions import Placing
 from robot.calibration.step import STEPS, Item, Items, Measurement, Session, Step, steps_of
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.jog import JogScreen
-from robot.cli.guide.screens import MeasureScreen, StepScreen
+from robot.cli.guide.screens import MeasureScreen, StepScreen, stop_beside
 
 
 class TerminalDriver(LinuxDriver):
@@ -100,13 +100,14 @@ class CalibrationApp(App[int]):
         self.title = f"Calibrating {session.profile.name}"  # eighty columns are few
         self._steps = {step.name: step for step in steps_of(session.profile)}
         self._first = list(first)
+        self.was_stopped = False
 
     def compose(self) -> ComposeResult:
         """The menu."""
         yield Header()
         yield Static(
-            "The robot is in maintenance: its button does nothing until you leave. Everything can "
-            "be tried before it is kept, and undone after.",
+            "The robot is in maintenance: its button stops what moves. Everything can be tried "
+            "before it is kept, and undone after.",
             id="help",
         )
         options = [Option("Everything, step by step: for a new robot", id=ALL)]
@@ -128,12 +129,20 @@ class CalibrationApp(App[int]):
         self._go_through([partial(screen_of, self.session, step) for step in chosen])
 
     def action_leave(self) -> None:
-        """Leave; what was kept stays kept."""
-        self.exit(0)
+        """Leave; what was kept stays kept, and what moves comes to rest."""
+        self._end(0)
 
     def _end_without_terminal(self) -> None:
         if isinstance(self._driver, TerminalDriver) and self._driver.hung_up:
-            self.exit(None)
+            self._end(None)
+
+    def _end(self, code: int | None) -> None:
+        """End, with a robot that is still at work stopped: textual waits for its workers."""
+        screens = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
+        if any(screen.busy for screen in screens):
+            self.was_stopped = True
+            stop_beside(self.session)
+        self.exit(code)
 
     def _go_through(self, screens: Sequence[MakeScreen], number: int = 0) -> None:
         """Show screens one after the other, for as long as the person goes on."""

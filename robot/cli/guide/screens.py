@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ClassVar, Protocol, TypeVar, cast
@@ -116,6 +118,16 @@ class StepScreen(Screen[bool]):
         self.kept()
 
 
+def stop_beside(session: Session) -> None:
+    """Stop the robot, on a thread of its own: it rests within a turn, which nobody waits for."""
+
+    def stop() -> None:
+        with contextlib.suppress(CubistError):
+            session.stop()
+
+    threading.Thread(target=stop, name="stop", daemon=True).start()
+
+
 class MeasureScreen(StepScreen):
     """A measurement: made by the robot, or set by eye where that can be, and kept if wanted."""
 
@@ -164,6 +176,20 @@ class MeasureScreen(StepScreen):
             table.clear()
         self._script = self.measurement.measure(choice)
         self._go_on(None)
+
+    def action_back(self) -> None:
+        """Leave the step; what is measured ends with the turn in progress."""
+        self._break_off()
+        super().action_back()
+
+    def action_next(self) -> None:
+        """Go on to the next step, likewise."""
+        self._break_off()
+        super().action_next()
+
+    def _break_off(self) -> None:
+        if self.busy and self._script is not None:
+            stop_beside(self.session)
 
     def action_answer(self, answer: bool) -> None:
         """A person says yes or no to what was asked."""

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--socket", type=Path, required=True, help="control socket of the daemon")
     options = parser.parse_args()
     tell = _teller(sys.stdout)
-    session = Session(ControlClient(options.socket, LONGEST_TRIAL_S))
+    session = Session(ControlClient(options.socket, LONGEST_TRIAL_S), place="page")
     try:
         with session.maintenance():
             guide(session, sys.stdin, tell)

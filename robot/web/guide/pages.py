@@ -27,8 +27,8 @@ from vision.measure.sticker_colours import linear_to_srgb
 EVERYTHING: Final = "Everything, step by step: for a new robot"
 HEADING: Final = "Calibrate"
 MENU: Final = (
-    "The robot is in maintenance: its button does nothing until you leave. Everything can be tried "
-    "before it is kept, and undone after."
+    "The robot is in maintenance: its button stops what moves. Everything can be tried before it "
+    "is kept, and undone after."
 )
 NONE: Final = "this robot has none"
 MEASURE_FIRST: Final = "there is nothing to keep: measure first"

@@ -40,7 +40,7 @@ export class Calibration {
   #about(allowed) {
     const name = this.#watcher.status?.robot ?? "NAME";
     const terminal = el("p", {}, t("In a terminal this command does it:"), " ", el("code", {}, `cubist calibrate all --robot ${name}`));
-    const told = t("Stay at the robot while you calibrate. Its button is disabled, and nobody else can start a job.");
+    const told = t("Stay at the robot while you calibrate. Its button stops what moves, and nobody else can start anything.");
     if (!allowed) {
       return el("div", { class: "card" }, el("h2", {}, t("Calibrate")), el("p", {}, told), terminal,
         el("p", { class: "quiet" }, t("It can be done here, too, once CUBIST_WEB_CALIBRATE=yes stands in the settings of cubist-web on the robot.")));

@@ -1,0 +1,56 @@
+"""One run of motion, whoever asked for it, and the program that calibrates."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NoReturn
+
+from robot.faults import MotionFault, Refused
+from robot.notes import Note
+
+Place = Literal["terminal", "page", "display"]
+
+
+@dataclass
+class MotionRun:
+    """Something that moves the robot, from before its first motion until it rests: a job, a trial.
+
+    ``cancel`` is the one flag that its motion, searches and waits watch. Whoever sets it ends the
+    run at the next safe point, the end of the turns in progress. ``ended`` is set when it is over.
+    ``by``: who ended it, if it was no person at the robot.
+    """
+
+    cancel: threading.Event = field(default_factory=threading.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    by: str = ""
+
+    @property
+    def reason(self) -> MotionFault:
+        """Why a calibrating program's motion ended early."""
+        return MotionFault("calibration-stopped", self.by)
+
+
+@dataclass(frozen=True)
+class CalibratingProgram:
+    """The program whose connection has the robot for calibrating: where somebody uses it, its
+    process, and since when."""
+
+    place: Place
+    process: int
+    since: datetime
+
+    def refuse_others(self) -> NoReturn:
+        """Raise :class:`Refused`: who has to wait for whom, and how to end a forgotten session."""
+        since, process = self.since.astimezone().strftime("%H:%M"), self.process
+        if not process:  # it is of another container
+            raise Refused(Note.of("calibrated", since=since))
+        match self.place:
+            case "terminal":
+                raise Refused(Note.of("calibrated-terminal", since=since, process=process))
+            case "page":
+                raise Refused(Note.of("calibrated-page", since=since, process=process))
+            case "display":
+                raise Refused(Note.of("calibrated-display", since=since, process=process))

@@ -1,0 +1,266 @@
+"""Whatever moves the robot ends in the same ways, and an emergency stop lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from robot.calibration.trial import Bench, Trial
+from robot.daemon.front_panel import FrontPanel
+from robot.daemon.job_control import JobController
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.models import RobotState, StartRequest
+from robot.documents import ApiRequest, Nothing
+from robot.faults import MotionFault, Refused, RunStopped
+from robot.motion.schedule import Schedule
+from robot.panel.button import Hands, Press
+from robot.panel.panel import Input, Output, PanelPins
+from tests.daemon.test_front_panel import PADS, FakeGpio
+
+MOTION = Schedule((), (), 1000)
+SOLVE, HOME = StartRequest(kind="solve"), StartRequest(kind="home")
+SCRAMBLE = StartRequest(kind="scramble")
+
+
+def turned_twice(bench: Bench, _: ApiRequest) -> Nothing:
+    for _turn in range(2):
+        bench.machine.motion.perform(MOTION, lambda _: None)
+    return Nothing()
+
+
+TURNING = Trial("turn-twice", "", ApiRequest, Nothing, turned_twice)
+LOOKING = Trial("look", "", ApiRequest, Nothing, lambda *_: Nothing(), "GET")
+
+
+@pytest.fixture
+def maintenance(controller: JobController, fake: Any, maintenance_of: Any) -> Maintenance:
+    made: Maintenance = maintenance_of(controller, fake)
+    return made
+
+
+@pytest.fixture
+async def panel(controller: JobController) -> AsyncIterator[FrontPanel]:
+    pins = PanelPins(start_button=Input(17), led=Output(27), pads=PADS)
+    front = FrontPanel(controller, FakeGpio(), pins, inspection_s=600.0)
+    front.open()
+    yield front
+    await front.close()
+
+
+@pytest.fixture
+async def trial(maintenance: Maintenance, fake: Any, eventually: Any) -> asyncio.Task[Nothing]:
+    """A trial of two turns, in the middle of the first."""
+    fake.motion.hold = threading.Event()
+    maintenance.enter()
+    task = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
+    await eventually(fake.motion.moving)
+    return task
+
+
+STOPS: dict[str, Callable[[JobController, Maintenance, FrontPanel], Awaitable[object]]] = {
+    "stop": lambda controller, _, __: controller.stop(),
+    "short press": lambda _, __, panel: panel.pressed(Press.SHORT),
+    "long press": lambda _, __, panel: panel.pressed(Press.LONG),
+    "lost connection": lambda _, maintenance, __: maintenance.leave(),
+    "emergency stop": lambda controller, _, __: controller.stop(emergency=True),
+    "emergency button": lambda _, __, panel: panel.estop(True),
+}
+
+
+@pytest.mark.parametrize("how", STOPS)
+async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
+    trial: asyncio.Task[Nothing],
+    controller: JobController,
+    maintenance: Maintenance,
+    panel: FrontPanel,
+    fake: Any,
+    how: str,
+) -> None:
+    await STOPS[how](controller, maintenance, panel)
+    with pytest.raises(MotionFault) as ended:
+        await trial
+    emergency = how.startswith("emergency")
+    assert ended.value.code == ("emergency-stop" if emergency else "calibration-stopped")
+    assert ("connection" in str(ended.value)) is (how == "lost connection")
+    assert fake.motion.done.count("perform") == 1
+    assert fake.motion.done.count("emergency") == emergency
+    assert (controller.state is RobotState.FAULT) is emergency
+
+
+async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
+    maintenance: Maintenance, controller: JobController, fake: Any
+) -> None:
+    maintenance.enter()
+    await maintenance.perform(TURNING, ApiRequest())
+    assert await controller.stop()
+    await maintenance.perform(LOOKING, ApiRequest())
+    with pytest.raises(MotionFault, match="stopped by a person"):
+        await maintenance.perform(TURNING, ApiRequest())
+    assert fake.motion.done.count("perform") == 2
+    await maintenance.perform(TURNING, ApiRequest())  # somebody goes on in the guide
+
+
+async def test_a_trial_that_swallows_the_stop_is_stopped_all_the_same(
+    maintenance: Maintenance, controller: JobController, fake: Any, eventually: Any
+) -> None:
+    def lenient(bench: Bench, asked: ApiRequest) -> Nothing:
+        try:
+            return turned_twice(bench, asked)
+        except RunStopped:
+            return Nothing()
+
+    fake.motion.hold = threading.Event()
+    maintenance.enter()
+    trial = Trial("lenient", "", ApiRequest, Nothing, lenient)
+    task = asyncio.create_task(maintenance.perform(trial, ApiRequest()))
+    await eventually(fake.motion.moving)
+    await controller.stop()
+    with pytest.raises(MotionFault, match="stopped by a person"):
+        await task
+
+
+async def test_a_stop_ends_a_job_that_still_connects(
+    controller: JobController, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, may_go = threading.Event(), threading.Event()
+
+    def slowly() -> None:
+        opening.set()
+        assert may_go.wait(240)
+
+    fake.motion.open_fault = MotionFault("link-lost")
+    await controller.leave_maintenance()
+    monkeypatch.setattr(fake.motion, "open", slowly)
+    start = asyncio.create_task(controller.start(SOLVE))
+    await eventually(opening)
+    stop = asyncio.create_task(controller.stop())
+    await asyncio.sleep(0)
+    may_go.set()
+    run_id = await start
+    assert await stop
+    assert (await controller.run_record(run_id)).outcome == "stopped"
+    assert "home" not in fake.motion.done
+
+
+async def test_a_stop_calls_off_the_start_that_an_inspection_leads_to(
+    panel: FrontPanel, controller: JobController
+) -> None:
+    await panel.hands(Hands.LIFTED)
+    assert controller.status().inspection_left_s is not None
+    assert await controller.stop()
+    assert controller.status().inspection_left_s is None
+    assert not await controller.stop()
+
+
+async def in_a_job(controller: JobController, _: Maintenance, fake: Any, wait: Any) -> None:
+    fake.motion.hold = threading.Event()
+    await controller.start(SOLVE)
+    await wait(fake.motion.moving)
+
+
+async def in_a_trial(_: JobController, maintenance: Maintenance, fake: Any, wait: Any) -> None:
+    fake.motion.hold = threading.Event()
+    maintenance.enter()
+    ending = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
+    ending.add_done_callback(lambda task: task.exception())
+    await wait(fake.motion.moving)
+
+
+async def in_maintenance(_: JobController, maintenance: Maintenance, __: Any, ___: Any) -> None:
+    maintenance.enter()
+
+
+async def at_rest(*_: Any) -> None:
+    pass
+
+
+MODES = {"rest": at_rest, "job": in_a_job, "maintenance": in_maintenance, "trial": in_a_trial}
+
+
+@pytest.mark.parametrize("acknowledgement", ["home", "acknowledge"])
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_emergency_stop_lasts_until_a_person_acknowledges_it(
+    controller: JobController,
+    maintenance: Maintenance,
+    panel: FrontPanel,
+    fake: Any,
+    eventually: Any,
+    mode: str,
+    acknowledgement: str,
+) -> None:
+    await MODES[mode](controller, maintenance, fake, eventually)
+    await controller.stop(emergency=True)
+    fake.motion.hold = None
+    if controller.is_calibrated:
+        with pytest.raises(MotionFault, match="emergency stop"):
+            await maintenance.perform(TURNING, ApiRequest())
+        await maintenance.leave()
+    fake.motion.done.clear()
+    for request in (SOLVE, SCRAMBLE):
+        with pytest.raises(MotionFault, match="emergency stop"):
+            await controller.start(request)
+    for _another in range(2):
+        with pytest.raises(MotionFault, match="emergency stop"):
+            maintenance.enter()
+    await panel.stuck(("GPIO 17",))
+    await panel.stuck(())
+    await panel.pressed(Press.SHORT)
+    await controller.stop()
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
+    assert fake.motion.done == []
+    if acknowledgement == "home":
+        await controller.start(HOME)
+        await controller.finished()
+    else:
+        assert await controller.acknowledge()
+        assert not await controller.acknowledge()
+        assert "home" not in fake.motion.done
+    assert (controller.state, controller.status().fault) == (RobotState.IDLE, None)
+    await controller.start(SOLVE)
+    await controller.finished()
+    assert (await controller.runs(1)).runs[0].outcome == "solved"
+
+
+async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
+    trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
+) -> None:
+    await controller.stop(emergency=True)
+    with pytest.raises(MotionFault):
+        await trial
+    controller.estop_open = True
+    with pytest.raises(Refused, match="release it first"):
+        await controller.acknowledge()
+    controller.estop_open = False
+    fake.motion.hold = None
+    await controller.acknowledge()
+    assert controller.state is RobotState.MAINTENANCE
+    await maintenance.perform(TURNING, ApiRequest())
+
+
+@pytest.mark.parametrize("profile_name", ["mindcuber"])
+@pytest.mark.parametrize("how", ["stop", None])
+async def test_motors_that_count_their_steps_turn_back_unless_they_were_stopped(
+    trial: asyncio.Task[Nothing],
+    maintenance: Maintenance,
+    controller: JobController,
+    panel: FrontPanel,
+    fake: Any,
+    how: str | None,
+) -> None:
+    cancelled: list[bool] = []
+    fake.motion.bring_back = lambda _: cancelled.append(fake.motion.is_cancelled) or ()
+    if how is None:
+        fake.motion.hold.set()
+        await trial
+    else:
+        await STOPS[how](controller, maintenance, panel)
+        with pytest.raises(MotionFault):
+            await trial
+    await maintenance.try_out({"actuators.table.invert_direction": True})
+    await maintenance.leave()
+    assert cancelled == [how is not None]
