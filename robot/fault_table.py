@@ -432,7 +432,7 @@ FAULTS: Mapping[str, FaultRow] = {
     ),
     "camera-failed": FaultRow(
         "the camera does not start",
-        "its driver or the computer's memory failed",
+        "its driver failed, or the computer has too little free memory",
         "restart the computer; if that does not help, lower the camera's resolution in the profile",
         Outcome.FAULT,
     ),

@@ -319,8 +319,8 @@ def gpio(machine: Computer) -> CheckResult:
         more = " Without it only the command line works." if absent else ""
         return CheckResult("gpio", "warning" if absent else "bad", fault.what, fault.remedy + more)
     if outdated:
-        return CheckResult("gpio", "warning", "the library for pins is out of date", REPLACE)
-    return CheckResult("gpio", "ok", "the library for pins can use them")
+        return CheckResult("gpio", "warning", "the GPIO library is out of date", REPLACE)
+    return CheckResult("gpio", "ok", "the GPIO library works")
 
 
 def disk(state_dir: Path) -> CheckResult:
