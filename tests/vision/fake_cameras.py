@@ -93,22 +93,22 @@ SENSORS: dict[str, list[Mode]] = {
 """Modes of Camera Modules 1, 2, High Quality and 3: size, crop on the sensor, bits of a pixel."""
 
 
-def picamera2_raises(call: str) -> list[Exception]:
-    """What came out of a method of Picamera2, on some computer or other."""
-    gone, late = RuntimeError("Camera frontend has timed out!"), TimeoutError()
-    no_memory = OSError(12, "Cannot allocate memory")
-    return {
-        "create_video_configuration": [RuntimeError("Camera not opened")],
-        "configure": [no_memory, RuntimeError("Failed to configure camera: Invalid argument")],
-        "start": [RuntimeError("Failed to start camera: Broken pipe"), no_memory],
-        "set_controls": [RuntimeError("Control AfTrigger is not advertised by libcamera")],
-        "autofocus_cycle": [gone],
-        "capture_metadata": [late, gone, CancelledError("cancelled"), KeyError("ExposureTime")],
-        "capture_request": [late, gone, KeyError("ExposureTime"), OSError(5, "Input/output error")],
-        "cancel_all_and_flush": [gone],
-        "stop": [RuntimeError("Failed to stop camera: No such device")],
-        "close": [RuntimeError("Failed to release camera: Device or resource busy")],
-    }[call]
+_GONE = RuntimeError("Camera frontend has timed out!")
+_NO_MEMORY = OSError(12, "Cannot allocate memory")
+
+PICAMERA2_RAISES: dict[str, tuple[Exception, ...]] = {
+    "create_video_configuration": (RuntimeError("Camera not opened"),),
+    "configure": (_NO_MEMORY, RuntimeError("Failed to configure camera: Invalid argument")),
+    "start": (RuntimeError("Failed to start camera: Broken pipe"), _NO_MEMORY),
+    "set_controls": (RuntimeError("Control AfTrigger is not advertised by libcamera"),),
+    "autofocus_cycle": (_GONE,),
+    "capture_metadata": (TimeoutError(), _GONE, CancelledError("cancelled"), KeyError("Lux")),
+    "capture_request": (TimeoutError(), _GONE, KeyError("ExposureTime"), OSError(5, "I/O error")),
+    "cancel_all_and_flush": (_GONE,),
+    "stop": (RuntimeError("Failed to stop camera: No such device"),),
+    "close": (RuntimeError("Failed to release camera: Device or resource busy"),),
+}
+"""By method of Picamera2: what came out of it, on some computer or other."""
 
 
 class FakePicamera2:

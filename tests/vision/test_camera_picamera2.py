@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_cameras import SENSORS, FakeClock, FakePicamera2, FakeRequest, picamera2_raises
+from fake_cameras import PICAMERA2_RAISES, SENSORS, FakeClock, FakePicamera2, FakeRequest
 
 from solver.errors import root_sentence
 from vision.cameras.base import CameraFault, CameraTrouble, Unsettled
@@ -217,19 +217,14 @@ def test_without_known_sensor_modes_it_takes_what_the_library_does(
     assert opened(FakePicamera2(clock)).capture().image.any()
 
 
-CALLS = (
-    *("create_video_configuration", "configure", "start", "set_controls", "autofocus_cycle"),
-    *("capture_metadata", "capture_request", "cancel_all_and_flush", "stop", "close"),
-)
-
-
 def test_all_that_a_program_may_call_may_fail() -> None:
     calls = {name for name in vars(FakePicamera2) if not name.startswith("_") and name.islower()}
-    assert set(CALLS) == calls - {"fail", "sensor_modes", "seen_share"}
+    assert set(PICAMERA2_RAISES) == calls - {"fail", "sensor_modes", "seen_share"}
 
 
 @pytest.mark.parametrize(
-    ("call", "error"), [(call, error) for call in CALLS for error in picamera2_raises(call)]
+    ("call", "error"),
+    [(call, error) for call, errors in PICAMERA2_RAISES.items() for error in errors],
 )
 def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_camera_is_given_back(
     clock: FakeClock, call: str, error: Exception, caplog: pytest.LogCaptureFixture
@@ -253,6 +248,25 @@ def test_whatever_the_library_raises_is_a_fault_in_its_words_and_the_camera_is_g
     assert not bad.started or call in {"stop", "start"}
     camera.settle()
     assert camera.capture().image.any()
+
+
+@pytest.mark.parametrize("call", ["make_array", "get_metadata", "release"])
+def test_a_picture_that_cannot_be_taken_out_is_a_fault_and_its_buffer_is_given_back(
+    clock: FakeClock, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = FakeRequest.release
+
+    def fails(request: FakeRequest, *_: object) -> None:
+        if call == "release":
+            release(request)
+        raise RuntimeError("failed to lock-sync-write dma buf")
+
+    fake = FakePicamera2(clock)
+    camera = opened(fake)
+    monkeypatch.setattr(FakeRequest, call, fails)
+    with pytest.raises(CameraFault, match="no picture: failed to lock-sync-write dma buf"):
+        camera.capture()
+    assert fake.closed and all(request.released for request in fake.requests)
 
 
 @pytest.mark.parametrize("trouble", ["slow", "silent", "failed"])
