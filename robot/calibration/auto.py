@@ -12,6 +12,6 @@ STEPS["auto"] = Step(
     title="By itself: positions, times and colours, found by watching the cube",
     trials=[FILMING, PROVING],
     begin=AutomaticCalibration,
-    unattended=lambda *_: (),
+    on_request=True,
     is_needed=can_find,
 )

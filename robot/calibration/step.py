@@ -249,8 +249,8 @@ class Step:
     It has one measurement, ``begin``, or several in a list: ``items`` under ``columns``.
     ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
     before it is kept, given positions by their keys; without it that one measurement is made, and
-    of a list none, because somebody has to watch. ``group`` is the name and the help of a group of
-    its commands.
+    of a list none, because somebody has to watch. ``on_request``: not even that. ``group`` is the
+    name and the help of a group of its commands.
     """
 
     name: str
@@ -264,9 +264,17 @@ class Step:
     items: Items | None = None
     unattended: Callable[[Session, Mapping[str, int]], Iterable[Measurement]] | None = None
     is_needed: Callable[[RobotProfile], bool] = lambda _: True
+    on_request: bool = False
+
+    @property
+    def measures_unasked(self) -> bool:
+        """Whether anything is measured where nobody watches."""
+        return not self.on_request and bool(self.unattended or self.begin)
 
     def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:
         """What is measured where nobody watches."""
+        if not self.measures_unasked:
+            return []
         if self.unattended is not None:
             return self.unattended(session, given)
         return [] if self.begin is None else [self.begin(session)]

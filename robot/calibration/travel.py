@@ -68,7 +68,8 @@ class TravelRequest(ApiRequest):
 
 
 class Travel(ApiDocument):
-    """How long a servo took, known to ``within_us``; nothing where the camera cannot see it.
+    """How long a servo took, known to ``within_us``; nothing where the camera cannot see it, and
+    ``why``.
 
     ``values`` are calibrated values with the measured time, and what it is known to on top.
     """
@@ -78,6 +79,7 @@ class Travel(ApiDocument):
     planned_us: int
     measured_us: int | None = None
     within_us: int | None = None
+    why: str = ""
     values: JsonObject = Field(default_factory=dict)
 
 
@@ -106,10 +108,12 @@ def measured_travel(bench: Bench, asked: TravelRequest) -> Travel:
     watch_us = round(PATIENCE * planned_us)
     move = servo_slew(name, start_us, end_us, AT_ONCE_US, watch_us)
     schedule = Schedule((move,), (TimedTurn(0, 0),), move.duration_us)
-    seen = motion_in(_watched(machine, schedule))
+    pictures = _watched(machine, schedule)
+    seen = motion_in(pictures)
     machine.motion.home()
     if seen is None:
-        return Travel(actuator=name, between=way, planned_us=planned_us)
+        why = why_unseen(pictures, planned_us)
+        return Travel(actuator=name, between=way, planned_us=planned_us, why=why)
     measured_us = seen.ended_us - seen.began_us
     return Travel(
         actuator=name,
@@ -127,12 +131,8 @@ def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES)
     None where nothing moves, where it still does at the end, or where it was out of sight on the
     way: a part of a motion must not be taken for all of it.
     """
-    changes = [
-        float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
-    ]
-    threshold = max(LEAST_CHANGE, NOISE_FACTOR * max(changes[: still - 1], default=0.0))
-    moved = [number for number, change in enumerate(changes) if change > threshold]
-    if len(moved) < FEWEST_CHANGES or moved[-1] == len(changes) - 1:
+    moved = _changed(pictures, still)
+    if len(moved) < FEWEST_CHANGES or moved[-1] == len(pictures) - 2:
         return None
     if any(later - sooner > LONGEST_GAP for sooner, later in pairwise(moved)):
         return None
@@ -146,6 +146,44 @@ def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES)
         ended_us=(sooner + later) // 2,
         within_us=(latest - earliest + later - sooner + 1) // 2,
     )
+
+
+def why_unseen(
+    pictures: Sequence[tuple[int, Grey]], planned_us: int, still: int = STILL_PICTURES
+) -> str:
+    """Why :func:`motion_in` finds none that should take about ``planned_us``."""
+    moved = _changed(pictures, still)
+    if moved and moved[-1] == len(pictures) - 2:
+        return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
+    rate = rate_of([time for time, _ in pictures])
+    if len(moved) >= FEWEST_CHANGES:
+        return "the picture stops changing on the way: something hides what moves"
+    if moved or rate * planned_us / 1e6 < FEWEST_CHANGES:
+        return too_few(len(moved), rate)
+    return "nothing in the picture moves"
+
+
+def too_few(pictures: int, rate: float) -> str:
+    """What to say of a motion that was over between two pictures or three."""
+    return (
+        f"only {pictures} pictures during the motion: the camera's {rate:.0f} pictures/s are too "
+        "few for it"
+    )
+
+
+def rate_of(times_us: Sequence[int]) -> float:
+    """Pictures per second of a series."""
+    took_us = times_us[-1] - times_us[0] if times_us else 0
+    return (len(times_us) - 1) * 1e6 / took_us if took_us else 0.0
+
+
+def _changed(pictures: Sequence[tuple[int, Grey]], still: int) -> list[int]:
+    """Numbers of the pictures after which something has moved until the next one."""
+    changes = [
+        float(np.abs(after - before).mean()) for (_, before), (_, after) in pairwise(pictures)
+    ]
+    threshold = max(LEAST_CHANGE, NOISE_FACTOR * max(changes[: still - 1], default=0.0))
+    return [number for number, change in enumerate(changes) if change > threshold]
 
 
 def _watched(machine: Machine, schedule: Schedule) -> list[tuple[int, Grey]]:
@@ -218,7 +256,7 @@ class TravelTime(Measurement):
         self.values, self.document = seen.values, seen.model_dump(mode="json")
         self.is_found = seen.measured_us is not None
         if seen.measured_us is None or seen.within_us is None:
-            self.text = "the camera does not see this motion from beginning to end: use your eyes"
+            self.text = f"{seen.why}; judge the time by eye"
             return
         took, within, planned = seen.measured_us, seen.within_us, seen.planned_us
         self._ms = round((took + within) / 1e3, 1)

@@ -81,7 +81,8 @@ def everything(
     steps = [step for step in steps_of(robot) if step.name not in skip]
     if not yes:
         require_terminal("--yes keeps what is measured without asking")
-    with _robot_to_calibrate(robot, which) as twin:
+    # Who sits at the screen films motions, too.
+    with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
             return on_screen(Session(profile=robot), *steps, as_json=as_json)
         _perform_all(Session(profile=robot), steps, given, as_json)
@@ -94,7 +95,7 @@ def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
 ) -> None:
     """All that nobody has to watch."""
-    unasked = [step for step in steps if step.unattended or step.begin]
+    unasked = [step for step in steps if step.measures_unasked]
     for number, step in enumerate(unasked):
         note(f"step {number + 1} of {len(unasked)}: {step.name}")
         with calibrating(session):
@@ -136,12 +137,19 @@ def automatic(
     takes four to six minutes. What was found is kept once two solves have proven it; Ctrl-C leaves
     the calibration as it was.
     """
-    from robot.calibration.finding.flow import AutomaticCalibration, stages_of
+    from robot.calibration.finding.flow import AutomaticCalibration, require_finder, stages_of
 
     robot = _set_up_for(load_profile(profile or _usual_robot(which["simulated"])), which)
     if only is not None and only not in stages_of(robot):
         raise click.UsageError(f"--only {only}: choose from {', '.join(stages_of(robot))}")
+    if only is not None and _is_simulated(which):
+        raise click.UsageError(
+            f"--only {only} keeps the rest as it is calibrated, and a simulated robot that begins "
+            "with this command is not: start `cubist simulate`, then run `cubist calibrate auto` "
+            "once without --only"
+        )
     try:
+        require_finder(robot)  # before a simulated robot is put together
         with _robot_to_calibrate(robot, which, AUTOMATIC_SPEED) as twin:
             clock = time.monotonic if twin is None else lambda: twin.time_us / 1e6
             measurement = AutomaticCalibration(

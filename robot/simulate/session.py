@@ -23,7 +23,13 @@ from robot.planner import move_ends_us
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.settings.profile import FIRST_BOARD
-from robot.simulate.boards import at_board, firmware_at, own_firmware, require_pace
+from robot.simulate.boards import (
+    at_board,
+    firmware_at,
+    own_firmware,
+    require_drivable,
+    require_pace,
+)
 from robot.simulate.cable import Cable
 from robot.simulate.fault_injection import (
     CABLE_FAULTS,
@@ -145,6 +151,7 @@ class Demo:
     """A simulated ``robot``, its firmware and its daemon, in a folder of their own."""
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
+        require_drivable(options.profile)
         self._firmware = options.firmware or own_firmware(options.profile)
         require_pace(options.profile, options.speed)
         profile = at_board(self._firmware, options.profile)

@@ -12,6 +12,7 @@ from robot.calibration.finding import flow
 from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Session
+from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.faults import MotionFault, NotReadable
 from robot.outcomes import ExitCode
@@ -120,6 +121,53 @@ def test_a_simulated_robot_may_have_a_cube_of_another_size(
     code, _, err = ask("calibrate", "auto", "--real", "--robot", "crane", "--size", "4")
     assert code == ExitCode.USAGE
     assert "--size is for a simulated robot" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--robot", "reference/a"), ExitCode.NO, "it is to plan with, not to drive"),
+        (("--robot", "crane"), ExitCode.NO, "finds elevator by sensors"),
+        (("--robot", "otvinta"), ExitCode.NO, "use `cubist calibrate all`"),
+        (("--robot", "cubotino", "--only", "lid"), ExitCode.USAGE, "start `cubist simulate`"),
+        (("--robot", "six-motor", "--only", "times"), ExitCode.USAGE, "choose from up, right"),
+        (("--robot", "mindcuber", "--only", "times"), ExitCode.USAGE, "choose from table"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: ExitCode,
+    told: str,
+) -> None:
+    def practising(*_: object, **__: object) -> None:
+        raise AssertionError("a robot is put together")
+
+    monkeypatch.setattr("robot.simulate.practice.practising", practising)
+    ended, _, err = ask("calibrate", "auto", "--simulated", *arguments)
+    assert ended == code
+    assert told in err
+
+
+def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(
+    daemon: Any, ask: Ask
+) -> None:
+    code, lines, err = ask("calibrate", "auto", "--real", "--robot", "cubotino", "--only", "lid")
+    assert code == ExitCode.NO
+    assert "position ccw of holder" in lines[-1]["because"]
+    assert "without --only first" in err or "without --only first" in lines[-1]["because"]
+    assert not [done for done in daemon.motion.done if done.startswith(("home", "jog"))]
+
+
+@pytest.mark.parametrize("command", [("demo",), ("simulate",), ("calibrate", "all", "--yes")])
+def test_a_robot_of_which_only_times_are_known_is_not_simulated(
+    ask: Ask, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    simulated = ("--simulated",) if command[0] == "calibrate" else ()
+    code = run([*command, "--robot", "reference/a", *simulated])
+    assert code == ExitCode.USAGE
+    assert "reference-a only says how long motions take" in capfd.readouterr().err
 
 
 def servo_of(name: str) -> Servo:

@@ -365,7 +365,7 @@ def test_what_is_found_on_the_way_to_one_stage_is_not_tried_out(
 ) -> None:
     monkeypatch.setattr(flow, "finder_for", lambda _: TalkativeFinder)
     with robot() as (_, session):
-        session.keep({"actuators.holder.positions_us.home": 1480})
+        session.keep(confirmable(session.profile) | {"actuators.holder.positions_us.home": 1480})
         with session.maintenance():
             measurement = AutomaticCalibration(session, only="camera")
             assert list(measurement.measure()) != []
@@ -396,6 +396,7 @@ def test_times_are_tried_out_before_cubes_prove_them(monkeypatch: pytest.MonkeyP
         failing()
 
     with robot() as (_, session):
+        session.keep(confirmable(session.profile))
         monkeypatch.setattr(session, "try_out", lambda values: tried.append(dict(values)))
         monkeypatch.setattr(session, "perform", proving)
         assert list(AutomaticCalibration(session, only="times").measure()) != []

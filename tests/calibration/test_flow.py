@@ -11,13 +11,15 @@ import pytest
 
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding import flow
-from robot.calibration.finding.film import FILMING, Passage
+from robot.calibration.finding.film import FILMING, Film, FilmedFace, Passage
 from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.flow import AutomaticCalibration, _why_not, stage_of
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import Finding
 from robot.calibration.step import Row
+from robot.calibration.store import Calibration
 from robot.client import NoDaemon
+from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
@@ -56,6 +58,7 @@ class Robot:
 
     def __init__(self) -> None:
         self.profile = self.calibrated = CUBOTINO
+        self.calibration = Calibration(robot="cubotino", values=confirmable(CUBOTINO))
         self.tried: list[dict[str, Any]] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.solves: list[bool] = []
@@ -78,7 +81,7 @@ class Robot:
         if trial is LOOKING:
             return SimpleNamespace(facelets="URF", values={"colours": {"trust": 1}})
         assert trial is FILMING
-        return "film"
+        return Film(pictures=[FilmedFace(time_us=83_000 * number) for number in range(20)])
 
     @property
     def proofs(self) -> list[Any]:
@@ -183,7 +186,8 @@ def test_a_motion_with_too_few_pictures_keeps_its_time(robot: Robot) -> None:
     assert TRAVEL not in found.values
     assert sum(name == "film" for name, _ in robot.asked) == 3 * 6
     times = [row["text"] for row in rows if row["stage"] == "times"]
-    assert times[0] == "holder, ccw to home: too few pictures show it move, as in the profile"
+    assert times[0].startswith("holder, ccw to home: as in the profile, only ")
+    assert "the camera's 12 pictures/s are too few" in times[0]
 
 
 @pytest.mark.parametrize(

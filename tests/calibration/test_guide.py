@@ -390,7 +390,7 @@ async def test_travel_is_measured_or_set_by_eye(
         await settled(pilot)
         await press(pilot, "enter", "m")
         if not seen:
-            assert "use your eyes" in message(pilot)
+            assert "judge the time by eye" in message(pilot)
             await press(pilot, "pageup", "down")
         await press(pilot, "enter", "escape")
     rows = client.values["actuators.holder.travel"]

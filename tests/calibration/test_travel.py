@@ -21,6 +21,7 @@ from robot.calibration.travel import (
     measured_travel,
     motion_in,
     travel_values,
+    why_unseen,
 )
 from robot.calibration.trial import Bench
 from robot.faults import InvalidRequest
@@ -53,17 +54,29 @@ def test_a_motion_is_found_between_its_pictures() -> None:
 
 
 @pytest.mark.parametrize(
-    "positions",
+    ("positions", "why"),
     [
-        [20.0] * 40,
-        [20.0] * 10 + [20.0 + step for step in range(30)],
-        [20.0] * 10 + [60.0] + [20.0] * 20,
-        [20.0] * 10 + [21.0, 22.0, 23.0] + [23.0] * 9 + [24.0, 25.0, 26.0] + [26.0] * 10,
+        ([20.0] * 40, "nothing in the picture moves"),
+        ([20.0] * 10 + [20.0 + step for step in range(30)], "still changes after 200 ms"),
+        ([20.0] * 10 + [60.0] + [20.0] * 20, "only 2 pictures during the motion: the camera's 100"),
+        (
+            [20.0] * 10 + [21.0, 22.0, 23.0] + [23.0] * 9 + [24.0, 25.0, 26.0] + [26.0] * 10,
+            "something hides what moves",
+        ),
     ],
     ids=["still", "no end", "a glimpse", "out of sight on the way"],
 )
-def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float]) -> None:
+def test_what_is_not_a_motion_from_beginning_to_end(positions: list[float], why: str) -> None:
     assert motion_in(pictures(positions)) is None
+    assert why in why_unseen(pictures(positions), planned_us=100_000)
+
+
+def test_a_camera_that_is_too_slow_is_blamed_for_a_motion_between_two_pictures() -> None:
+    over = pictures([20.0] * 10 + [50.0] * 10, every_us=83_000)
+    assert "the camera's 12 pictures/s are too few" in why_unseen(over, planned_us=170_000)
+    unseen = pictures([20.0] * 20, every_us=83_000)
+    assert "12 pictures/s are too few" in why_unseen(unseen, planned_us=170_000)
+    assert "nothing in the picture moves" in why_unseen(unseen, planned_us=700_000)
 
 
 LIMIT_S = 240.0
@@ -214,7 +227,7 @@ def test_a_time_that_nobody_sees_is_set_by_eye() -> None:
     session: Any = Watching(None)
     one = measured(session, "holder", "cw", "home")
     assert (one.is_found, one.value) == (False, 700.0)
-    assert "use your eyes" in one.text
+    assert "judge the time by eye" in one.text
     one.adjust(3)
     assert one.value == 730.0
     away = TravelTime(session, "holder", "home", "home")

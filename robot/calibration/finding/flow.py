@@ -15,10 +15,11 @@ from robot.calibration.finding.motors import check_motors, common_speeds
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
-from robot.calibration.travel import travel_values
+from robot.calibration.travel import rate_of, too_few, travel_values
 from robot.client import NoDaemon
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, NotReadable
+from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
@@ -41,8 +42,19 @@ CAMERA, TIMES, COLOURS = "camera", "times", "colours"
 
 
 def stages_of(profile: RobotProfile) -> tuple[str, ...]:
-    """What can be found anew by itself: the positions of an actuator, and what else there is."""
-    return (*profile.actuators, CAMERA, TIMES, COLOURS)
+    """What can be found anew by itself: the positions of an actuator, and what else there is. Times
+    are filmed of servos that turn the cube."""
+    turning = {part.motor for part in profile.mechanism.rotating}
+    times = (TIMES,) if turning & profile.actuators_of(Servo).keys() else ()
+    return (*profile.actuators, CAMERA, *times, COLOURS)
+
+
+def require_finder(profile: RobotProfile) -> type[Finder]:
+    """What finds this robot's positions; raises :class:`CouldNot` where nothing does."""
+    found = finder_for(profile) if profile.is_drivable else None
+    if found is None:
+        raise CouldNot(_why_not(profile))
+    return found
 
 
 def stage_of(key: str) -> str:
@@ -153,9 +165,8 @@ class AutomaticCalibration(Measurement):
 
     def _findings(self) -> Iterator[Finding]:
         session = self.session
-        suitable = finder_for(session.profile)
-        if suitable is None:
-            raise CouldNot(_why_not(session.profile))
+        suitable = require_finder(session.profile)
+        self._require_rest()
         filmed: Collection[str] = ()
         if self._only != COLOURS:
             finder = suitable(session)
@@ -177,6 +188,21 @@ class AutomaticCalibration(Measurement):
             yield self._proof(number + 1)
         if self._faster:
             yield self._shortened(filmed)
+
+    def _require_rest(self) -> None:
+        """Raise :class:`CouldNot` where what stays as it is kept was never confirmed: without that
+        no cube is solved as a proof."""
+        if self._only is None:
+            return
+        places = confirmable(self.session.profile)
+        found = {key: place for key, place in places.items() if self._wants(stage_of(key))}
+        try:
+            FirstContact(self.session.calibration.values | found).require_all(self.session.profile)
+        except NotConfirmed as error:
+            raise CouldNot(
+                f"--only {self._only} keeps the rest as it is, but {error.cause}: run `cubist "
+                "calibrate auto` without --only first"
+            ) from error
 
     def _positions(self, finder: Finder) -> Iterator[Finding]:
         """All positions: each shows where the others are. For times the face in view is enough."""
@@ -257,6 +283,7 @@ class AutomaticCalibration(Measurement):
         name = seen.rotation.name
         key = f"actuators.{name}.travel"
         passages: list[Passage] = []
+        shown, rate = 0, 0.0
         degrees = seen.degrees(way[1]) - seen.degrees(way[0])
         for _ in range(FILMS):
             film = self.session.perform(
@@ -264,11 +291,13 @@ class AutomaticCalibration(Measurement):
             )
             passage = passage_of(seen.rotation.filmed(film, degrees), degrees)
             passages += [] if passage is None else [passage]
+            shown = max(shown, 0 if passage is None else len(passage.times))
+            rate = rate_of([picture.time_us for picture in film.pictures])
             measured = travel_us(passages)
             if measured is not None:
                 break
         else:
-            kept = f"{name}, {way[0]} to {way[1]}: too few pictures show it move, as in the profile"
+            kept = f"{name}, {way[0]} to {way[1]}: as in the profile, {too_few(shown, rate)}"
             return Finding("times", kept, uncertain={key: kept})
         took_ms, within_ms = (part / 1e3 for part in measured)
         servo = self._servo_with_times(name)
@@ -299,6 +328,8 @@ class AutomaticCalibration(Measurement):
 
 def _why_not(profile: RobotProfile) -> str:
     """Why nothing finds this robot's positions, and what to do instead."""
+    if not profile.is_drivable:
+        return f"{profile.name} only says how long motions take: it is to plan with, not to drive"
     sensed = [name for name, one in profile.actuators_of(Stepper).items() if one.homing is not None]
     if sensed:
         names = ", ".join(sensed)
