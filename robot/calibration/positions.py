@@ -398,7 +398,7 @@ def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurem
 
 STEPS["positions"] = Step(
     name="positions",
-    title="Positions of servos, steppers and grippers",
+    title="Positions: servos, steppers and grippers",
     guidance=(
         "Take the cube out. Choose a position; then move there in small steps and keep it. What "
         "nobody has kept yet, the robot does not go to."

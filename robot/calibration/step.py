@@ -271,6 +271,11 @@ class Step:
         """Whether anything is measured where nobody watches."""
         return not self.on_request and bool(self.unattended or self.begin)
 
+    @property
+    def heading(self) -> str:
+        """The title without its explanation, for the head of a screen."""
+        return self.title.partition(":")[0]
+
     def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:
         """What is measured where nobody watches."""
         if not self.measures_unasked:

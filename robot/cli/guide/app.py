@@ -163,7 +163,7 @@ class ListScreen(StepScreen):
     """A step's list of what can be calibrated, made anew whenever what is kept changes."""
 
     def __init__(self, step: Step, items: Items) -> None:
-        super().__init__(step.name, step.guidance)
+        super().__init__(step.heading, step.guidance)
         self._columns, self._list = step.columns, items
         self._items: list[Item] = []
 
@@ -202,15 +202,15 @@ class ListScreen(StepScreen):
 def screen_of(session: Session, step: Step, items: Items | None = None) -> StepScreen:
     """The screen of a step, with other ``items`` in its list where they are given."""
     if step is STEPS["camera"]:
-        return CameraScreen(step.name, step.guidance)
+        return CameraScreen(step.heading, step.guidance)
     if step.items is not None:
         return ListScreen(step, items or step.items)
     assert step.begin is not None
-    return screen_for(step.begin(session))
+    return screen_for(step.begin(session), step.heading)
 
 
-def screen_for(measurement: Measurement) -> StepScreen:
-    """The screen of one measurement."""
+def screen_for(measurement: Measurement, heading: str = "") -> StepScreen:
+    """The screen of one measurement, headed by the name of its step or its own."""
     if isinstance(measurement, Placing):
         return JogScreen(measurement)
-    return MeasureScreen(measurement)
+    return MeasureScreen(measurement, heading)

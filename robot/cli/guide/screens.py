@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar, Protocol, TypeVar, cast
 
@@ -128,13 +129,69 @@ def stop_beside(session: Session) -> None:
     threading.Thread(target=stop, name="stop", daemon=True).start()
 
 
+AT_WORK = "the robot is at work: {time} so far"
+
+
+def clock_text(seconds: float) -> str:
+    """Return minutes and seconds: ``1:05``."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+LEAST_COLUMN = 10
+
+
+class Findings(DataTable[str | Text]):
+    """What a measurement finds, line by line; the last column wraps within the screen."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(cursor_type="none", show_header=False)
+        self.can_focus = False
+        self._heads = columns
+        self._found: list[Sequence[str | Text]] = []
+
+    def empty(self) -> None:
+        """Begin anew."""
+        self._found = []
+        self.show_header = False
+        self.clear(columns=True)
+
+    def add(self, cells: Sequence[str | Text]) -> None:
+        """Show another line below the others."""
+        self._found.append(cells)
+        self._lay_out()
+        self.call_after_refresh(self.scroll_end, animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap for the new width."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.clear(columns=True)
+        if not self._found:
+            return
+        self.show_header = True
+        lines = [self._heads, *self._found]
+        count = max(map(len, lines))
+        widths = [
+            max(len(str(line[at])) for line in lines if at < len(line)) for at in range(count)
+        ]
+        around = 2 * self.cell_padding * count + self.scrollbar_size_vertical
+        widths[-1] = max(LEAST_COLUMN, min(widths[-1], self.size.width - around - sum(widths[:-1])))
+        heads = [*self._heads, *[""] * (count - len(self._heads))]
+        for head, width in zip(heads, widths, strict=True):
+            self.add_column(head, width=width)
+        for found in self._found:
+            self.add_row(*found, height=None)
+
+
 class MeasureScreen(StepScreen):
     """A measurement: made by the robot, or set by eye where that can be, and kept if wanted."""
 
-    def __init__(self, measurement: Measurement) -> None:
-        super().__init__(measurement.name, measurement.guidance)
+    def __init__(self, measurement: Measurement, heading: str = "") -> None:
+        super().__init__(heading or measurement.name, measurement.guidance)
         self.measurement = measurement
         self._script: Script | None = None
+        self._began_s: float | None = None
         bind = self._bindings.bind
         if measurement.keeps:
             bind("m", "measure", "Measure")
@@ -157,23 +214,25 @@ class MeasureScreen(StepScreen):
         if self.measurement.value is not None:
             yield Digits(f"{self.measurement.value:g}", id="value")
         if self.measurement.columns:
-            table: DataTable[str | Text] = DataTable(cursor_type="none")
-            table.can_focus = False
-            yield table
+            yield Findings(self.measurement.columns)
 
     def on_mount(self) -> None:
-        """Head the table."""
+        """Say every second how long it has measured."""
         super().on_mount()
-        for table in self.query(DataTable):
-            table.add_columns(*self.measurement.columns)
+        self.set_interval(1.0, self._tell_time)
+
+    def _tell_time(self) -> None:
+        if self.busy and self._began_s is not None:
+            self.say(AT_WORK.format(time=clock_text(time.monotonic() - self._began_s)))
 
     def action_measure(self, choice: str = "") -> None:
         """Begin."""
         if self.busy:
             self.say("the robot is still at work: a moment", "bad")
             return
-        for table in self.query(DataTable):
-            table.clear()
+        for findings in self.query(Findings):
+            findings.empty()
+        self._began_s = time.monotonic()
         self._script = self.measurement.measure(choice)
         self._go_on(None)
 
@@ -199,7 +258,9 @@ class MeasureScreen(StepScreen):
     def _go_on(self, answer: bool | None) -> None:
         if self._script is not None:
             work = partial(next_of, self._script, answer)
-            self.attempt("the robot is at work", work, self._heard)
+            began_s = self._began_s or time.monotonic()
+            text = AT_WORK.format(time=clock_text(time.monotonic() - began_s))
+            self.attempt(text, work, self._heard)
 
     def _heard(self, message: Row | Doubt | None) -> None:
         if isinstance(message, Doubt):
@@ -216,7 +277,7 @@ class MeasureScreen(StepScreen):
         if row.colour is not None:
             red, green, blue = shown_colour(row.colour)
             cells[0] = Text(row.cells[0], f"black on rgb({red},{green},{blue})")
-        self.query_one(DataTable).add_row(*cells)
+        self.query_one(Findings).add(cells)
 
     def _conclude(self) -> None:
         found = self.measurement
