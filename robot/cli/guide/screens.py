@@ -191,7 +191,7 @@ class MeasureScreen(StepScreen):
         super().__init__(heading or measurement.name, measurement.guidance)
         self.measurement = measurement
         self._script: Script | None = None
-        self._began_s: float | None = None
+        self._began_s = 0.0
         bind = self._bindings.bind
         if measurement.keeps:
             bind("m", "measure", "Measure")
@@ -222,8 +222,12 @@ class MeasureScreen(StepScreen):
         self.set_interval(1.0, self._tell_time)
 
     def _tell_time(self) -> None:
-        if self.busy and self._began_s is not None:
-            self.say(AT_WORK.format(time=clock_text(time.monotonic() - self._began_s)))
+        if self.busy and self._script is not None:
+            self.say(self._at_work)
+
+    @property
+    def _at_work(self) -> str:
+        return AT_WORK.format(time=clock_text(time.monotonic() - self._began_s))
 
     def action_measure(self, choice: str = "") -> None:
         """Begin."""
@@ -258,9 +262,7 @@ class MeasureScreen(StepScreen):
     def _go_on(self, answer: bool | None) -> None:
         if self._script is not None:
             work = partial(next_of, self._script, answer)
-            began_s = self._began_s or time.monotonic()
-            text = AT_WORK.format(time=clock_text(time.monotonic() - began_s))
-            self.attempt(text, work, self._heard)
+            self.attempt(self._at_work, work, self._heard)
 
     def _heard(self, message: Row | Doubt | None) -> None:
         if isinstance(message, Doubt):
