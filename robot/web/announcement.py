@@ -27,6 +27,10 @@ class NoPage(CubistError, ConnectionError):
     """No page is served for this daemon."""
 
 
+class DamagedAnnouncement(CubistError, ConnectionError):
+    """The file that should say where the page is does not."""
+
+
 class Announcement(ApiDocument):
     """The page's addresses, each with the token; ``process`` serves it, ``local`` says whether only
     this machine reaches it."""
@@ -43,7 +47,10 @@ class Announcement(ApiDocument):
 
 
 def find_page(environ: Mapping[str, str] = os.environ) -> Announcement:
-    """The page of the daemon that commands talk to; raises :class:`NoPage` where there is none."""
+    """The page of the daemon that commands talk to.
+
+    Raises :class:`NoPage` where there is none, and :class:`DamagedAnnouncement`.
+    """
     path = announcement_file(control_socket(environ))
     try:
         page = read_announcement(path)
@@ -55,7 +62,9 @@ def find_page(environ: Mapping[str, str] = os.environ) -> Announcement:
                 f"{path}: no permission to read it. Join the group cubist "
                 "(`sudo usermod -aG cubist $USER`) and log in again."
             ) from error
-        raise NoPage(f"{error}. Restart cubist-web, which writes this file anew.") from error
+        raise DamagedAnnouncement(
+            f"{error}. Restart cubist-web, which writes this file anew."
+        ) from error
     if not Path(f"/proc/{page.process}").exists():
         raise NoPage(_how_to_start(path))
     return page
