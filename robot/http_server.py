@@ -58,6 +58,7 @@ BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
 
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PEER = struct.Struct("3i")
+"""Process, user and group at the other end of a Unix socket."""
 _SILENT = logging.getLogger("cubist.access")
 _SILENT.disabled = True
 
@@ -87,7 +88,8 @@ class HttpServer:
     """What is served, and how: ``explain`` knows the errors of ``app``'s handlers.
 
     ``log`` gets the lines; ``headers`` go with answers that ``app`` does not see; ``is_api`` says
-    which paths are answered in JSON also to a browser.
+    which paths are answered in JSON also to a browser; ``cancels_handlers``: a handler ends when
+    nobody waits for its answer any more.
     """
 
     app: web.Application
@@ -97,13 +99,17 @@ class HttpServer:
     is_api: Callable[[str], bool] = lambda _: True
     internal: str = "internal error; see the journal"
     most_connections: int = MOST_CONNECTIONS
+    cancels_handlers: bool = False
 
     @contextlib.asynccontextmanager
     async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
         """Serve at ``listener``, already bound, while the context lasts."""
         journal = SparingLog(self.log)
         runner = web.AppRunner(
-            self.app, shutdown_timeout=1.0, handle_signals=False, handler_cancellation=True
+            self.app,
+            shutdown_timeout=1.0,
+            handle_signals=False,
+            handler_cancellation=self.cancels_handlers,
         )
         await runner.setup()
         server: Any = runner.server
@@ -331,11 +337,19 @@ def _peer_of(transport: asyncio.BaseTransport) -> str:
     name = transport.get_extra_info("peername")
     if isinstance(name, tuple):
         return str(name[0])
-    with contextlib.suppress(OSError, AttributeError):
-        peer = transport.get_extra_info("socket")
-        data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-        return f"process {_PEER.unpack(data)[0]}"
-    return "somebody"
+    return f"process {process_of(transport)}"
+
+
+def process_of(transport: asyncio.BaseTransport | None) -> int:
+    """The number of the process at the other end of a Unix socket, by the kernel; 0: unknown."""
+    end = transport.get_extra_info("socket") if transport is not None else None
+    if end is None:
+        return 0
+    with contextlib.suppress(OSError):
+        data = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        process, _, _ = _PEER.unpack(data)
+        return int(process)
+    return 0
 
 
 def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog) -> Handler:

@@ -20,6 +20,7 @@ from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import RobotState
+from robot.daemon.rights import Program
 from robot.daemon.server import make_app, serving
 from robot.daemon.service import (
     AlreadyRunning,
@@ -108,6 +109,11 @@ async def serve(
         drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
         await drift.begin()
         controller.drift = drift
+        for program in _programs(options):
+            app = make_app(controller, maintenance, release, program)
+            path = program.socket_beside(options.socket_path)
+            await stack.enter_async_context(serving(app, path, program.group))
+        # The last, because whoever finds it may expect the others.
         app = make_app(controller, maintenance, release)
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
@@ -138,6 +144,11 @@ def _calibrated(
         contact = FirstContact({}, simulated=simulated)
         contact.forbid(MotionFault("calibration-unusable", cause))
         return profile, contact
+
+
+def _programs(options: Options) -> list[Program]:
+    """Programs that get a socket; the page calibrates only where the owner allows it."""
+    return [one for one in Program if one is not Program.GUIDE or options.page_calibrates]
 
 
 def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:

@@ -8,9 +8,9 @@ import http
 import logging
 import os
 import re
+import shutil
 import socket
 import stat
-import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import ErrorReply, MaintenanceRequest
+from robot.daemon.rights import Program
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
 from robot.documents import parse_document
@@ -39,17 +40,26 @@ MOST_FOLLOWERS = 64
 """Of the events, at one socket."""
 
 SOCKET_MODE = 0o660
-_PEER = struct.Struct("3i")
-"""Process, user and group at the other end of a Unix socket."""
-
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def make_app(controller: JobController, maintenance: Maintenance, version: str) -> web.Application:
-    """The application: every route of the table, and ``/openapi.json``."""
+def make_app(
+    controller: JobController,
+    maintenance: Maintenance,
+    version: str,
+    program: Program | None = None,
+) -> web.Application:
+    """The application: every route of the table, and ``/openapi.json``.
+
+    For a ``program`` with a socket of its own: the routes that it may ask for. It is as if there
+    were no others.
+    """
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
-        app.router.add_route(route.method, route.path, _handler(controller, maintenance, route))
+        if program is None or program.may_ask(route.method, route.path):
+            app.router.add_route(route.method, route.path, _handler(controller, maintenance, route))
+    if program is not None:
+        return app
     description = document(version)
 
     async def describe(_: web.Request) -> web.StreamResponse:
@@ -60,14 +70,22 @@ def make_app(controller: JobController, maintenance: Maintenance, version: str) 
 
 
 @contextlib.asynccontextmanager
-async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
+async def serving(
+    app: web.Application, path: Path, group: str | None = None
+) -> AsyncIterator[None]:
     """Serve at the socket ``path``, replacing what a crash left there; remove it at the end.
+
+    ``group``: those who may connect, instead of the daemon's own group; where there is no such
+    group, or the daemon is not in it, as without the service, it stays the daemon's own.
 
     Only for the holder of the daemon's lock: nobody else can then be listening.
     """
     listener = _listen(path)
+    if group is not None:
+        with contextlib.suppress(LookupError, PermissionError):
+            shutil.chown(path, group=group)
     try:
-        async with HttpServer(app, log, explain).serving(listener):
+        async with HttpServer(app, log, explain, cancels_handlers=True).serving(listener):
             yield
     finally:
         path.unlink(missing_ok=True)
@@ -121,7 +139,7 @@ def _lease(maintenance: Maintenance) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = await _checked_body(request, MaintenanceRequest)
         assert isinstance(asked, MaintenanceRequest)
-        maintenance.enter(asked.place, _process_of(request))
+        maintenance.enter(asked.place, http_server.process_of(request.transport))
         try:
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
@@ -134,16 +152,6 @@ def _lease(maintenance: Maintenance) -> Handler:
             await asyncio.shield(maintenance.leave())
 
     return handler
-
-
-def _process_of(request: web.Request) -> int:
-    """The number of the process at the other end, by the kernel; 0 where nobody is there."""
-    if request.transport is None:
-        return 0
-    end = request.transport.get_extra_info("socket")
-    peer = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    process, _, _ = _PEER.unpack(peer)
-    return int(process)
 
 
 def _events(controller: JobController) -> Handler:

@@ -31,6 +31,7 @@ class Options:
     """``twin`` is the socket of a simulated robot; ``port`` overrides the profile's serial port.
 
     ``size``: layers of the cube, for a robot that takes several; None: as its profile says.
+    ``page_calibrates``: whether the page on the robot may calibrate it.
     """
 
     profile: str
@@ -40,6 +41,7 @@ class Options:
     port: str | None = None
     twin: str | None = None
     log_level: str = "info"
+    page_calibrates: bool = False
 
     @property
     def socket_path(self) -> Path:
@@ -56,6 +58,9 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     """Read flags; leaves with exit code 2 and a message when they are wrong."""
     parser = _parser(environ)
     found = parser.parse_args(arguments)
+    page_calibrates = environ.get("CUBIST_WEB_CALIBRATE", "no")
+    if page_calibrates not in {"yes", "no"}:
+        parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {page_calibrates!r}")
     try:
         state_dir = found.state_dir or state_directory(environ)
     except NoHomeDirectory as error:
@@ -68,6 +73,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         port=found.port,
         twin=found.twin,
         log_level=found.log_level,
+        page_calibrates=found.page_calibrates or page_calibrates == "yes",
     )
 
 
@@ -76,7 +82,8 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         prog="cubistd",
         description="Controls a cube-solving robot: owns its serial port, cameras and panel.",
         epilog="Every flag can be set in the environment: CUBIST_PROFILE, CUBIST_RUNTIME_DIR, "
-        "CUBIST_STATE_DIR, CUBIST_SIZE, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL.",
+        "CUBIST_STATE_DIR, CUBIST_SIZE, CUBIST_PORT, CUBIST_TWIN, CUBIST_LOG_LEVEL, "
+        "CUBIST_WEB_CALIBRATE (yes or no).",
     )
     add = parser.add_argument
     default = environ.get("CUBIST_PROFILE", DEFAULT_PROFILE)
@@ -87,6 +94,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--size", type=int, default=size, help="layers of the cube, where the robot takes several")
     add("--port", default=environ.get("CUBIST_PORT"), help="serial port of the firmware")
     add("--twin", default=environ.get("CUBIST_TWIN"), help="socket of a simulated robot")
+    add("--page-calibrates", action="store_true", help="let the page on the robot calibrate it")
     level = environ.get("CUBIST_LOG_LEVEL", "info")
     add("--log-level", choices=LEVELS, default=level, help="what to log (info)")
     return parser
@@ -161,7 +169,7 @@ def owned(path: Path) -> Iterator[None]:
     Raises :class:`StorageError` for anything that is not an ordinary file.
     """
     try:
-        descriptor = open_file(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
     except BadFile as error:
         raise StorageError(f"{error}; remove it") from error
     try:

@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from robot.client import ControlClient, NoDaemon, RequestRefused
+from robot.daemon.rights import Program
 from robot.display.device import DisplayLost
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of
 from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
+from robot.paths import control_socket
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
 from solver.errors import CubistError
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     )
     profile = environ.get("CUBIST_PROFILE", "cubotino")
     parser.add_argument("--profile", default=profile, help="robot profile: name or file")
-    parser.add_argument("--socket", type=Path, help="control socket of the daemon")
+    parser.add_argument("--socket", type=Path, help="the daemon's socket for the display")
     found = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
@@ -55,7 +57,8 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         if settings is None:
             raise NoDisplay(f"the profile {found.profile} has no display: see `display:` in it")
         with _ended_by(signal.SIGTERM, signal.SIGINT) as ended:
-            show_until(ended, settings, ControlClient(found.socket), chosen_catalogue(environ))
+            socket = found.socket or Program.DISPLAY.socket_beside(control_socket(environ))
+            show_until(ended, settings, ControlClient(socket), chosen_catalogue(environ))
     except CubistError as error:
         log.error("%s", error)
         sys.exit(LOST if isinstance(error, DisplayLost) else BAD_USAGE)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from robot.daemon.rights import Program
 from robot.paths import SOCKET_NAME
 from robot.simulate.processes import running
 from robot.simulate.session import unless_ended
@@ -28,7 +29,8 @@ async def page_served(folder: Path, *, wanted: bool) -> AsyncIterator[str | None
     run = folder / "run"
     command = [
         *(sys.executable, "-m", "robot.web.main", "--port", "0", "--calibrate"),
-        *("--socket", str(run / SOCKET_NAME), "--runtime-dir", str(run)),
+        *("--socket", str(Program.PAGE.socket_beside(run / SOCKET_NAME))),
+        *("--runtime-dir", str(run)),
     ]
     async with running("cubist-web", command, folder) as child:
         yield await unless_ended(_address(run / FILE_NAME), [child])

@@ -263,6 +263,7 @@ class Demo:
             *("--profile", str(given or self._written_profile(folder))),
             *("--size", str(self._options.profile.cube.size)),
             *("--runtime-dir", str(folder / "run"), "--state-dir", str(folder / "state")),
+            "--page-calibrates",
             *("--port", str(_port(folder, FIRST_BOARD)), "--twin", str(twin)),
         ]
 

@@ -16,10 +16,11 @@ from typing import Final
 
 from aiohttp import web
 
+from robot.daemon.rights import MOVING, WATCHING
 from robot.documents import ApiRequest, parse_document
 from robot.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.languages import LANGUAGES, catalogue
-from robot.web.daemon import MOVING, WATCHING, Daemon, DaemonGone
+from robot.web.daemon import Daemon, DaemonGone
 from robot.web.guards import (
     HEADERS,
     Refusal,
@@ -58,10 +59,10 @@ PUBLIC = frozenset({"/", "/login"})
 
 FORWARDED = tuple(
     (method, path)
-    for method, path in (*WATCHING, *MOVING)
+    for method, path in sorted(WATCHING | MOVING)
     if path not in {"/events", "/picture"}  # which come over the WebSocket
 )
-"""The daemon's routes that are asked for below ``/api``."""
+"""The daemon's routes that are asked for below ``/api``; it would answer no others."""
 
 _PART = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,64}")
 """Of a path that is handed on."""

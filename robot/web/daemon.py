@@ -1,4 +1,4 @@
-"""The daemon as the page sees it: a client of the control socket with a list of what it may ask."""
+"""The daemon as the page sees it: a client of the socket that the daemon has for the page."""
 
 from __future__ import annotations
 
@@ -17,18 +17,6 @@ from robot.documents import JsonObject
 from robot.web.reasons import Reason
 from solver.files import BadFile, parse_object
 
-WATCHING = (
-    ("GET", "/status"),
-    ("GET", "/live"),
-    ("GET", "/events"),
-    ("GET", "/picture"),
-    ("GET", "/runs"),
-    ("GET", "/runs/{run}"),
-    ("GET", "/runs/{run}/files/{name}"),
-    ("GET", "/calibration"),
-)
-MOVING = (("POST", "/start"), ("POST", "/home"), ("POST", "/stop"))
-
 ANSWER_LIMIT_S = 20.0
 MOST_BYTES = 8 * 1024 * 1024
 """Of an answer: a picture of how a cube was read is the largest, about 2 MB."""
@@ -41,10 +29,6 @@ _MEDIA = frozenset({"application/json", "image/jpeg", "image/png"})
 
 class DaemonGone(Exception):
     """Nobody answers at the control socket; the text says why, for people."""
-
-
-class NotAllowed(Exception):
-    """The page never asks the daemon for that."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +47,13 @@ class Answer:
 
 
 class Daemon:
-    """Asks the daemon at ``path`` for what ``allowed`` lists; use as an async context.
+    """Asks the daemon at the socket ``path``; use as an async context.
 
-    Every method raises :class:`DaemonGone`, and :class:`NotAllowed` for any other route.
+    Every method raises :class:`DaemonGone`.
     """
 
-    def __init__(self, path: Path, allowed: frozenset[tuple[str, str]]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._allowed = allowed
         self._session: aiohttp.ClientSession | None = None
         self._urgent: aiohttp.ClientSession | None = None
 
@@ -113,7 +96,6 @@ class Daemon:
 
         An ``urgent`` one has connections of its own, of which :meth:`keep_ready` holds one open.
         """
-        self._require(method, route)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"If-None-Match": tag} if tag else {}
         path = route.format_map(dict(parts or {}))
@@ -145,7 +127,6 @@ class Daemon:
     @contextlib.asynccontextmanager
     async def lines(self, method: str, route: str) -> AsyncIterator[AsyncIterator[JsonObject]]:
         """The documents of an answer that goes on for as long as the context lasts."""
-        self._require(method, route)
         endless = aiohttp.ClientTimeout(total=None, sock_connect=ANSWER_LIMIT_S)
         try:
             async with self._opened.request(method, route, timeout=endless) as response:
@@ -160,10 +141,6 @@ class Daemon:
         if self._session is None:
             raise RuntimeError("a Daemon is used inside `async with`")
         return self._session
-
-    def _require(self, method: str, route: str) -> None:
-        if (method, route) not in self._allowed:
-            raise NotAllowed(f"{method} {route}")
 
 
 _WHY: Mapping[int, Reason] = {

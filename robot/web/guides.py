@@ -27,7 +27,10 @@ LONGEST_LINE = 8 * 1024 * 1024
 
 
 class Guides:
-    """At most one guide at a time; ``daemon``: the control socket, None: nobody may calibrate."""
+    """At most one guide at a time; ``daemon``: its socket for guides, None: nobody may calibrate.
+
+    The daemon has such a socket only where the owner lets the page calibrate.
+    """
 
     def __init__(self, daemon: Path | None) -> None:
         self._daemon = daemon

@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.daemon.rights import Program
 from robot.http_server import HttpServer
 from robot.paths import control_socket
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app
-from robot.web.daemon import MOVING, WATCHING, Daemon
+from robot.web.daemon import Daemon
 from robot.web.guards import HEADERS, own_names
 from robot.web.guides import Guides
 from robot.web.hub import Hub
@@ -39,7 +40,7 @@ class CannotListen(CubistError, OSError):
 
 @dataclass(frozen=True)
 class PageOptions:
-    """``daemon``: its control socket; ``announce``: where the page's address is written;
+    """``daemon``: its socket for the page; ``announce``: where the page's address is written;
     ``state``: where the token is kept, None: a new one each time; ``names``: more names of this
     machine; ``calibrates``: whether the robot may be calibrated on the page."""
 
@@ -66,7 +67,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
     add("--port", default=get("CUBIST_WEB_PORT", str(DEFAULT_PORT)), help="port (8421; 0: any)")
     hosts = get("CUBIST_WEB_HOSTS", "").split()
     add("--host", action="append", default=hosts, help="another name of this machine")
-    add("--socket", type=Path, help="control socket of the daemon")
+    add("--socket", type=Path, help="the daemon's socket for the page")
     add("--runtime-dir", type=Path, help="where the page's address is written")
     add("--state-dir", type=Path, help="where the token is kept; a new one each time if not given")
     add("--calibrate", action="store_true", help="let the robot be calibrated on the page")
@@ -76,7 +77,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str] = os.envir
         parser.error(f"CUBIST_WEB_CALIBRATE: write yes or no, not {calibrates!r}")
     if not (found.port.isascii() and found.port.isdigit() and int(found.port) < 65536):
         parser.error(f"--port: 0..65535 is allowed, not {found.port!r}")
-    daemon = found.socket or control_socket(environ)
+    daemon = found.socket or Program.PAGE.socket_beside(control_socket(environ))
     runtime = found.runtime_dir or get("CUBIST_WEB_RUNTIME_DIR")
     state = found.state_dir or get("CUBIST_WEB_STATE_DIR")
     return PageOptions(
@@ -122,10 +123,11 @@ async def serving(options: PageOptions, token: str) -> AsyncIterator[Announcemen
     listener = _listen(options.bind, options.port)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(listener.close)
-        daemon = Daemon(options.daemon, frozenset((*WATCHING, *MOVING)))
+        daemon = Daemon(options.daemon)
         await stack.enter_async_context(daemon)
         hub = await stack.enter_async_context(Hub(daemon))
-        guides = Guides(options.daemon if options.calibrates else None)
+        guide = Program.GUIDE.socket_beside(options.daemon)
+        guides = Guides(guide if options.calibrates else None)
 
         def end_session(session: str) -> None:
             hub.end_session(session)

@@ -91,6 +91,7 @@ def test_the_page_is_off_until_it_is_switched_on(facts: Mapping[str, str]) -> No
 def test_the_page_has_a_user_of_its_own_who_sees_no_records(facts: Mapping[str, str]) -> None:
     assert facts["web_owner"] not in {"root", "cubist"}
     assert (facts["web_stranger"], facts["web_sees_state"]) == ("3", "no")
+    assert facts["web_reaches"].split() == ["page"], "of the daemon's sockets"
 
 
 def test_a_failed_upgrade_leaves_the_old_version_running(facts: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from robot.daemon.main import POWER_OFF_MARK
+from robot.daemon.rights import Program
 from robot.daemon.service import parse
 from robot.machine.serial_ports import OWN_PORT
 from robot.settings import list_profiles, load_profile, profile_file
@@ -71,6 +72,25 @@ def test_the_units_are_understood(tmp_path: Path) -> None:
     )
     ours = [line for line in done.stderr.splitlines() if "cubist" in line]
     assert ours == []
+
+
+@pytest.mark.parametrize(
+    ("unit", "programs"),
+    [("cubist-web", {Program.PAGE, Program.GUIDE}), ("cubist-display", {Program.DISPLAY})],
+)
+def test_what_others_reach_is_not_in_the_control_socket_s_group(
+    unit: str, programs: set[Program]
+) -> None:
+    text = (FOLDER / f"{unit}.service").read_text()
+    named = re.findall(r"^(?:Group|SupplementaryGroups)=(.*)$", text, re.MULTILINE)
+    groups = {group for line in named for group in line.split()}
+    assert {group for group in groups if group.startswith("cubist")} == {
+        program.group for program in programs
+    }
+    made = (FOLDER / "cubist.sysusers").read_text()
+    for program in programs:
+        assert f"g {program.group} -" in made
+        assert f"m cubist {program.group}" in made, "the daemon gives it the socket"
 
 
 def test_the_settings_file_is_understood() -> None:

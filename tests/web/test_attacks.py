@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import pytest
 
-from robot.daemon.routes import ROUTES
 from robot.web import app, guards, hub, sessions
-from robot.web.daemon import MOVING, WATCHING, Daemon, NotAllowed
 from robot.web.guards import HEADERS
 from robot.web.main import parse
 from robot.web.sessions import MOST_FAILURES, MOST_SESSIONS, Sessions, TooManyAttempts
@@ -312,20 +309,6 @@ def test_this_machine_has_its_own_names_and_those_given(monkeypatch: pytest.Monk
     assert guards.own_names(["Robot.Example"]) == names | {"robot.example"}
 
 
-def test_every_route_of_the_daemon_is_allowed_or_not_on_purpose() -> None:
-    ours = {*WATCHING, *MOVING}
-    calibrating = {
-        ("POST", "/maintenance"),
-        ("PUT", "/calibration"),
-        ("POST", "/calibration/restore"),
-    }
-    theirs = {(route.method, route.path) for route in ROUTES}
-    assert ours <= theirs
-    left_out = {pair for pair in theirs - ours if not pair[1].startswith("/maintenance/")}
-    # Homing acknowledges an emergency stop on the page.
-    assert left_out == {("POST", "/shutdown"), ("POST", "/acknowledge"), *calibrating}
-
-
 async def test_the_page_never_asks_for_anything_else(page: Any) -> None:
     await page.log_in()
     for method, path in (
@@ -344,9 +327,6 @@ async def test_the_page_never_asks_for_anything_else(page: Any) -> None:
         code, _ = await page.ask(method, path, page.own)
         assert code in {404, 405}, path
     assert page.daemon.asked == []
-    async with Daemon(Path("/nonexistent"), frozenset(WATCHING)) as daemon:
-        with pytest.raises(NotAllowed):
-            await daemon.call("POST", "/shutdown")
 
 
 async def test_what_the_daemon_sends_is_never_a_page_of_its_own(page: Any) -> None:

@@ -214,7 +214,7 @@ def test_what_is_said_of_the_page_in_its_environment_and_flags() -> None:
         bind="127.0.0.1",
         port=8421,
         names=(),
-        daemon=Path("/r/control.sock"),
+        daemon=Path("/r/page.sock"),
         announce=Path("/r"),
         state=None,
         calibrates=False,
@@ -356,8 +356,8 @@ async def test_the_program_and_the_command(
             assert run(["web", "--qr"]) == 0
             out, err = capfd.readouterr()
             assert told["urls"][0] in out
-            assert "▀" in out or "█" in out
             assert "ssh -L" in err
+            assert "CUBIST_WEB_BIND" in err, "no phone reaches this machine's own address"
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0

@@ -26,7 +26,7 @@ from solver.files import parse_object
 def main() -> None:
     """Entry point; the last document says why it ended, if nobody ended it."""
     parser = argparse.ArgumentParser(prog="python -m robot.web.guide.main")
-    parser.add_argument("--socket", type=Path, required=True, help="control socket of the daemon")
+    parser.add_argument("--socket", type=Path, required=True, help="the daemon's socket for guides")
     options = parser.parse_args()
     tell = _teller(sys.stdout)
     session = Session(ControlClient(options.socket, LONGEST_TRIAL_S), place="page")
