@@ -59,16 +59,22 @@ def prepare_streams() -> None:
             stream.reconfigure(encoding=encoding, errors=errors)
 
 
+_under_way: list[Callable[[int, object], None]] = []
+"""What interrupts the work of :func:`run_async`, in order, while Ctrl-C is ignored."""
+
+
 @contextlib.contextmanager
 def interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
     """Let signals end what runs inside as Ctrl-C does; those ignored so far (nohup) stay so."""
 
     def interrupt(number: int, frame: object) -> None:
-        del number, frame
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-            # As in a script's background job, which ignores only Ctrl-C itself.
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.raise_signal(signal.SIGINT)
+        # As in a script's background job, which ignores only Ctrl-C itself.
+        elif _under_way:
+            _under_way[-1](number, frame)
+        else:
             raise KeyboardInterrupt
-        signal.raise_signal(signal.SIGINT)
 
     before = {
         number: signal.signal(number, interrupt)
@@ -146,12 +152,14 @@ def run_async(work: Awaitable[T]) -> T:
                 interrupted.set()
                 loop.call_soon_threadsafe(task.cancel)
 
+        _under_way.append(interrupt)
         if before is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, interrupt)
         try:
             return await work
         finally:
             signal.signal(signal.SIGINT, before)
+            _under_way.remove(interrupt)
 
     try:
         return asyncio.run(watched())

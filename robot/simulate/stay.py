@@ -24,6 +24,7 @@ from robot.simulate.processes import Child, DemoFault, workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions, DemoStage, unless_ended
 from robot.twin.cube import CubeBody, scrambled
+from robot.twin.streams import listening
 from robot.twin.studio import OddScene
 from solver.cube.cube import from_scramble
 from solver.errors import CubistError
@@ -115,12 +116,9 @@ class Attendant:
     async def listening(self, simulation: Simulation) -> AsyncIterator[None]:
         """Do what is asked for at the socket while the context lasts."""
         path = simulation.hand_socket
-        server = await asyncio.start_unix_server(self._serve, path, limit=LONGEST_REQUEST)
-        path.chmod(0o600)
-        try:
+        async with listening(path, self._serve, LONGEST_REQUEST):
+            path.chmod(0o600)
             yield
-        finally:
-            server.close()
 
     async def do(self, request: JsonObject) -> None:
         """One action; raises :class:`solver.errors.CubistError` when it cannot be done."""
@@ -134,7 +132,6 @@ class Attendant:
             answer = await self._answer(reader)
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
-        writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader) -> JsonObject:
         try:

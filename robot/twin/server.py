@@ -27,6 +27,7 @@ from robot.settings.profile import FIRST_BOARD, PanelSettings
 from robot.twin.pulses import PulseMaker
 from robot.twin.shared_time import keep_time
 from robot.twin.simulated import Kind, PinStream, SimulatedRobot, input_record, order_record
+from robot.twin.streams import listening
 from robot.twin.studio import Studio
 from solver.files import BadFile, parse_object
 
@@ -236,19 +237,18 @@ class TwinServer:
         for port in self.pins.values():
             port.open()
         self._robot.on_input = self._send_input
-        server = await asyncio.start_unix_server(self._serve, str(self.daemon_path))
         time_keeper: asyncio.Task[None] | None = None
         if len(self.pins) > 1:
             time_keeper = asyncio.create_task(keep_time([*self.pins.values()], self._speed))
         try:
-            yield
+            async with listening(self.daemon_path, self._serve):
+                yield
         finally:
             if time_keeper is not None:
                 time_keeper.cancel()
             self._robot.on_input = None
             for port in self.pins.values():
                 port.close()
-            server.close()
 
     def _send_input(self, board: str, pin: int, level: bool) -> None:
         self.pins[board].send_input(pin, level)
@@ -266,7 +266,6 @@ class TwinServer:
             pass  # whoever sends what the daemon never sends is left
         finally:
             self.panel.leave(tell)
-            writer.close()
 
     async def _answer(self, request: JsonObject, writer: asyncio.StreamWriter) -> None:
         if request["do"] == "frame":

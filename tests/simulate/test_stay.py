@@ -110,6 +110,37 @@ def test_every_command_finds_it(place: Path, ask: Ask) -> None:
     assert ask("status")[0] == 3
 
 
+@pytest.mark.parametrize("is_background_job", [False, True])
+def test_it_ends_in_order_while_clients_are_connected_and_the_robot_turns(
+    place: Path, ask: Ask, is_background_job: bool
+) -> None:
+    command = [sys.executable, "-m", "robot.cli.main", "simulate", "--speed", SPEED, "--json"]
+    # A job in the background of a script ignores Ctrl-C, and nothing else.
+    ignoring = ["env", "--ignore-signal=INT"] if is_background_job else []
+    with (
+        subprocess.Popen(
+            [*ignoring, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        simulation = running_simulation()
+        assert simulation is not None
+        for path in (simulation.hand_socket, simulation.control_socket):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(str(path))
+        assert ask("start", "--no-wait")[0] == 0
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=READY_S)
+    assert (process.returncode, said) == (0, "ended\n")
+    assert list(place.iterdir()) == []
+
+
 def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> None:
     with simulating("--robot", "cubotino", "--scramble", "R U F"):
         code, line, _ = ask("simulate", "remove")
