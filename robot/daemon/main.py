@@ -172,8 +172,9 @@ async def _open_panel(
     except PanelFault as fault:
         log.warning("no panel: %s", fault)
         if pins.estop is not None:
-            # Nobody watches the emergency stop, so nothing may move.
+            # Nobody watches the emergency stop, so nothing may move; people are told why.
             controller.estop_open = True
+            controller.report_panel(MotionFault("panel-failed", detail=str(fault)))
 
 
 async def _keep_manager_informed(controller: JobController, notifier: Notifier) -> None:

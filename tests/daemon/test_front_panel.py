@@ -192,6 +192,8 @@ async def test_a_panel_that_cannot_be_opened_is_an_open_emergency_stop_if_it_has
     profile = cubotino.model_copy(update={"panel": panel})
     async with contextlib.AsyncExitStack() as stack:
         await _open_panel(stack, controller, profile, parse([]))
+        fault = controller.status().fault
+        assert moves if fault is None else "can not open gpiochip" in fault.cause
         with contextlib.nullcontext() if moves else pytest.raises(Refused, match="emergency stop"):
             await controller.start(StartRequest())
             await controller.finished()
