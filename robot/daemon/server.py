@@ -82,8 +82,12 @@ async def serving(
     """
     listener = _listen(path)
     if group is not None:
-        with contextlib.suppress(LookupError, PermissionError):
+        try:
             shutil.chown(path, group=group)
+        except LookupError:
+            log.debug("there is no group %s", group)
+        except PermissionError as error:
+            log.info("%s stays with the daemon's own group: %s", path.name, error)
     try:
         async with HttpServer(app, log, explain, cancels_handlers=True).serving(listener):
             yield
