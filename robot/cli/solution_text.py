@@ -26,9 +26,7 @@ _COLUMN_GAP = 2
 
 def plain_console() -> Console:
     """Return a console that breaks lines between words on a terminal, and nowhere elsewhere."""
-    console = Console(highlight=False)
-    console.soft_wrap = not console.is_terminal
-    return console
+    return Console(highlight=False, soft_wrap=not Console().is_terminal)
 
 
 def print_answer(answer: JsonMapping) -> None:

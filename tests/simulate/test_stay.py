@@ -155,7 +155,7 @@ def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> No
         code, line, _ = ask("simulate", "fault", "jam:lid@turn", "--json")
         assert (code, json.loads(line)["done"]) == (0, True)
         code, ended, _ = ask("start")
-        assert (code, " after " in ended) == (3, True), "a fault at a stage happens in that stage"
+        assert code != 0 and " after " in ended, "a fault at a stage happens in that stage"
         assert ask("simulate", "mend")[0] == 0
         assert ask("start")[1].startswith("solved")
         unknown = ("jam", "rain", "jam:rain", "lost-steps:lid", "jam:lid@rain")
