@@ -145,9 +145,9 @@ def test_what_cannot_be_done_is_said_before_a_robot_is_simulated(
         raise AssertionError("a robot is put together")
 
     monkeypatch.setattr("robot.simulate.practice.practising", practising)
-    ended, _, err = ask("calibrate", "auto", "--simulated", *arguments)
+    ended, lines, err = ask("calibrate", "auto", "--simulated", *arguments)
     assert ended == code
-    assert told in err
+    assert told in (lines[-1]["because"] if code is ExitCode.NO else err)
 
 
 def test_one_stage_of_a_robot_that_nobody_calibrated_is_refused_before_anything_moves(
