@@ -32,7 +32,7 @@ from robot.settings.complaints import complaints_of
 from robot.settings.document import ProfileDocument, dotted
 from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
-from solver.files import BadFile, NoSuchFile
+from solver.files import BadFile, NoSuchFile, read_file
 
 FILE_NAME = "calibration.json"
 UNDER_WAY = "calibrating"
@@ -186,13 +186,26 @@ class CalibrationStore:
         """Remove what a save that was cut off has left; at the start of the daemon."""
         remove_leftovers(self.path.parent)
 
-    def note_under_way(self) -> None:
-        """Motors may stand askew from now on; after a power cut somebody should know."""
+    def note_under_way(self, by: str = "calibration") -> None:
+        """Motors may stand askew from now on; after a power cut somebody should know.
+
+        ``by``: what broke off if it does. Only the first is noted.
+        """
         if self._under_way.exists():
             return
         with contextlib.suppress(OSError):  # a full disk is no reason to stop here
             self._under_way.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._under_way, b"")
+            write_atomically(self._under_way, by.encode())
+
+    @property
+    def broken_off(self) -> str | None:
+        """Return what :meth:`note_under_way` has noted, while nobody has been told."""
+        try:
+            return read_file(self._under_way, LARGEST_BYTES).decode(errors="replace")
+        except NoSuchFile:
+            return None
+        except BadFile:
+            return ""  # something was noted
 
     def note_over(self) -> bool:
         """They do not, or whoever has to know does; whether it was noted that they may."""

@@ -49,6 +49,8 @@ BAD_CONFIGURATION = 2
 ROBOT_FAILED = 3
 POWER_OFF_MARK = "power-off"
 STATUS_EVERY_S = 1.0
+JOB = "a job"
+"""What broke off, in the note of it."""
 
 _FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
 """Errors that starting again does not help: bad profiles are ValueErrors."""
@@ -89,9 +91,11 @@ async def serve(
     calibrated, contact = _calibrated(profile, values, simulated=options.twin is not None)
     make = partial(_machine, options=options, contact=contact)
     robot = await asyncio.to_thread(make, calibrated)
-    if values.note_over():
-        log.warning("calibration was broken off: motors may stand askew")
-        robot.motion.distrust_positions(Distrust.of_calibration())
+    broken_off = values.broken_off
+    if broken_off is not None:
+        by_job = broken_off == JOB
+        log.warning("%s was broken off: motors may stand askew", JOB if by_job else "calibration")
+        robot.motion.distrust_positions(Distrust.of_job() if by_job else Distrust.of_calibration())
     controller = JobController(
         robot,
         RunStore(options.state_dir / "runs"),
@@ -103,6 +107,9 @@ async def serve(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(controller.close)
         await controller.open()
+        if robot.motion.has_doubts:
+            # The record of the job is closed by now: another start would know nothing of it.
+            await asyncio.to_thread(values.note_under_way, JOB)
         controller.prepare()
         await _open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
@@ -118,6 +125,9 @@ async def serve(
         await stack.enter_async_context(serving(app, options.socket_path))
         keeper = asyncio.create_task(_keep_manager_informed(controller, notifier))
         stack.callback(keeper.cancel)
+        if robot.motion.has_doubts:
+            resolving = asyncio.create_task(_forget_doubts(controller, values))
+            stack.callback(resolving.cancel)
         await asyncio.to_thread(give_back)  # importing took more than what stays in use
         ready = "ready" if controller.state is RobotState.IDLE else "not ready yet"
         log.info("%s: %s, listening at %s", profile.title, ready, options.socket_path)
@@ -188,6 +198,13 @@ async def _keep_manager_informed(controller: JobController, notifier: Notifier) 
             told = summary
         notifier.alive()
         await asyncio.sleep(period)
+
+
+async def _forget_doubts(controller: JobController, values: CalibrationStore) -> None:
+    """Forget what broke off before this start once somebody was told, or everything is homed."""
+    while controller.machine.motion.has_doubts or controller.state is RobotState.MAINTENANCE:
+        await asyncio.sleep(STATUS_EVERY_S)
+    await asyncio.to_thread(values.note_over)
 
 
 def _request_power_off(options: Options) -> None:

@@ -241,6 +241,11 @@ class PositionLedger:
         """What moved them broke off: where the board does not know of these, nobody knows."""
         self._distrusted = distrust
 
+    @property
+    def has_doubts(self) -> bool:
+        """Whether :meth:`distrust` still holds: nobody was told, and nothing was homed since."""
+        return self._distrusted is not None
+
     def assume_start(self) -> None:
         """A person has set everything to its start."""
         self._left, self._distrusted = LastKnown({}), None

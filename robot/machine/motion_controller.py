@@ -216,6 +216,11 @@ class MotionController:
         """What the board does not know any more, nobody knows."""
         self._ledger.distrust(distrust)
 
+    @property
+    def has_doubts(self) -> bool:
+        """Whether positions are distrusted, and neither homed since nor told to a person."""
+        return self._ledger.has_doubts
+
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         """Turn motors that only count their steps gently back to their starts, before the count is
         forgotten with the values that belong to it. Those of which that is in doubt afterwards:

@@ -77,6 +77,7 @@ class FakeMotionController:
     line: LinkRecord = field(default_factory=LinkRecord)
     lost: tuple[str, ...] = ()
     doubted: Collection[str] | None = None
+    has_doubts: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
     _emergency: bool = False
     _halted: bool = False
@@ -148,7 +149,7 @@ class FakeMotionController:
         return False
 
     def distrust_positions(self, distrust: Distrust) -> None:
-        self.doubted = distrust.names
+        self.doubted, self.has_doubts = distrust.names, True
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:
         self.done.append(f"bring-back {sorted(guessed)}")

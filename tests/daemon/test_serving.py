@@ -27,6 +27,7 @@ from robot.daemon.models import RobotState
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
 from robot.faults import MotionFault
 from robot.panel.gpio import PanelFault
+from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
 
@@ -85,7 +86,12 @@ class Served:
 def fake(fake: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """It also counts how often its positions are distrusted."""
     fake.distrusted = []
-    monkeypatch.setattr(fake.motion, "distrust_positions", fake.distrusted.append)
+
+    def distrust(why: Any) -> None:
+        fake.distrusted.append(why)
+        fake.motion.has_doubts = True
+
+    monkeypatch.setattr(fake.motion, "distrust_positions", distrust)
     return fake
 
 
@@ -194,12 +200,36 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     assert contact.values == {key: 1340}
     (distrust,) = served.fake.distrusted
     assert distrust.names is None and "calibration broke off" in distrust.by.cause
-    assert not values.note_over(), "told once"
+    assert values.broken_off is not None, "nobody was told, and nothing is homed"
     assert "calibration was broken off: motors may stand askew" in caplog.messages
     assert not left.exists()
     (moved,) = status[0].drift
     assert (moved.actuator, moved.position, moved.since) == ("holder", "home", MAY)
     assert "holder home has moved 3.0 degrees" in status[0].warnings[0]
+
+
+async def test_what_broke_off_is_known_until_somebody_was_told_or_everything_is_homed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_main, "STATUS_EVERY_S", 0.01)
+    values = CalibrationStore(served.options.state_dir)
+    RunStore(served.options.state_dir / "runs").begin("home", "cubotino", utc_now())
+    for _ in range(3):  # it is started again before anybody has asked for anything
+        await served.run()
+        assert values.broken_off == "a job"
+    assert len(served.fake.distrusted) == 3
+    assert len({distrust.by.code for distrust in served.fake.distrusted}) == 1
+
+    def resolve() -> None:
+        served.fake.motion.has_doubts = False
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGTERM)
+
+    served.manager.then = resolve
+    await served.run()
+    assert values.broken_off is None
+    served.fake.distrusted.clear()
+    await served.run()
+    assert served.fake.distrusted == []
 
 
 async def test_the_socket_is_answered_while_the_daemon_runs(served: Served) -> None:
