@@ -386,6 +386,8 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         await desk.wait_for_selector("#fault:not([hidden])")
         await desk.screenshot(path=kept / "page-fault.png")
         await until(desk, "!cubist.status.job")
+        await hold(desk, "#home")
+        await until(desk, "cubist.status.state === 'idle' && !cubist.status.job")
         await hold(desk, "#start")
         await until(
             desk, "cubist.status.job === null && cubist.status.last_run.outcome === 'solved'"
@@ -393,5 +395,5 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         await desk.click("#tab-runs")
         await desk.locator("#runs td button").first.click()
         await desk.locator(".photos img").last.scroll_into_view_if_needed()
-        await desk.evaluate("scrollTo(0, 0)")
+        await desk.evaluate("document.getElementById('page').scrollTop = 0")
         await desk.screenshot(path=kept / "page-run.png")

@@ -179,7 +179,7 @@ function layered({ turntable, elevator, flipper: swing, squisher }, parts) {
     ...tableFromAbove(parts, turntable.actuator, parts.angle(turntable.actuator, turntable.angles), 182, 46, 30),
     // Each beside its part.
     parts.caption(turntable.actuator, 182, 92), parts.caption(elevator.actuator, 66, 134),
-    parts.caption(swing.actuator, 112, 106), parts.caption(squisher.actuator, 28, 88),
+    parts.caption(swing.actuator, 112, 106), parts.caption(squisher.actuator, 23, 88),
   ];
   return { height: 138, children };
 }
