@@ -7,6 +7,7 @@ with :func:`solver.files.parse_object`, which has the same bounds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -70,9 +71,10 @@ def read_document(path: Path, model: type[Document], limit: int = LARGEST_DOCUME
 def parse_document(data: bytes | str, model: type[Document], source: str) -> Document:
     """Return the document that ``data`` of ``source`` holds; raises ``BadFile``."""
     text = decode_text(data, source) if isinstance(data, bytes) else data
-    parse_json(text, source)  # for its bounds, which pydantic's own parser does not have
+    # Parsed once more by pydantic, whose strict models know JSON's types only from a text.
+    found = parse_json(text, source)
     try:
-        return model.model_validate_json(text)
+        return model.model_validate_json(json.dumps(found))
     except ValidationError as error:
         raise BadFile(f"{source}: {_problems_of(error)}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,15 @@ def root_sentence(error: BaseException) -> str:
 def _same_kind(inner: BaseException | None, error: BaseException) -> BaseException | None:
     of_system = isinstance(inner, OSError) and isinstance(error, OSError)
     return inner if of_system or type(inner) is type(error) else None
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What steers a terminal instead of being shown, and what reverses the direction of writing."""
+
+
+def printable(text: str) -> str:
+    """``text`` as it may go to a terminal: control characters but tab and newline become U+FFFD."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def shortened(text: str, most: int = 40) -> str:

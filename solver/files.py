@@ -13,13 +13,14 @@ import json
 import math
 import os
 import pwd
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from solver.errors import CubistError, shortened
+from solver.errors import CubistError, printable, shortened
 
 STANDARD_INPUT = "-"
 
@@ -135,7 +136,11 @@ def parse_json_values(text: str, source: str) -> Iterator[object]:
     Raises :class:`BadFile`, naming ``source``, for what is not JSON, for numbers of more than
     :data:`LONGEST_NUMBER` digits or too large to be finite, and for values nested more than
     :data:`DEEPEST` levels.
+
+    Texts lose their control characters here, so that whatever somebody wrote into a document
+    cannot steer the terminal on which it is shown.
     """
+    suspicious = _SUSPICIOUS.search(text) is not None
     place = _skip_blanks(text, 0)
     if place == len(text):
         raise BadFile(f"{source}: empty; JSON is expected")
@@ -149,8 +154,22 @@ def parse_json_values(text: str, source: str) -> Iterator[object]:
         except RecursionError:
             raise _too_deep(source) from None
         _refuse_deep(value, source)
-        yield value
+        yield _printable(value) if suspicious else value
         place = _skip_blanks(text, end)
+
+
+_SUSPICIOUS = re.compile(r"\\[ubfr]|[^\x09\x0a\x0d\x20-\x7e]")
+"""Only a JSON text with an escape or without ASCII may have control characters in it."""
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_printable(one) for one in value]
+    if isinstance(value, dict):
+        return {printable(key): _printable(one) for key, one in value.items()}
+    return value
 
 
 class _BadNumber(ValueError):

@@ -21,7 +21,7 @@ from robot.faults import FAULTS, fault_code
 from robot.outcomes import ERRORS, ExitCode, exit_code
 from robot.paths import running_simulation
 from robot.records.storage import is_standard_output
-from solver.errors import CubistError
+from solver.errors import CubistError, printable
 
 if TYPE_CHECKING:
     from robot.client import ControlClient
@@ -265,7 +265,7 @@ def emit(document: Mapping[str, object]) -> None:
 def complain(message: str) -> None:
     """Say what went wrong, on standard error."""
     click.secho("cubist: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
 
 
 def daemon_client() -> ControlClient:
@@ -281,7 +281,7 @@ def daemon_client() -> ControlClient:
 
 def note(message: str) -> None:
     """Say something in passing, on standard error."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
 
 
 def shown_colour(linear_rgb: Sequence[float]) -> tuple[int, int, int]:

@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 def test_a_damaged_file_is_told_with_the_way_back(tmp_path: Path, text: str) -> None:
     store = CalibrationStore(tmp_path)
     store.path.write_text(text)
-    with pytest.raises(BadCalibration, match=r"cannot be read: .*sudo mv .* does\.$"):
+    with pytest.raises(BadCalibration, match=r"calibration\.json.*sudo mv .* does\.$"):
         store.load(CUBOTINO)
 
 

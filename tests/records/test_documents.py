@@ -234,3 +234,28 @@ def test_documents_are_read_by_the_one_reader() -> None:
                 if node.func.attr in READING:
                     found.add(str(file.relative_to(ROOT)))
     assert found <= set(ELSEWHERE)
+
+
+ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b2J\u202e"
+
+
+def test_what_steers_a_terminal_is_taken_out_of_what_is_read(
+    listener: Callable[[bytes], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record, an answer, and a name in an error are shown without their control characters."""
+    file = tmp_path / "000001/run.json"
+    file.parent.mkdir()
+    record = {"id": "1", "kind": "home", "robot": ESCAPES, "started_at": "2026-05-03T00:00:00Z"}
+    told = []
+    for ascii_only in (True, False):
+        warned = record | {"warnings": ["fine\n\tü", ESCAPES]}
+        file.write_text(json.dumps(warned, ensure_ascii=ascii_only))
+        found = RunStore(tmp_path).load("1")
+        assert found.warnings[0] == "fine\n\tü"
+        told += [found.robot, *found.warnings]
+    answer = ControlClient(listener(json.dumps({"state": ESCAPES, ESCAPES: 1}).encode())).status()
+    told += [answer["state"], *answer]
+    assert run(["read", "--faces", f"/none{ESCAPES}"]) == 2
+    told.append(capsys.readouterr().err)
+    for text in told:
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text), repr(text)
