@@ -39,8 +39,8 @@ class Guides:
 
     @property
     def are_allowed(self) -> bool:
-        """Whether the robot may be calibrated on the page."""
-        return self._daemon is not None
+        """Whether the robot may be calibrated on the page; then the daemon has a socket for it."""
+        return self._daemon is not None and self._daemon.is_socket()
 
     @property
     def is_open(self) -> bool:

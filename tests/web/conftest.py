@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from robot.calibration.store import FORMAT
+from robot.daemon.rights import Program
 from robot.web.main import PageOptions, serving
 
 TOKEN = "t" * 43
@@ -141,6 +142,7 @@ def short_folder() -> Iterator[Path]:
 async def daemon(short_folder: Path) -> AsyncIterator[FakeDaemon]:
     fake = FakeDaemon(short_folder / "control.sock")
     async with fake.serving():
+        Program.GUIDE.socket_beside(fake.path).symlink_to(fake.path)
         yield fake
 
 

@@ -228,10 +228,11 @@ async def test_a_hundred_presses_a_second_are_heard(monkeypatch: pytest.MonkeyPa
 
 
 async def test_one_guide_at_a_time_ends_with_its_tab_or_session(
-    monkeypatch: pytest.MonkeyPatch,
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not Guides(None).are_allowed
-    here = Guides(Path("/s"))
+    assert not Guides(Path("/nonexistent")).are_allowed, "the daemon allows it to nobody"
+    here = Guides(daemon.path)
     assert here.are_allowed
     assert not here.is_open
     with here.open_for("mine"):

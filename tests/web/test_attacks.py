@@ -309,6 +309,39 @@ def test_this_machine_has_its_own_names_and_those_given(monkeypatch: pytest.Monk
     assert guards.own_names(["Robot.Example"]) == names | {"robot.example"}
 
 
+LOGIN = "POST /login HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nX-Cubist: 1\r\n"
+HOSTILE = {
+    "no method": b"rubbish\r\n\r\n",
+    "bad header": b"GET / HTTP/1.1\r\nHost\r\n\r\n",
+    "long header": b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "odd expectation": b"GET / HTTP/1.1\r\nHost: {host}\r\nExpect: \xff\xff\r\n\r\n",
+    "bad chunk": (LOGIN + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}").encode(),
+    "garbage gzip": (LOGIN + "Content-Encoding: gzip\r\nContent-Length: 6\r\n\r\n").encode()
+    + b"\x1f\x8b\x08\0\0\0",
+    "deep token": (LOGIN + "Content-Length: 16000\r\n\r\n" + "[" * 16_000).encode(),
+}
+"""What somebody without a session may send."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_what_strangers_send_is_refused_in_json_and_leaves_no_trace(
+    page: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
+    writer.write(HOSTILE[name].replace(b"{host}", f"127.0.0.1:{page.port}".encode()))
+    async with asyncio.timeout(60):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        answer = json.loads(await reader.readexactly(length))
+    writer.close()
+    assert head.split(b" ")[1] in {b"400", b"417"}
+    assert {"error", "reason"} <= set(answer)
+    for header, value in HEADERS.items():
+        assert f"{header}: {value}".encode() in head
+    assert not [one for one in caplog.records if one.exc_info or "\n" in one.getMessage()]
+
+
 async def test_the_page_never_asks_for_anything_else(page: Any) -> None:
     await page.log_in()
     for method, path in (
