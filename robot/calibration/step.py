@@ -14,6 +14,7 @@ A step is a module beside this one. It registers itself in :data:`STEPS` when it
 from __future__ import annotations
 
 import contextlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,15 @@ class Session:
     def stop(self) -> bool:
         """End what the robot does for calibrating, from any thread; whether there was something."""
         return self._client.stop()
+
+    def stop_beside(self) -> None:
+        """Likewise, on a thread of its own: the robot rests within a turn."""
+
+        def stop() -> None:
+            with contextlib.suppress(CubistError):
+                self.stop()
+
+        threading.Thread(target=stop, name="stop", daemon=True).start()
 
     @cached_property
     def profile(self) -> RobotProfile:

@@ -6,7 +6,7 @@ routes named here and no others::
 
     control.sock   group cubist           every route
     page.sock      group cubist-page      watch; start, home, stop
-    guide.sock     group cubist-guide     watch; calibrate: only where the owner allows it
+    guide.sock     group cubist-guide     watch; calibrate, stop: only where the owner allows it
     display.sock   group cubist-display   watch; start, home, stop, shut down; learn the colours
 
 This module imports nothing of the daemon, because those programs are small.
@@ -64,7 +64,7 @@ class Program(StrEnum):
 
 _ROUTES: Mapping[Program, frozenset[Call]] = {
     Program.PAGE: WATCHING | MOVING,
-    Program.GUIDE: WATCHING | KEEPING,
+    Program.GUIDE: WATCHING | KEEPING | {("POST", "/stop")},
     Program.DISPLAY: WATCHING
     | MOVING
     | KEEPING

@@ -14,7 +14,12 @@ from robot.calibration.finding.face_watch import FaceSeen
 from robot.calibration.finding.flipper import FlipperFinder
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.servo_line import ServoLine
+from robot.calibration.positions import MOVING
+from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
+from robot.twin.cube import scrambled
+from tests.virtual.calibrating import CalibratingSession
+from tests.virtual.rehearsal import Rehearsal
 
 FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
 """Of one colour each: stickers of two are never the same."""
@@ -27,6 +32,25 @@ def lid_at(name: str, **places: int) -> RobotProfile:
     document = profile.model_dump(mode="json")
     document["actuators"][lid]["positions_us"] |= places
     return RobotProfile.model_validate(document)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(kept: bool) -> None:
+    profile = load_profile("cubotino")
+    down = profile.actuators["lid"].places["close"]
+    with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
+        session = CalibratingSession(rehearsal)
+        with session.maintenance():
+            session.keep(confirmable(profile) if kept else {})
+            session.perform(MOVING, actuator="lid", to=down, begin_at=down)
+            findings = FlipperFinder(session).find()
+            if kept:
+                assert next(findings).stage == "camera"
+                assert rehearsal.robot.place("lid") == "open"
+                return
+            with pytest.raises(CouldNot, match="with `cubist calibrate servo`, never by hand"):
+                next(findings)
+            assert session.perform(MOVING, actuator="lid", to=None).position == down
 
 
 class World:

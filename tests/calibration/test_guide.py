@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
@@ -161,6 +162,30 @@ async def test_giving_up_goes_back_and_keeps_nothing(session: Session, client: F
         await settled(pilot)
         await press(pilot, "up", "escape")
     assert (client.moves, client.values) == ([1335, 1345, 1335], {KEY: 1335})
+
+
+@pytest.mark.parametrize("key", ["escape", "n", "ctrl+q"])
+async def test_leaving_stops_what_is_measured(
+    session: Session, client: FakeClient, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    begun, stopped, ask = threading.Event(), threading.Event(), client.call
+
+    def call(method: str, path: str, body: Any = None) -> dict[str, Any]:
+        if path != "/maintenance/timing":
+            return ask(method, path, body)
+        begun.set()
+        assert stopped.wait(30)
+        raise RequestRefused(503, "robot", "stopped by a person", "calibration-stopped")
+
+    monkeypatch.setattr(client, "call", call)
+    monkeypatch.setattr(client, "stop", stopped.set, raising=False)
+    app = CalibrationApp(session, screens(session, "timing"))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press("m")
+        assert await asyncio.to_thread(begun.wait, 30)
+        await pilot.press(key)
+        assert await asyncio.to_thread(stopped.wait, 30)
 
 
 async def test_beyond_the_limits_is_told_and_forgotten(

@@ -23,11 +23,15 @@ from robot.outcomes import ExitCode
 from robot.panel.button import Press
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
+from robot.twin.misadjustment import parse_misadjustment
 from tests.daemon.test_front_panel import FakeGpio
 from tests.virtual.rehearsal import Rehearsal
 from tests.virtual.stopping import LIMIT_S, VirtualDaemon
 
 MOMENTS = 12
+LONGEST_S = 1200.0
+"""Of real time, for all that a robot finds out about itself."""
+
 EMERGENCY_S = 0.05
 """Board time within which an emergency stop has ended all motion."""
 
@@ -49,11 +53,13 @@ STOPS = ("emergency stop", "stop", "Ctrl-C", "lost connection", "button")
 
 
 @contextmanager
-def daemon() -> Iterator[VirtualDaemon]:
-    """The daemon of a CUBOTino with a scrambled cube."""
+def daemon(command: tuple[str, ...]) -> Iterator[VirtualDaemon]:
+    """The daemon of a CUBOTino with a scrambled cube; one that finds its values was not built as
+    the profile says."""
+    truth = parse_misadjustment("7") if command is AUTO else None
     with (
         tempfile.TemporaryDirectory(prefix="cubist-") as folder,
-        Rehearsal(load_profile("cubotino"), scrambled(3, 5)) as rehearsal,
+        Rehearsal(load_profile("cubotino"), scrambled(3, 7), misadjusted=truth) as rehearsal,
     ):
         yield VirtualDaemon(rehearsal, Path(folder), FakeGpio())
 
@@ -65,12 +71,12 @@ def lasts(command: tuple[str, ...]) -> tuple[float, float]:
     async def undisturbed(there: VirtualDaemon) -> int | None:
         async with there.running():
             process = await there.command(*command)
-            out, err = await asyncio.wait_for(process.communicate(), LIMIT_S)
+            out, err = await asyncio.wait_for(process.communicate(), LONGEST_S)
             assert process.returncode == 0, (out, err)
             await there.until_nobody_calibrates()
         return process.returncode
 
-    with daemon() as there:
+    with daemon(command) as there:
         asyncio.run(undisturbed(there))
         times = [at for at, _ in there.recorder.changes]
         return times[0], times[-1]
@@ -94,7 +100,7 @@ async def stopped(there: VirtualDaemon, command: tuple[str, ...], how: str, at_s
         there.freezer.freeze_at(at_s)
         process = await there.command(*command)
         reading = asyncio.create_task(process.communicate())
-        assert await asyncio.to_thread(there.freezer.reached.wait, LIMIT_S)
+        assert await asyncio.to_thread(there.freezer.reached.wait, LONGEST_S)
         controller = there.controller
         match how:
             case "emergency stop":
@@ -144,7 +150,7 @@ def cases() -> Iterator[Any]:
 @pytest.mark.parametrize(("command", "how", "part"), [*cases()])
 def test_it_rests_with_the_true_reason(command: tuple[str, ...], how: str, part: float) -> None:
     began_s, ended_s = lasts(command)
-    with daemon() as there:
+    with daemon(command) as there:
         before = (there.folder / "state" / "calibration.json").read_bytes()
         ended = asyncio.run(stopped(there, command, how, began_s + part * (ended_s - began_s)))
         assert (there.folder / "state" / "calibration.json").read_bytes() == before

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from robot.cli.main import run
+from robot.client import ControlClient
 from robot.paths import (
     Simulation,
     SimulationRuns,
@@ -166,6 +167,8 @@ def test_hands_take_the_cube_and_faults_come_and_go(place: Path, ask: Ask) -> No
         for line in (b"", b"{", b"[1]", b"7", b'{"do": []}', b"x" * 20_000, HOSTILE_SEED):
             assert "error" in told(line), line
         ask("simulate", "scramble", "--seed", "5")
+        with ControlClient().maintenance():
+            assert "being calibrated" in ask("simulate", "scramble")[2]
         ask("start", "--no-wait")
         assert "wait for its end" in ask("simulate", "remove")[2]
         ask("stop")

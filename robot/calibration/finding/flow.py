@@ -103,13 +103,19 @@ class AutomaticCalibration(Measurement):
         self._began = self._clock()
         self.values, self._found, self._uncertain, self._proofs = {}, {}, {}, []
         error: CubistError | None = None
+        is_interrupted = False
         try:
             yield from self._rows()
         except CubistError as broken_off_by:
             error = broken_off_by
+        except KeyboardInterrupt:
+            is_interrupted = True  # the first thing to ask of the robot now is to stop
+            raise
+        finally:
+            if not is_interrupted:
+                with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
+                    self.session.try_out({})
         self.end(error)
-        with contextlib.suppress(CubistError):  # it forgets them with maintenance anyway
-            self.session.try_out({})
         if isinstance(error, NoDaemon):
             raise error
 

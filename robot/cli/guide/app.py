@@ -19,7 +19,7 @@ from robot.calibration.positions import Placing
 from robot.calibration.step import STEPS, Item, Items, Measurement, Session, Step, steps_of
 from robot.cli.guide.camera import CameraScreen
 from robot.cli.guide.jog import JogScreen
-from robot.cli.guide.screens import MeasureScreen, StepScreen, stop_beside
+from robot.cli.guide.screens import MeasureScreen, StepScreen
 
 
 class TerminalDriver(LinuxDriver):
@@ -141,7 +141,7 @@ class CalibrationApp(App[int]):
         screens = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if any(screen.busy for screen in screens):
             self.was_stopped = True
-            stop_beside(self.session)
+            self.session.stop_beside()
         self.exit(code)
 
     def _go_through(self, screens: Sequence[MakeScreen], number: int = 0) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -117,16 +115,6 @@ class StepScreen(Screen[bool]):
     def _undone(self, keys: list[str]) -> None:
         self.say(f"undone: {', '.join(keys)}" if keys else "there is nothing to undo", "good")
         self.kept()
-
-
-def stop_beside(session: Session) -> None:
-    """Stop the robot, on a thread of its own: it rests within a turn, which nobody waits for."""
-
-    def stop() -> None:
-        with contextlib.suppress(CubistError):
-            session.stop()
-
-    threading.Thread(target=stop, name="stop", daemon=True).start()
 
 
 AT_WORK = "the robot is at work: {time} so far"
@@ -252,7 +240,7 @@ class MeasureScreen(StepScreen):
 
     def _break_off(self) -> None:
         if self.busy and self._script is not None:
-            stop_beside(self.session)
+            self.session.stop_beside()
 
     def action_answer(self, answer: bool) -> None:
         """A person says yes or no to what was asked."""

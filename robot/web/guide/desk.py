@@ -70,6 +70,9 @@ class GuidePage:
     def left(self) -> None:
         """It is shown no more."""
 
+    def break_off(self) -> None:
+        """It is to be left while the robot is at work for it."""
+
     def contents(self) -> JsonObject:
         """What it shows beside heading, guidance and buttons."""
         return {}
@@ -208,6 +211,7 @@ class Desk:
         """At once, or after what the robot does now."""
         if self.busy:
             self._leaving = leave
+            self.page.break_off()
             self.say(LEAVING)
         else:
             leave()

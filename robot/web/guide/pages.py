@@ -253,6 +253,11 @@ class MeasurePage(GuidePage):
         if do in acts:
             acts[do]()
 
+    def break_off(self) -> None:
+        """Stop what is measured at the end of the turn in progress."""
+        if self._script is not None:
+            self.desk.session.stop_beside()
+
     def left(self) -> None:
         """Break it off: it withdraws what it only tried out."""
         if self._script is not None:
