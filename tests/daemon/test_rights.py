@@ -27,7 +27,7 @@ OWNERS = {("POST", "/shutdown"), ("POST", "/calibration/restore"), ("POST", "/ac
 
 RIGHTS = {
     Program.PAGE: WATCHING | MOVING,
-    Program.GUIDE: WATCHING | CALIBRATING | TRIALS,
+    Program.GUIDE: WATCHING | CALIBRATING | TRIALS | {("POST", "/stop")},
     Program.DISPLAY: WATCHING | MOVING | CALIBRATING | {LEARNING, ("POST", "/shutdown")},
 }
 
