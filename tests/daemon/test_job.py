@@ -101,6 +101,23 @@ async def test_progress_is_told_each_tenth(watched: Watched) -> None:
     assert watched.progress == [0.12]
 
 
+async def test_the_time_left_is_that_of_the_pace_so_far(watched: Watched) -> None:
+    job, clock = watched.job, watched.clock
+    job.enter(RobotState.TURNING, JobStep.of("turn", moves=2, seconds="40.0"))
+    left = []
+    for fraction in (0.0, 0.01, 0.1, 0.25, 0.5, 1.0):
+        clock.now = 100.0 + 40 * fraction  # a robot that takes 40 s of this computer's time
+        job.advance(fraction)
+        await asyncio.sleep(0)
+        left.append(job.remaining_s)
+    assert left[:2] == [None, None], "the beginning says nothing of the pace"
+    assert left[2:] == pytest.approx([36.0, 30.0, 20.0, 0.0])
+    job.enter(RobotState.CHECKING, JobStep.of("plan-looks"))
+    job.advance_view(0.5)
+    await asyncio.sleep(0)
+    assert (job.progress, job.remaining_s) == (None, None), "a look is only a part of its step"
+
+
 async def test_a_search_that_waits_for_tables_says_so_and_goes_on(watched: Watched) -> None:
     job = watched.job
     job.enter(RobotState.SOLVING, JobStep.of("search"))
