@@ -104,7 +104,8 @@ export class Watcher extends EventTarget {
 
   /** The next step, in the same state or as the first of another. */
   #enter({ text, step_code: code = "", step_parameters: parameters = {} }) {
-    Object.assign(this.status.job, { step: text, step_code: code, step_parameters: parameters, progress: null });
+    const progress = code === "look" ? (parameters.seen - 1) / parameters.count : null;
+    Object.assign(this.status.job, { step: text, step_code: code, step_parameters: parameters, progress });
   }
 
   #begin(motion, atUs = 0) {
