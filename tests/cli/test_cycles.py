@@ -78,8 +78,8 @@ def test_every_cycle_is_a_scramble_and_a_solve(ask: Ask) -> None:
         (4, "2/2  solve: "),
     ]
     assert lines == [
-        "1/2  run 2  solved  12.0 s",
-        "2/2  run 4  solved  14.0 s",
+        "1/2  run 2 solved in 12.0 s",
+        "2/2  run 4 solved in 14.0 s",
         "solved 2 of 2: mean 13.0 s, best 12.0 s, worst 14.0 s",
     ]
 
@@ -95,7 +95,7 @@ def test_the_first_failure_ends_it(ask: Ask, outcomes: str, jobs: int) -> None:
     code, lines, client = ask(outcomes, "--cycles", "3")
     assert code == ExitCode.FAILED
     assert len(client.started) == jobs
-    assert lines == [f"1/3  run {jobs}  jammed  {10 + jobs}.0 s  it jammed", "solved 0 of 1"]
+    assert lines == [f"1/3  run {jobs} jammed after {10 + jobs}.0 s: it jammed", "solved 0 of 1"]
 
 
 def test_failures_may_be_counted_only(ask: Ask) -> None:
