@@ -25,6 +25,7 @@ from robot.cli.numbers import Number, Whole
 from robot.cli.output import (
     Listing,
     json_option,
+    note,
     printing_beside,
     refuse_two_outputs,
 )
@@ -79,10 +80,13 @@ def camera(  # one argument per option
 
 
 def _print_picture(image: Image, width: int) -> None:
-    """So many columns wide, however wide the terminal is."""
+    """So many columns wide, however wide the terminal is; nothing where no colours are shown."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
+    if console.color_system is None:
+        note("a picture needs a terminal with colours; --save-to keeps it as a JPEG file")
+        return
     console.print(picture_text(image, width, image.shape[0]))
 
 

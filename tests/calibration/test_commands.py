@@ -162,7 +162,11 @@ def painted(light: float = 1.0, glare: float = 0.0, odd: OddScene | None = None)
 
 
 def test_the_camera_s_picture_and_advice(
-    daemon: Any, ask: Ask, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    daemon: Any,
+    ask: Ask,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     jpeg = painted()
     daemon.scanner.picture = lambda _: jpeg
@@ -173,6 +177,10 @@ def test_the_camera_s_picture_and_advice(
         "views": {"U": ["all is well: one face, in focus, evenly lit"]},
     }
     assert (tmp_path / "now.jpg").read_bytes() == jpeg
+    assert run(["calibrate", "camera", "--width", "40"]) == 0
+    assert "▀" not in capfd.readouterr().out, "without colours all of them are the same"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
     assert run(["calibrate", "camera", "--width", "40"]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert [line.count("▀") for line in shown] == [40] * 15 + [0]

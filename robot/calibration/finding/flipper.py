@@ -228,7 +228,7 @@ class FlipperFinder(Finder):
         found = self._lid_finding(
             "hold",
             self._hold_at,
-            f"the cube no longer follows the table from {onset:.0f} us on",
+            f"it holds the cube from {onset:.0f} us on",
             {"holds_from_us": onset, "gain": round(self._lid_gain, 3)},
         )
         return replace(found, values={**values, **found.values})
@@ -264,8 +264,8 @@ class FlipperFinder(Finder):
             values[key], uncertain[key] = round(pulse), self._unsure(role)
         return Finding(
             "lid",
-            f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (the cube no longer "
-            f"follows the table from {onset:.0f} us on); {self._names['open']}: "
+            f"{self.lid.name} {self._names['hold']}: {self._hold_at:.0f} us (it holds from "
+            f"{onset:.0f} us on); {self._names['open']}: "
             f"{self._open_at:.0f} us, {distance}",
             values,
             uncertain,
@@ -288,7 +288,7 @@ class FlipperFinder(Finder):
                 f"{self.lid.name} leaves the cube at another angle each time: is the lid loose?"
             )
         return self._square_place(
-            f"square is where the lid turns the cube; it has {play:.1f} degrees of play there",
+            f"square as {self.lid.name} turns the cube, which has {play:.1f} degrees of play",
             {"play_degrees": round(play, 2)},
         )
 

@@ -303,8 +303,8 @@ class AutomaticCalibration(Measurement):
             if measured is not None:
                 break
         else:
-            kept = f"{name}, {way[0]} to {way[1]}: as in the profile, {too_few(shown, rate)}"
-            return Finding("times", kept, uncertain={key: kept})
+            text = f"{name}, {way[0]} to {way[1]}: as it is; {rate:.0f} pictures/s are too few"
+            return Finding("times", text, uncertain={key: too_few(shown, rate)})
         took_ms, within_ms = (part / 1e3 for part in measured)
         servo = self._servo_with_times(name)
         values = travel_values(name, servo, way, took_ms * MARGIN + within_ms)

@@ -144,9 +144,8 @@ class JawFinder:
         closed, opened = walker.key(self.closed_name), walker.key(self.open_name)
         return Finding(
             "jaws",
-            f"{walker.name} {self.closed_name}: {self.closed:.0f} us (the cube no longer follows "
-            f"{other.name} from {edge:.0f} us on); {self.open_name}: {self.open:.0f} us, a little "
-            "further from there than in the profile",
+            f"{walker.name} {self.closed_name}: {self.closed:.0f} us (they hold from "
+            f"{edge:.0f} us on); {self.open_name}: {self.open:.0f} us",
             {closed: round(self.closed), opened: round(self.open)},
             {
                 closed: round(sure_us, 1),

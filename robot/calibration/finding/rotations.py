@@ -51,7 +51,7 @@ LEAST_REACH = 12.0
 
 SHOWN_TOO_LITTLE = (
     "the face is too near to the border of the picture, which shows it whole only up to {:.0f} "
-    "degrees to either side: move the camera away, or turn it so that the cube is in the middle"
+    "degrees to either side{}: move the camera away, or turn it so that the cube is in the middle"
 )
 
 
@@ -296,7 +296,8 @@ class SpinningPart(FilmedRotation):
         """See :attr:`Rotation.reach`: as far as the picture shows the face."""
         shown = self.watch.turn_in_view
         if shown < LEAST_REACH:
-            raise CouldNot(SHOWN_TOO_LITTLE.format(shown))
+            needed = f", and {LEAST_REACH:.0f} are needed"
+            raise CouldNot(SHOWN_TOO_LITTLE.format(shown, needed))
         return self.sweep if shown >= EIGHTH else shown
 
     def angle(self) -> float:
@@ -305,7 +306,7 @@ class SpinningPart(FilmedRotation):
         if seen is None:
             shown = self.watch.turn_in_view
             if shown < EIGHTH:
-                raise CouldNot(SHOWN_TOO_LITTLE.format(shown))
+                raise CouldNot(SHOWN_TOO_LITTLE.format(shown, ""))
             raise self.watch.lost(OUT_OF_VIEW.format(self.name))
         self.expected = seen.degrees
         return seen.degrees

@@ -159,6 +159,14 @@ class CalibrationApp(App[int]):
         self.push_screen(screen, go_on_or_end)
 
 
+class ChoiceTable(DataTable[str]):
+    """A table whose rows are chosen with a key that the last line of the screen shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Choose", key_display="⏎")
+    ]
+
+
 class ListScreen(StepScreen):
     """A step's list of what can be calibrated, made anew whenever what is kept changes."""
 
@@ -169,7 +177,7 @@ class ListScreen(StepScreen):
 
     def contents(self) -> Iterator[Widget]:
         """The table."""
-        yield DataTable(cursor_type="row")
+        yield ChoiceTable(cursor_type="row")
 
     def on_mount(self) -> None:
         """Fill the list."""
