@@ -16,7 +16,7 @@ from solver.errors import CubistError
 from solver.files import BadFile, parse_object
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping, JsonObject
+    from robot.documents import Document, JsonMapping, JsonObject
 
 TIMEOUT_S = 30.0
 LEAVING_S = 60.0
@@ -101,16 +101,28 @@ class ControlClient:
 
     def runs(self, count: int = 20) -> list[JsonObject]:
         """Summaries of records, newest first."""
-        found: list[JsonObject] = self.run_list(count)["runs"]
+        found: list[JsonObject] = self.call("GET", f"/runs?count={count}")["runs"]
         return found
-
-    def run_list(self, count: int = 20) -> JsonObject:
-        """Return summaries of records and the runs that cannot be read (``RunList``)."""
-        return self.call("GET", f"/runs?count={count}")
 
     def run(self, run_id: str) -> JsonObject:
         """One record."""
         return self.call("GET", f"/runs/{run_id}")
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        model: type[Document],
+        body: Mapping[str, object] | None = None,
+    ) -> Document:
+        """One request, and its answer as a ``model``."""
+        from robot.documents import check_document  # most commands do without pydantic
+
+        answer = self.call(method, path, body)
+        try:
+            return check_document(answer, model, f"the answer to {method} {path}")
+        except BadFile as error:
+            raise StrangeAnswer(self.path, str(error)) from error
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> JsonObject:
         """One request and its answer."""

@@ -24,13 +24,14 @@ from urllib.parse import urlencode
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import AnyTrial, Asked, Found, Trial
 from robot.client import ControlClient
-from robot.documents import JsonMapping, JsonObject
+from robot.documents import JsonMapping, JsonObject, check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
 from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
 
 LONGEST_TRIAL_S = 600.0
+ANSWER = "cubistd's answer"
 """A scan by a slow robot takes a minute, timing its operations a few."""
 
 
@@ -86,7 +87,7 @@ class Session:
     @property
     def calibration(self) -> Calibration:
         """What is kept by now."""
-        return Calibration.model_validate(self._client.call("GET", "/calibration"))
+        return check_document(self._client.call("GET", "/calibration"), Calibration, ANSWER)
 
     @property
     def calibrated(self) -> RobotProfile:
@@ -100,7 +101,7 @@ class Session:
             answer = self._client.call("GET", trial.path + (query and f"?{query}"))
         else:
             answer = self._client.call("POST", trial.path, asked)
-        return trial.answer.model_validate(answer)
+        return check_document(answer, trial.answer, ANSWER)
 
     def keep(self, values: JsonMapping) -> bool:
         """Keep calibrated values from now on, if there are any; whether there were."""

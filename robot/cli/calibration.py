@@ -47,7 +47,7 @@ def diff(profile: str | None, as_json: bool) -> int:
     from robot.settings import load_profile
     from robot.settings.other_cubes import for_cube
 
-    found = Calibration.model_validate(daemon_client().call("GET", "/calibration"))
+    found = daemon_client().ask("GET", "/calibration", Calibration)
     compared = for_cube(load_profile(profile or found.robot), found.size)
     changed = list(differences(compared, found))
     if not changed:

@@ -85,7 +85,7 @@ def show(run_id: str, timeline: Path | None, as_json: bool) -> int:
 
 def _latest(count: int) -> RunList:
     try:
-        return RunList.model_validate(daemon_client().run_list(count))
+        return daemon_client().ask("GET", f"/runs?count={count}", RunList)
     except NoDaemon:
         return _store().latest(count)
 
@@ -107,7 +107,7 @@ def _load(run_id: str) -> RunRecord:
         told = shortened(run_id)
         raise click.UsageError(f"RUN is a number, not {told!r}; `cubist runs` lists them")
     try:
-        return RunRecord.model_validate(daemon_client().run(run_id))
+        return daemon_client().ask("GET", f"/runs/{run_id}", RunRecord)
     except NoDaemon:
         return _store().load(run_id)
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from robot.documents import ApiDocument, JsonObject, read_document
 from robot.faults import FAULTS, fault_code
@@ -162,17 +162,15 @@ class _Operation(BaseModel):
     layers: int = Field(default=1, ge=1)
     grippers: list[str] = Field(default_factory=list)
 
-    @model_validator(mode="after")
-    def _say_what_turns(self) -> Self:
-        needed = {"turn": ("site", "quarter_turns"), "rotate": ("axis", "quarter_turns")}
-        for name in needed.get(self.op, ()):
-            if getattr(self, name) is None:
-                raise ValueError(f"{self.op} has no {name}")
-        return self
+
+_NEEDED = {"turn": ("site", "quarter_turns"), "rotate": ("axis", "quarter_turns")}
 
 
 def _checked_operation(found: JsonObject) -> JsonObject:
-    _Operation.model_validate(found)
+    operation = _Operation.model_validate(found)
+    for name in _NEEDED.get(operation.op, ()):
+        if getattr(operation, name) is None:
+            raise ValueError(f"{operation.op} has no {name}")
     return found
 
 

@@ -212,7 +212,7 @@ def test_a_run_that_cannot_be_read_is_listed_and_shown_with_the_reason(
         monkeypatch.setenv("CUBIST_RUNTIME_DIR", "/nonexistent")
     code, (newest, bad), _ = ask("runs")
     assert (code, newest["id"], list(bad)) == (0, "000002", ["id", "unreadable"])
-    reason = f"{record}: cannot be read: outcome: this version of Cubist does not know"
+    reason = f"{record}: outcome: this version of Cubist does not know"
     assert bad["unreadable"].startswith(reason)
     assert run(["runs"]) == 0
     shown = capfd.readouterr().out
