@@ -35,8 +35,7 @@ class TerminalText(StrEnum):
     JOURNAL = "see the journal (`cubist logs`)"
     LEAVE = "Ctrl-C closes this screen, the robot goes on"
     DRIFT = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves)"
-    CORRECTED = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves), \
-{corrected} of them corrected"
+    CORRECTED = f"{DRIFT}, {{corrected}} of them corrected"
 
 
 def say(text: TerminalText, /, **values: object) -> str:

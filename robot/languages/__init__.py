@@ -2,8 +2,9 @@
 
 English is the source, and stands where the code stands: faults in :data:`robot.faults.FAULTS`,
 outcomes in :data:`robot.outcomes.OUTCOMES`, steps in :data:`robot.steps.STEPS`, refusals,
-recoveries, warnings, stages and parts in :mod:`robot.notes`, states here, the page's texts in its
-own files, those of the guided calibration in :mod:`robot.calibration` and :mod:`robot.web.guide`.
+recoveries, warnings, stages and parts in :mod:`robot.notes`, states here, terminals' own texts in
+:mod:`robot.cli.texts`, the page's texts in its own files, those of the guided calibration in
+:mod:`robot.calibration` and :mod:`robot.web.guide`.
 Each other language is a TOML file in this folder, with one section for each of these; its keys are
 the English texts, so that who changes one meets its translations.
 """

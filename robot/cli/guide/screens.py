@@ -128,7 +128,7 @@ def clock_text(seconds: float) -> str:
 LEAST_COLUMN = 10
 
 
-class Findings(DataTable[str | Text]):
+class ResultTable(DataTable[str | Text]):
     """What a measurement finds, line by line; the last column wraps within the screen."""
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -202,7 +202,7 @@ class MeasureScreen(StepScreen):
         if self.measurement.value is not None:
             yield Digits(f"{self.measurement.value:g}", id="value")
         if self.measurement.columns:
-            yield Findings(self.measurement.columns)
+            yield ResultTable(self.measurement.columns)
 
     def on_mount(self) -> None:
         """Say every second how long it has measured."""
@@ -222,8 +222,8 @@ class MeasureScreen(StepScreen):
         if self.busy:
             self.say("the robot is still at work: a moment", "bad")
             return
-        for findings in self.query(Findings):
-            findings.empty()
+        for table in self.query(ResultTable):
+            table.empty()
         self._began_s = time.monotonic()
         self._script = self.measurement.measure(choice)
         self._go_on(None)
@@ -267,7 +267,7 @@ class MeasureScreen(StepScreen):
         if row.colour is not None:
             red, green, blue = shown_colour(row.colour)
             cells[0] = Text(row.cells[0], f"black on rgb({red},{green},{blue})")
-        self.query_one(Findings).add(cells)
+        self.query_one(ResultTable).add(cells)
 
     def _conclude(self) -> None:
         found = self.measurement
