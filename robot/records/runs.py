@@ -432,7 +432,7 @@ class RunStore:
             with contextlib.suppress(OSError):
                 remove_leftovers(directory)
             if record.outcome is None:
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, BadFile):
                     _close(directory)
                 found.closed.append(run_id)
         if found.unreadable:

@@ -33,6 +33,7 @@ HARDENED = (
     "cubist-board.service",
     "cubist-web.service",
     "cubist-display.service",
+    "cubist-poweroff.service",
 )
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
@@ -52,6 +53,14 @@ def test_the_service_is_hardened(service: str) -> None:
     found = re.search(rf"Overall exposure level for {re.escape(service)}: ([0-9.]+)", done.stdout)
     assert found is not None
     assert float(found[1]) <= 2.0
+
+
+@pytest.mark.parametrize("service", [name for name in HARDENED if "poweroff" not in name])
+def test_a_service_that_a_stray_signal_ended_is_started_again(service: str) -> None:
+    settings = [line.split("=", 1) for line in (FOLDER / service).read_text().splitlines()]
+    found = {key: value for key, *rest in settings for value in rest}
+    forced = found.get("RestartForceExitStatus", "").split()
+    assert found["Restart"] == "always" or {"SIGHUP", "SIGPIPE"} <= set(forced)
 
 
 @needs_analyze
