@@ -94,11 +94,11 @@ def everything(
 def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
 ) -> None:
-    """All that nobody has to watch."""
+    """All that nobody has to watch, in one session: a stop between two steps ends it, too."""
     unasked = [step for step in steps if step.measures_unasked]
-    for number, step in enumerate(unasked):
-        note(f"step {number + 1} of {len(unasked)}: {step.name}")
-        with calibrating(session):
+    with calibrating(session):
+        for number, step in enumerate(unasked):
+            note(f"step {number + 1} of {len(unasked)}: {step.name}")
             for measurement in step.unasked(session, given):
                 conduct(measurement, as_json)
                 kept = session.keep(measurement.values)
