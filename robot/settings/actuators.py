@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
@@ -22,6 +23,9 @@ from robot.settings.kinds import Kinds, KindSettings
 
 LEAST_US = 20
 """Nearer pulses are the same place to a hobby servo: two degrees, several times its dead band."""
+
+TOGETHER = "Where both have moved, set them at once, or the one first that makes room for the other"
+"""What to do where one position does not fit another."""
 
 ACTUATOR_SETTINGS: Kinds[type[ActuatorSettings]] = Kinds(
     "actuator", "robot.settings.{kind}", ("servo", "stepper", "timed")
@@ -43,6 +47,11 @@ class ActuatorSettings(KindSettings):
     """The key under which positions are taught."""
     rotation_key: ClassVar[str] = ""
     """The key without which it does not rotate."""
+    of_the_profile: ClassVar[frozenset[str]] = frozenset({"kind", "board", "pins"})
+    """Keys that a calibration may not change: how it is wired, and what protects it."""
+    most_scaled: ClassVar[float] = 3.0
+    """How many times as far apart, or as near, as in its profile two positions may be calibrated:
+    motors of the same kind, arms and horns differ by less."""
 
     board: Name | None = None
     """Which of the further boards drives it; None: the first, that of ``firmware``."""
@@ -95,6 +104,25 @@ class ActuatorSettings(KindSettings):
     @abstractmethod
     def check(self, path: Path) -> Iterator[Finding]:
         """What contradicts itself in these settings, which stand at ``path``."""
+
+    def check_built_like(
+        self, path: Path, built: ActuatorSettings, known: Collection[str]
+    ) -> Iterator[Finding]:
+        """Every way in which its ``known`` positions cannot be those of ``built``, which is the
+        same actuator in its profile: another order, or distances that no such part has."""
+        in_order = sorted(built.places.keys() & known, key=built.places.__getitem__)
+        for first, second in itertools.pairwise(in_order):
+            here, there = self.places[first], self.places[second]
+            usual = built.places[second] - built.places[first]
+            text = f"{first} is at {here} {self.unit}, {second} at {there}"
+            if there <= here:
+                pair = f"{built.places[first]}, {built.places[second]}"
+                text += f", but {second} comes after {first} in the profile ({pair})"
+            elif not usual / self.most_scaled <= there - here <= usual * self.most_scaled:
+                text += f": {there - here} {self.unit} apart, {usual} in the profile"
+            else:
+                continue
+            yield (*path, self.positions_key, second), f"{text}. {TOGETHER}"
 
 
 class TravelRow(Settings):
@@ -178,6 +206,7 @@ class Servo(PositionTimes):
     turns_freely: ClassVar[bool] = False
     unit: ClassVar[str] = "us"
     positions_key: ClassVar[str] = "positions_us"
+    of_the_profile: ClassVar[frozenset[str]] = ActuatorSettings.of_the_profile | {"limits_us"}
 
     kind: Literal["servo"]
     pins: ServoPins

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from robot.settings.actuators import ActuatorSettings
+from robot.settings.actuators import TOGETHER, ActuatorSettings
 from robot.settings.base import Name, Settings, Site
 from robot.settings.document import Finding, Path
 from robot.settings.kinds import Kinds, KindSettings
@@ -26,6 +27,10 @@ MECHANISM_SETTINGS: Kinds[type[MechanismSettings]] = Kinds(
 )
 """The settings of each kind of mechanism. Its graph is registered in ``robot.mechanism.registry``,
 its simulation in ``robot.twin.registry``."""
+
+
+MOST_UNEVEN = 1.5
+"""How many times another quarter turn's pulses one of the same servo may have."""
 
 
 class Jaws(NamedTuple):
@@ -71,6 +76,19 @@ class MechanismSettings(KindSettings):
     def check(self, actuators: Actuators, size: int) -> Iterator[Finding]:
         """Every reason why it cannot exist, with these actuators and a cube of ``size`` layers."""
 
+    def check_built_like(
+        self, built: Actuators, calibrated: Actuators, known: Mapping[str, Collection[str]]
+    ) -> Iterator[Finding]:
+        """Every way in which calibrated positions cannot be those of this robot, whose profile has
+        ``built``. ``known``: the positions to be judged, by actuator."""
+        for name, positions in known.items():
+            path: Path = ("actuators", name)
+            part = self.rotated_by(name)
+            if part is None:
+                yield from calibrated[name].check_built_like(path, built[name], positions)
+            else:
+                yield from part.check_built_like(path, built[name], calibrated[name], positions)
+
     def rotated_by(self, actuator: str) -> RotatingPart | None:
         """The table or gripper that an actuator rotates."""
         return next((part for part in self.rotating if part.motor == actuator), None)
@@ -106,6 +124,34 @@ class RotatingPart(Settings, ABC):
             yield from self._check_range(path, key, actuator)
         else:
             yield from self._check_angles(path, actuator)
+
+    def check_built_like(
+        self,
+        path: Path,
+        built: ActuatorSettings,
+        calibrated: ActuatorSettings,
+        known: Collection[str],
+    ) -> Iterator[Finding]:
+        """Every way in which ``known`` positions cannot be its angles: quarter turns to both sides,
+        or of very different size, or of another than ``built`` has. A motor may be mounted the
+        other way round, so that all of them are."""
+        in_order = sorted(self.angles.keys() & known, key=self.angles.__getitem__)
+        before: float | None = None
+        for first, second in itertools.pairwise(in_order):
+            quarters = self.angles[second] - self.angles[first]
+            here, usual = (
+                (one.places[second] - one.places[first]) / quarters for one in (calibrated, built)
+            )
+            text = f"from {first} to {second} a quarter turn is {here:.0f} {calibrated.unit}"
+            scale = calibrated.most_scaled
+            if not abs(usual) / scale <= abs(here) <= abs(usual) * scale:
+                text += f", in the profile {usual:.0f}"
+            elif before is not None and not 1 / MOST_UNEVEN <= here / before <= MOST_UNEVEN:
+                text += f", and {before:.0f} up to {first}"
+            else:
+                before = here
+                continue
+            yield (*path, calibrated.positions_key, second), f"{text}. {TOGETHER}"
 
     def _check_angles(self, path: Path, actuator: ActuatorSettings) -> Iterator[Finding]:
         """Of an actuator that turns between named positions."""

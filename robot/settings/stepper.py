@@ -78,6 +78,12 @@ class Stepper(ActuatorSettings):
     unit: ClassVar[str] = "steps"
     positions_key: ClassVar[str] = "positions_steps"
     rotation_key: ClassVar[str] = "steps_per_turn"
+    of_the_profile: ClassVar[frozenset[str]] = ActuatorSettings.of_the_profile | {
+        "homing",
+        "turn_check",
+    }
+    most_scaled: ClassVar[float] = 16.0
+    """A microstep switch alone makes eight times as many steps."""
 
     kind: Literal["stepper"]
     pins: StepperPins
