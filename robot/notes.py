@@ -53,6 +53,11 @@ NOTES: Mapping[str, str] = {
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
+    # What is amiss with the calibration.
+    "calibrated-as-another": (
+        "there is no calibration of {robot}, but one of {other} of {since}: if this is the same "
+        "robot, `cubist calibration import --from-another {other}` starts from it"
+    ),
     # What was done about a trouble.
     "looked-again": "looked again: {fault}",
     "looked-again-unsure": "looked again: the colours leave more than one possible cube",

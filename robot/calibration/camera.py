@@ -222,4 +222,9 @@ STEPS["camera"] = Step(
     ),
     trials=[PICTURE],
     unattended=_unattended,
+    is_done=lambda profile, found: all(
+        f"cameras.{camera.name}.views.{view.site}.quad" in found.values
+        for camera in profile.cameras
+        for view in camera.views
+    ),
 )

@@ -133,6 +133,7 @@ STEPS["colours"] = Step(
     title="Colours of the cube",
     trials=[LOOKING],
     begin=CubeColours,
+    is_done=lambda _, found: any(key.split(".")[0] == "colours" for key in found.values),
     commands=[
         Command(
             "colours",

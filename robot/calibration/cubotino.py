@@ -1,4 +1,4 @@
-"""CUBOTino's own settings file, as a calibration: pulses, limits and times of its two servos.
+"""CUBOTino's own settings file, as a calibration: pulses and times of its two servos.
 
 Its positions run from -1 to +1 between a servo's shortest and longest pulse, in milliseconds; its
 timers are the seconds its program sleeps.
@@ -17,7 +17,6 @@ from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.actuators import LEAST_CLEAR_PART
-from robot.settings.board_table import PULSE_US
 from solver.errors import shortened
 from solver.files import parse_json, read_text
 
@@ -119,7 +118,7 @@ class _ServoFile:
 
 
 def _pulses(file: _ServoFile, name: str) -> JsonObject:
-    """Positions, and limits that hold them."""
+    """Positions. What limits a servo is in its profile: whoever has wider ones writes a profile."""
     shortest, longest = (
         1000 * file.number(f"{PULSES[name]}_{end}_pulse_width") for end in ("min", "max")
     )
@@ -127,10 +126,7 @@ def _pulses(file: _ServoFile, name: str) -> JsonObject:
     places = {
         place: round(middle + reach * file.number(key)) for place, key in POSITIONS[name].items()
     }
-    low = max(PULSE_US[0], min(round(shortest), *places.values()))
-    high = min(PULSE_US[1], max(round(longest), *places.values()))
-    values: JsonObject = {f"actuators.{name}.limits_us": [low, high]}
-    return values | {f"actuators.{name}.positions_us.{at}": us for at, us in places.items()}
+    return {f"actuators.{name}.positions_us.{at}": us for at, us in places.items()}
 
 
 def _lid_times(file: _ServoFile) -> JsonObject:

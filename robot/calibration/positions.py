@@ -142,7 +142,7 @@ class Position:
 
 def positions(session: Session) -> list[Position]:
     """Every named position of every actuator."""
-    return list(_positions(session.profile, session.calibrated, session.calibration.values))
+    return list(_positions(session.profile, session.calibrated, session.calibration.confirmed))
 
 
 def _positions(
@@ -288,7 +288,7 @@ class AllPositions(Measurement):
         apply(session.profile, session.calibration.changed(self._given))
         for name in steppers_of(session.profile):
             key = direction_key(name)
-            if key not in session.calibration.values:
+            if key not in session.calibration.confirmed:
                 session.keep({key: stepper_of(session.profile, name).invert_direction})
         found: JsonObject = {}
         for one in positions(session):
@@ -429,4 +429,5 @@ STEPS["positions"] = Step(
         ),
     ],
     unattended=_unattended,
+    is_done=lambda profile, found: found.confirmed.keys() >= set(position_keys(profile).values()),
 )

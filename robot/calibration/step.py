@@ -55,11 +55,12 @@ class Session:
         self._place = place
         self._client = client or ControlClient(timeout_s=LONGEST_TRIAL_S)
         self._given = profile
-        self._undo: list[JsonObject] = []
+        self._undo: list[list[str]] = []
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
-        """The robot in maintenance, which ends with this context, or with this process."""
+        """The robot in maintenance, which ends with this context, or with this process. What was
+        kept meanwhile is one version."""
         with self._client.maintenance(self._place):
             yield
 
@@ -75,6 +76,11 @@ class Session:
                 self.stop()
 
         threading.Thread(target=stop, name="stop", daemon=True).start()
+
+    @property
+    def kept(self) -> list[str]:
+        """The keys of all values kept so far and not undone."""
+        return list(dict.fromkeys(key for keys in self._undo for key in keys))
 
     @cached_property
     def profile(self) -> RobotProfile:
@@ -103,12 +109,18 @@ class Session:
             answer = self._client.call("POST", trial.path, asked)
         return check_document(answer, trial.answer, ANSWER)
 
-    def keep(self, values: JsonMapping) -> bool:
-        """Keep calibrated values from now on, if there are any; whether there were."""
+    def keep(
+        self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
+    ) -> bool:
+        """Keep calibrated values from now on, if there are any; whether there were.
+
+        ``how`` they were found and how ``uncertain`` they are: see
+        :class:`robot.calibration.versions.Source`.
+        """
         if values:
-            before = self.calibration.values
-            self._client.call("PUT", "/calibration", {"values": dict(values)})
-            self._undo.append({key: before.get(key) for key in values})
+            body = {"values": dict(values), "how": how, "uncertain": dict(uncertain or {})}
+            self._client.call("PUT", "/calibration", body)
+            self._undo.append(list(values))
         return bool(values)
 
     def try_out(self, values: JsonMapping) -> None:
@@ -120,10 +132,8 @@ class Session:
         """Take the last :meth:`keep` back; the keys that were changed."""
         if not self._undo:
             return []
-        values = self._undo[-1]
-        self._client.call("PUT", "/calibration", {"values": values})
-        self._undo.pop()
-        return list(values)
+        self._client.call("POST", "/calibration/undo", {})
+        return self._undo.pop()
 
 
 @dataclass(frozen=True)
@@ -169,7 +179,8 @@ class Measurement(ABC):
 
     What was found: ``values`` by their keys in the calibration, empty where nothing is kept;
     ``document`` as JSON; ``text`` for people; ``is_found`` is False where nothing could tell, and
-    ``error`` is what broke it off, if something did.
+    ``error`` is what broke it off, if something did. ``how`` and ``uncertain``: see
+    :meth:`Session.keep`.
     """
 
     name = ""
@@ -179,10 +190,12 @@ class Measurement(ABC):
     label: Mapping[str, str] = {}
     doubts = False
     keeps = True
+    how = "person"
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.values: JsonObject = {}
+        self.uncertain: JsonObject = {}
         self.document: JsonObject = {}
         self.text = ""
         self.is_found = True
@@ -191,6 +204,11 @@ class Measurement(ABC):
     @abstractmethod
     def measure(self, choice: str = "") -> Script:
         """Measure, step by step, in a robot under maintenance; raises what the session raises."""
+
+    def keep(self) -> bool:
+        """Keep what was found, if there is anything; whether there is."""
+        known = {key: sure for key, sure in self.uncertain.items() if key in self.values}
+        return self.session.keep(self.values, self.how, known)
 
     @property
     def needs_screen(self) -> bool:
@@ -261,7 +279,8 @@ class Step:
     ``unattended`` yields those that ``cubist calibrate all --yes`` makes, each after the one
     before it is kept, given positions by their keys; without it that one measurement is made, and
     of a list none, because somebody has to watch. ``on_request``: not even that. ``group`` is the
-    name and the help of a group of its commands.
+    name and the help of a group of its commands. ``is_done``: whether a calibration has what this
+    step keeps, if it keeps anything.
     """
 
     name: str
@@ -276,6 +295,7 @@ class Step:
     unattended: Callable[[Session, Mapping[str, int]], Iterable[Measurement]] | None = None
     is_needed: Callable[[RobotProfile], bool] = lambda _: True
     on_request: bool = False
+    is_done: Callable[[RobotProfile, Calibration], bool] = lambda *_: True
 
     @property
     def measures_unasked(self) -> bool:

@@ -236,6 +236,9 @@ STEPS["steppers"] = Step(
     trials=[TURNING, STEPPING, SPEEDING, PLAYING],
     columns=("motor", "what", "value"),
     items=_items,
+    is_done=lambda profile, found: all(
+        direction_key(name) in found.confirmed for name in steppers_of(profile)
+    ),
     group=(
         "stepper",
         (

@@ -1,31 +1,36 @@
 """What was calibrated on one's own robot: values that replace those of its profile.
 
 A calibration is a flat map from dotted keys of the profile to numbers, so that it can be read,
-compared and edited: ``actuators.lid.positions_us.open: 1510``. It is kept in the state directory,
-replaced atomically, the version before it beside it.
+compared and edited: ``actuators.lid.positions_us.open: 1510``. Beside each value stands where it
+comes from, and whether somebody has confirmed it on this robot. Dated versions of it are kept in
+the state directory, see :mod:`robot.calibration.versions`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robot.calibration.sizes import CubeSizes
-from robot.documents import JsonMapping, JsonObject, read_document
-from robot.machine.first_contact import confirmable
-from robot.records.storage import (
-    StorageError,
-    previous_of,
-    remove_leftovers,
-    restore_previous,
-    write_atomically,
+from robot.calibration.versions import (
+    FORMAT,
+    KeptValue,
+    KeptValues,
+    Maker,
+    Source,
+    Version,
+    VersionFiles,
+    read_version,
 )
+from robot.documents import JsonMapping, JsonObject
+from robot.machine.first_contact import confirmable, position_key
+from robot.records.storage import write_atomically
 from robot.settings import RobotProfile
 from robot.settings.checks import check_profile
 from robot.settings.complaints import complaints_of
@@ -34,14 +39,9 @@ from robot.settings.other_cubes import sizes_of
 from solver.errors import CubistError
 from solver.files import BadFile, NoSuchFile, read_file
 
-FILE_NAME = "calibration.json"
 UNDER_WAY = "calibrating"
 """A file that is there while motors may stand askew for calibration."""
-LARGEST_BYTES = 1024 * 1024
-"""Of the file: a robot's calibration has a few thousand."""
-FORMAT = 2
-"""Files of format 1 hold what differs from the profile: the robot was driven by the rest of it, so
-that counts as confirmed, too. From format 2 on only what is there is confirmed."""
+LARGEST_NOTE = 64 * 1024
 _log = logging.getLogger(__name__)
 
 ROOMS = ("actuators", "cameras", "colours", "policy")
@@ -55,7 +55,9 @@ class BadCalibration(CubistError, ValueError):
 class Calibration(BaseModel):
     """The values of one robot. ``values``: dotted key of the profile -> number or numbers.
 
-    ``size``: layers of the cube that they are for; None where nobody has asked a robot yet.
+    ``sources``: where a value comes from; without one it is not confirmed. ``size``: layers of the
+    cube that they are for; None where nobody has asked a robot yet. ``version``: which one of those
+    kept (0: none), made ``at`` a time by ``by``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,128 +65,207 @@ class Calibration(BaseModel):
     format: int = Field(default=FORMAT, ge=1, le=FORMAT)
     robot: str
     size: int | None = None
+    version: int = 0
+    at: datetime | None = None
+    by: Maker | None = None
     values: JsonObject = Field(default_factory=dict)
+    sources: dict[str, Source] = Field(default_factory=dict)
 
-    def changed(self, values: JsonMapping) -> Calibration:
-        """The same with some values set; None removes one, back to the profile's."""
+    @property
+    def confirmed(self) -> JsonObject:
+        """The values that somebody has confirmed on this robot."""
+        return {
+            key: value
+            for key, value in self.values.items()
+            if key in self.sources and self.sources[key].confirmed
+        }
+
+    def changed(
+        self, values: JsonMapping, sources: Mapping[str, Source] | None = None
+    ) -> Calibration:
+        """The same with some values set, which come from ``sources``; None removes one, back to
+        the profile's."""
+        known = {key: one for key, one in self.sources.items() if key not in values}
+        known |= sources or {}
         merged = self.values | dict(values)
         kept = {key: value for key, value in merged.items() if value is not None}
-        return self.model_copy(update={"values": kept})
+        sources = {key: one for key, one in known.items() if key in kept}
+        return self.model_copy(update={"values": kept, "sources": sources})
 
-    def upgraded(self, profile: RobotProfile) -> Calibration:
-        """The same in the present format."""
-        if self.format == FORMAT:
-            return self
-        values = confirmable(profile) | self.values if self.values else {}
-        return self.model_copy(update={"format": FORMAT, "values": values})
+    def kept(self) -> KeptValues:
+        """Each value beside its source, as in a file."""
+        unknown = Source(how="import", at=self.at or datetime.now(UTC), confirmed=False)
+        return {
+            key: KeptValue(value=value, **self.sources.get(key, unknown).model_dump())
+            for key, value in self.values.items()
+        }
 
 
-class _Kept(BaseModel):
-    """The file: ``of_size`` has what belongs to cubes of another size than the profile's own."""
+class VersionSummary(BaseModel):
+    """One version in a list. ``changed``: how many values are not as in the version before;
+    ``differing``: not as in the one in force; both None where it cannot be read (``why``).
+    ``restored``: the version that it is a copy of."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
-    robot: str
-    values: JsonObject = Field(default_factory=dict)
-    of_size: dict[str, JsonObject] = Field(default_factory=dict)
-
-    def upgraded(self, profile: RobotProfile) -> _Kept:
-        """The same in the present format; ``profile`` as it is written."""
-        if self.format == FORMAT:
-            return self
-        values = confirmable(profile) | self.values if self.values else {}
-        return self.model_copy(update={"format": FORMAT, "values": values})
-
-    def at(self, sizes: CubeSizes) -> Calibration:
-        """What counts for the cube that the robot is set up for."""
-        values = self.values
-        if sizes.other is not None:
-            values = sizes.split(values)[0] | self.of_size.get(sizes.other, {})
-        return Calibration(robot=self.robot, size=sizes.layers, values=values)
-
-    def with_those(self, sizes: CubeSizes, values: JsonObject) -> _Kept:
-        """The same with these for the cube that the robot is set up for; other cubes' stay."""
-        if sizes.other is None:
-            return self.model_copy(update={"values": values})
-        common, own = sizes.split(values)
-        of_size = {**self.of_size, sizes.other: own}
-        kept = {size: theirs for size, theirs in of_size.items() if theirs}
-        common |= sizes.split(self.values)[1]
-        return self.model_copy(update={"values": common, "of_size": kept})
+    version: int
+    at: datetime | None = None
+    by: Maker | None = None
+    restored: int | None = None
+    in_force: bool = False
+    values: int = 0
+    changed: int | None = None
+    differing: int | None = None
+    why: str | None = None
 
 
 class CalibrationStore:
-    """The calibration in a state directory.
+    """The calibrations in a state directory.
 
     ``sizes``: the cube that the robot is set up for, where that is not the one of its profile.
+    ``now``: the present time.
     """
 
-    def __init__(self, state_dir: Path, sizes: CubeSizes | None = None) -> None:
-        self.path = state_dir / FILE_NAME
+    def __init__(
+        self,
+        state_dir: Path,
+        sizes: CubeSizes | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.files = VersionFiles(state_dir)
+        self.now = now
         self._sizes = sizes
         self._told_unused: list[str] = []
+        self._told_ignored: list[str] = []
 
     def load(self, profile: RobotProfile) -> Calibration:
-        """What is kept for this robot; empty for another. Raises :class:`BadCalibration`.
+        """Return what is in force for this robot; empty where there is nothing of it.
 
-        Values for cubes that the robot does not take stay in the file, and the log says so.
+        Values for cubes that the robot does not take stay in the file, and the log says so. Raises
+        :class:`BadCalibration`.
         """
         sizes = self._sizes or CubeSizes(profile)
-        kept = self._read(self.path, profile.name)
-        self._tell_unused(kept, sizes.written)
-        return kept.upgraded(sizes.written).at(sizes)
+        number, found = self._in_force(profile.name)
+        if found is None:
+            return Calibration(robot=profile.name, size=sizes.layers)
+        self._tell_unused(number, found, sizes.written)
+        calibration = _at(sizes, number, found)
+        self._tell_ignored(profile, calibration)
+        return calibration
 
-    def _tell_unused(self, kept: _Kept, profile: RobotProfile) -> None:
-        unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
-        if unused and unused != self._told_unused:
-            _log.warning(
-                "%s: of_size has values for %s, but %s takes cubes of %s layers: they are kept and "
-                "not used; remove them there, or add the size to other_cubes in the profile",
-                self.path,
-                ", ".join(unused),
-                profile.name,
-                ", ".join(map(str, sizes_of(profile))),
+    def versions(self, profile: RobotProfile) -> list[VersionSummary]:
+        """List all versions of this robot, the oldest first."""
+        sizes = self._sizes or CubeSizes(profile)
+        in_force = self.files.in_force(profile.name)
+        with contextlib.suppress(BadCalibration):
+            return list(self._summaries(sizes, self.load(profile).values, in_force))
+        return list(self._summaries(sizes, None, in_force))
+
+    def _summaries(
+        self, sizes: CubeSizes, now: JsonObject | None, in_force: tuple[int, Path] | None
+    ) -> Iterator[VersionSummary]:
+        robot = sizes.written.name
+        before: JsonObject = {}
+        for number in self.files.numbers(robot):
+            counts = in_force is not None and number == in_force[0]
+            try:
+                version = self.files.read(robot, number)
+            except BadFile as error:
+                yield VersionSummary(version=number, in_force=counts, why=str(error))
+                continue
+            values = _at(sizes, number, version).values
+            yield VersionSummary(
+                version=number,
+                at=version.at,
+                by=version.by,
+                restored=version.restored,
+                in_force=counts,
+                values=len(values),
+                changed=len(changes(before, values)),
+                differing=None if now is None else len(changes(now, values)),
             )
-        self._told_unused = unused
+            before = values
 
-    def previous(self, profile: RobotProfile) -> Calibration:
-        """The version before the last save."""
-        sizes = self._sizes or CubeSizes(profile)
-        return self._read(previous_of(self.path), profile.name).upgraded(sizes.written).at(sizes)
+    def save(
+        self, calibration: Calibration, by: Maker = "person", into: int | None = None
+    ) -> Calibration:
+        """Keep it as a new version, or ``into`` the one of this number; return it as kept.
 
-    def save(self, calibration: Calibration, *, keep_previous: bool = True) -> None:
-        """Replace it, durably; raises :class:`robot.records.storage.StorageError`, and
-        :class:`BadCalibration` where the present one cannot be read.
-
-        What belongs to cubes of other sizes stays. The first one replaces an empty one, so that it
-        can be undone as well. Without ``keep_previous`` the version to go back to stays the one
-        that it was.
+        What belongs to cubes of other sizes stays. Raises :class:`BadCalibration` where the
+        present one cannot be read, and :class:`robot.records.storage.StorageError`.
         """
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"{self.path.parent}: cannot be made: {error.strerror}") from error
-        before = self._read(self.path, calibration.robot)
-        if not self.path.exists():
-            self._write(before)
-        if self._sizes is None:
-            after = before.model_copy(update=calibration.model_dump(exclude={"size"}))
-        else:
-            before = before.upgraded(self._sizes.written)
-            after = before.with_those(self._sizes, calibration.values)
-        self._write(after, keep_previous=keep_previous)
+        self.files.settle()
+        _, present = self._in_force(calibration.robot)
+        before = present or self.files.read(calibration.robot, 0)
+        if self._sizes is not None:
+            before = before.completed(confirmable(self._sizes.written))
+        after = _with_those(before, self._sizes, calibration.kept())
+        number = self._next(calibration.robot) if into is None else into
+        after = after.model_copy(update={"at": self.now(), "by": by, "restored": None})
+        self.files.write(after, number)
+        return calibration.model_copy(update={"version": number, "at": after.at, "by": by})
 
-    def _write(self, kept: _Kept, *, keep_previous: bool = True) -> None:
-        document = kept.model_dump()
-        if not kept.of_size:
-            del document["of_size"]
-        text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-        write_atomically(self.path, text.encode(), keep_previous=keep_previous)
+    def restore(self, profile: RobotProfile, number: int | None = None) -> int:
+        """Put a version in force again, for all sizes of cube, as a new one; return its number.
 
-    def clear_leftovers(self) -> None:
-        """Remove what a save that was cut off has left; at the start of the daemon."""
-        remove_leftovers(self.path.parent)
+        Without ``number`` the version before the one in force. What cannot be read stays on the
+        disk, but counts no more. Raises :class:`BadCalibration` and
+        :class:`robot.records.storage.StorageError`.
+        """
+        self.files.settle()
+        chosen = self.version_before(profile) if number is None else number
+        version = self._version(profile.name, chosen).completed(confirmable(profile))
+        apply(profile, _at(self._sizes or CubeSizes(profile), chosen, version))
+        made = self._next(profile.name)
+        update = {"at": self.now(), "by": "restore", "restored": chosen}
+        self.files.write(version.model_copy(update=update), made)
+        self.files.set_aside_unreadable()
+        return made
+
+    def version_before(self, profile: RobotProfile) -> int:
+        """Return the number of the version before the one in force; 0: nothing is calibrated."""
+        in_force = self.files.in_force(profile.name)
+        numbers = self.files.numbers(profile.name)
+        return max((one for one in numbers if in_force and one < in_force[0]), default=0)
+
+    def has_versions(self, profile: RobotProfile) -> bool:
+        """Whether there is anything to go back from."""
+        return self.files.in_force(profile.name) is not None
+
+    def path_of(self, robot: str) -> Path:
+        """Return the file that is in force for a robot, or the folder where there would be one."""
+        found = self.files.in_force(robot)
+        return self.files.folder if found is None else found[1]
+
+    def drop(self, robot: str, number: int) -> None:
+        """Remove a version that was taken back."""
+        self.files.drop(robot, number)
+
+    def others(self, robot: str) -> dict[str, datetime]:
+        """Return when other robots, by name, were calibrated last."""
+        found: dict[str, datetime] = {}
+        for name in {*self.files.robots(), *self._earlier_robot()} - {robot}:
+            with contextlib.suppress(BadCalibration):
+                _, version = self._in_force(name)
+                if version is not None and version.values:
+                    found[name] = version.at
+        return dict(sorted(found.items()))
+
+    def of_another(self, robot: str) -> JsonObject:
+        """Return the values in force of another robot, by its name; raises
+        :class:`BadCalibration`."""
+        _, version = self._in_force(robot)
+        if version is None:
+            known = ", ".join([*self.files.robots(), *self._earlier_robot()]) or "none"
+            raise BadCalibration(
+                f"there is no calibration of {robot} in {self.files.folder}; there is {known}"
+            )
+        return {key: one.value for key, one in version.values.items()}
+
+    def settle(self) -> None:
+        """Clear what saves that were cut off have left, and take over what earlier releases kept;
+        at the start of the daemon."""
+        self.files.settle()
 
     def note_under_way(self, by: str = "calibration") -> None:
         """Motors may stand askew from now on; after a power cut somebody should know.
@@ -201,7 +282,7 @@ class CalibrationStore:
     def broken_off(self) -> str | None:
         """Return what :meth:`note_under_way` has noted, while nobody has been told."""
         try:
-            return read_file(self._under_way, LARGEST_BYTES).decode(errors="replace")
+            return read_file(self._under_way, LARGEST_NOTE).decode(errors="replace")
         except NoSuchFile:
             return None
         except BadFile:
@@ -216,36 +297,119 @@ class CalibrationStore:
 
     @property
     def _under_way(self) -> Path:
-        return self.path.with_name(UNDER_WAY)
+        return self.files.state_dir / UNDER_WAY
 
-    @property
-    def has_previous(self) -> bool:
-        """Whether there is a version to go back to."""
-        return previous_of(self.path).exists()
+    def _earlier_robot(self) -> list[str]:
+        with contextlib.suppress(BadFile):
+            return [read_version(self.files.earlier).robot]
+        return []
 
-    def restore(self) -> None:
-        """Exchange the present version with the one before, for all sizes of cube."""
-        restore_previous(self.path)
-
-    def _read(self, path: Path, robot: str) -> _Kept:
+    def _in_force(self, robot: str) -> tuple[int, Version | None]:
+        found = self.files.in_force(robot)
+        if found is None:
+            return 0, None
+        number, path = found
         try:
-            found = read_document(path, _Kept, LARGEST_BYTES)
-        except NoSuchFile:
-            return _Kept(robot=robot)
+            if path == self.files.earlier:
+                return number, read_version(path)
+            return number, self.files.read(robot, number)
         except BadFile as error:
+            before = [one for one in self.files.numbers(robot) if one < number]
+            back = f"version {before[-1]}" if before else "the profile's own values"
             raise BadCalibration(
-                f"{error}. `cubist calibration restore` brings back the "
-                f"version before; where cubistd does not start, `sudo mv {previous_of(self.path)} "
-                f"{self.path}` does."
+                f"{error}. It stays where it is. `cubist calibration restore` goes back to {back}; "
+                f"where cubistd does not start, `sudo mv {path} {path}.unreadable` does."
             ) from error
-        return found if found.robot == robot else _Kept(robot=robot)
+
+    def _version(self, robot: str, number: int) -> Version:
+        numbers = self.files.numbers(robot)
+        if number != 0 and number not in numbers:
+            known = f"there are {numbers[0]} to {numbers[-1]}" if numbers else "there is none"
+            raise BadCalibration(f"{robot} has no version {number} of its calibration; {known}")
+        try:
+            return self.files.read(robot, number)
+        except BadFile as error:
+            raise BadCalibration(f"version {number} cannot be restored: {error}") from error
+
+    def _next(self, robot: str) -> int:
+        return max(self.files.numbers(robot), default=0) + 1
+
+    def _tell_unused(self, number: int, kept: Version, profile: RobotProfile) -> None:
+        unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
+        if unused and unused != self._told_unused:
+            _log.warning(
+                "%s: of_size has values for %s, but %s takes cubes of %s layers: they are kept and "
+                "not used; remove them there, or add the size to other_cubes in the profile",
+                self.files.path(profile.name, number),
+                ", ".join(unused),
+                profile.name,
+                ", ".join(map(str, sizes_of(profile))),
+            )
+        self._told_unused = unused
+
+    def _tell_ignored(self, profile: RobotProfile, found: Calibration) -> None:
+        unused = ignored(profile, found.values)
+        if unused and unused != self._told_ignored:
+            _log.warning(
+                "the calibration of %s has %s: what protects the robot comes from its profile "
+                "alone, so these are kept and not used. Change the profile if the robot is built "
+                "for them",
+                profile.name,
+                ", ".join(unused),
+            )
+        self._told_ignored = unused
+
+
+class Revision:
+    """The one version that a session of calibrating keeps, however often it keeps something."""
+
+    def __init__(self, store: CalibrationStore) -> None:
+        self._store = store
+        self._number: int | None = None
+        self._by: Maker = "person"
+        self._before: list[Calibration] = []
+
+    def keep(self, before: Calibration, after: Calibration, by: Maker) -> Calibration:
+        """Keep ``after`` in place of ``before``; return it as kept. Raises what
+        :meth:`CalibrationStore.save` raises."""
+        made = by if not self._before or by == self._by else "person"
+        kept = self._store.save(after, made, self._number)
+        self._number, self._by = kept.version, made
+        self._before.append(before)
+        return kept
+
+    def undo(self) -> Calibration | None:
+        """Take the last :meth:`keep` back and return what is in force then; None: there is none."""
+        if not self._before or self._number is None:
+            return None
+        before = self._before[-1]
+        if len(self._before) == 1:
+            self._store.drop(before.robot, self._number)
+            self._number = None
+        else:
+            before = self._store.save(before, self._by, self._number)
+        self._before.pop()
+        return before
+
+
+Change = tuple[Any, Any]
+"""A value before and after; None: as in the profile."""
+
+
+def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
+    """Return by key what two calibrations have different."""
+    keys = sorted(before.keys() | after.keys())
+    pairs = {key: (before.get(key), after.get(key)) for key in keys}
+    return {key: (old, new) for key, (old, new) in pairs.items() if old != new}
 
 
 def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     """The profile with calibrated values in place; raises :class:`BadCalibration`."""
     document = profile.model_dump(mode="json")
+    unused = ignored(profile, calibration.values)
     for key, value in calibration.values.items():
-        _place(document, key, value)
+        if key not in unused:
+            _place(document, key, value)
     source = ProfileDocument("the calibration", document, {})
     try:
         calibrated = RobotProfile.model_validate(document)
@@ -259,17 +423,86 @@ def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
     return calibrated
 
 
+def require_possible(profile: RobotProfile, before: Calibration, after: Calibration) -> None:
+    """Raise :class:`BadCalibration` unless the robot may be changed like this.
+
+    What protects it stays as in the profile. The positions of each actuator that is changed are
+    judged together, as far as they are calibrated: what nobody has set yet is from the profile of
+    another robot and says nothing.
+    """
+    set_now = [key for key in changes(before.values, after.values) if key in after.values]
+    for key in ignored(profile, set_now):
+        raise BadCalibration(
+            f"{key}: this protects the robot and comes from its profile alone. Change it there if "
+            "the robot is built for it; leave it out here"
+        )
+    calibrated = apply(profile, after)
+    known = {
+        name: [one for one in built.places if position_key(name, built, one) in after.values]
+        for name, built in profile.actuators.items()
+        if any(position_key(name, built, one) in set_now for one in built.places)
+    }
+    found = profile.mechanism.check_built_like(profile.actuators, calibrated.actuators, known)
+    for path, text in found:
+        raise BadCalibration(f"{dotted(path)}: {text}")
+
+
+def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
+    """Return those keys that a calibration may have, but not change: what protects the robot."""
+    parted = ((key, key.split(".")) for key in keys)
+    return [
+        key
+        for key, (room, *rest) in parted
+        if room == "actuators"
+        and rest[0] in profile.actuators
+        and rest[1:2]
+        and rest[1] in profile.actuators[rest[0]].of_the_profile
+    ]
+
+
 def differences(
     profile: RobotProfile, calibration: Calibration
 ) -> Iterator[tuple[str, object, object]]:
     """``(key, the profile's value, the calibrated one)`` for every value that is not the same."""
     document = profile.model_dump(mode="json")
+    unused = ignored(profile, calibration.values)
     for key, value in sorted(calibration.values.items()):
+        if key in unused:
+            continue
         before: Any = document
         for step in _path(document, key):
             before = before[step]
         if before != value:
             yield key, before, value
+
+
+def _at(sizes: CubeSizes, number: int, version: Version) -> Calibration:
+    """What a version has for the cube that the robot is set up for."""
+    version = version.completed(confirmable(sizes.written))
+    kept = version.values
+    if sizes.other is not None:
+        kept = sizes.split(kept)[0] | version.of_size.get(sizes.other, {})
+    sources = {key: one.model_dump(exclude={"value"}) for key, one in kept.items()}
+    return Calibration(
+        robot=version.robot,
+        size=sizes.layers,
+        version=number,
+        at=version.at,
+        by=version.by,
+        values={key: one.value for key, one in kept.items()},
+        sources={key: Source.model_validate(one) for key, one in sources.items()},
+    )
+
+
+def _with_those(version: Version, sizes: CubeSizes | None, values: KeptValues) -> Version:
+    """The same with these for the cube that the robot is set up for; other cubes' stay."""
+    if sizes is None or sizes.other is None:
+        return version.model_copy(update={"format": FORMAT, "values": values})
+    common, own = sizes.split(values)
+    of_size = {**version.of_size, sizes.other: own}
+    kept = {size: theirs for size, theirs in of_size.items() if theirs}
+    common |= sizes.split(version.values)[1]
+    return version.model_copy(update={"format": FORMAT, "values": common, "of_size": kept})
 
 
 def _place(document: JsonObject, key: str, value: object) -> None:
@@ -285,6 +518,8 @@ def _path(document: JsonObject, key: str) -> list[str | int]:
     parts = key.split(".")
     if parts[0] not in ROOMS:
         raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
+    if parts[0] == "actuators" and len(parts) < 3:
+        raise BadCalibration(f"{key}: name one setting of one actuator, not all at once")
     path: list[str | int] = []
     value: Any = document
     for part in parts:

@@ -295,6 +295,9 @@ STEPS["travel"] = Step(
     trials=[WATCHING],
     columns=("servo", "from", "to", "time"),
     items=_items,
+    is_done=lambda profile, found: any(
+        f"actuators.{name}.travel" in found.values for name in profile.actuators
+    ),
     commands=[
         Command(
             "travel",

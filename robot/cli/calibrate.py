@@ -74,7 +74,7 @@ def camera(  # one argument per option
         if not (as_json or place):
             _print_picture(view.drawn(), width)
         conduct(view, as_json)
-        kept = save and session.keep(view.values)
+        kept = save and view.keep()
     with printing_beside(save_to):
         return finish(view, kept, as_json)
 
@@ -157,7 +157,7 @@ def _command(step: Step, command: Command) -> click.Command:
             )
         with calibrating(session):
             conduct(measurement, as_json)
-            kept = save and session.keep(measurement.values)
+            kept = save and measurement.keep()
         return finish(measurement, kept, as_json)
 
     perform = json_option(perform)

@@ -101,7 +101,7 @@ def _perform_all(
             note(f"step {number + 1} of {len(unasked)}: {step.name}")
             for measurement in step.unasked(session, given):
                 conduct(measurement, as_json)
-                kept = session.keep(measurement.values)
+                kept = measurement.keep()
                 finish(measurement, kept, as_json, step=step.name, **measurement.label)
 
 
@@ -176,7 +176,7 @@ def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: 
     try:
         with calibrating(measurement.session):
             conduct(measurement, as_json)
-            return save and measurement.session.keep(measurement.values)
+            return save and measurement.keep()
     except KeyboardInterrupt:
         measurement.end(MotionFault("calibration-stopped", "stopped by a person: Ctrl-C"))
     except CubistError as error:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.calibration.versions import FORMAT
+from robot.cli.calibrated import MAKERS, MEANS, calibration_lines, day_of, minute_of
+from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
 from robot.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping
+    from robot.client import ControlClient
+    from robot.documents import JsonMapping, JsonObject
 
 MAX_CALIBRATION_BYTES = 2**20
 
@@ -26,16 +30,30 @@ def calibration() -> None:
 @calibration.command()
 @json_option
 def show(as_json: bool) -> int:
-    """Show all calibrated values."""
-    found = daemon_client().call("GET", "/calibration")
+    """Show all calibrated values, and where each comes from."""
+    client = daemon_client()
+    found = client.call("GET", "/calibration")
     if as_json:
         emit(found)
         return ExitCode.DONE
     for key, value in sorted(found["values"].items()):
-        click.echo(f"{key}: {value}")
-    if not found["values"]:
-        note(f"nothing is calibrated: {_robot(found)} uses the values of its profile")
+        click.echo(f"{key}: {value}  # {_source(found['sources'].get(key))}")
+    for line in calibration_lines(client.status()):
+        note(line)
     return ExitCode.DONE
+
+
+def _source(source: JsonMapping | None) -> str:
+    """Where a value comes from, in words: ``auto, 2026-05-03, within 5``."""
+    if source is None:
+        return "only tried out"
+    words = [MEANS[source["how"]], day_of(source["at"])]
+    unsure = source["uncertain"]
+    if unsure is not None:
+        words.append(unsure if isinstance(unsure, str) else f"within {unsure:g}")
+    if source["robot"] is not None:
+        words.insert(1, f"of {source['robot']}")
+    return ", ".join(words if source["confirmed"] else [*words, "not confirmed"])
 
 
 @calibration.command()
@@ -62,12 +80,58 @@ def diff(profile: str | None, as_json: bool) -> int:
 
 @calibration.command()
 @json_option
-def restore(as_json: bool) -> int:
-    """Restore the version before the last change; run it again to undo that."""
+def versions(as_json: bool) -> int:
+    """List the versions kept, the newest last; * is the one in force."""
+    listed = daemon_client().call("GET", "/calibration/versions")
+    for one in listed["versions"]:
+        if as_json:
+            emit(one)
+        elif one["why"] is not None:
+            click.echo(f"{_number(one)}  cannot be read: {one['why']}")
+        else:
+            differing = one["differing"]
+            differs = "" if differing in {None, 0} else f", {differing} differ from now"
+            changed = f"{one['values']} values, {one['changed']} changed{differs}"
+            click.echo(f"{_number(one)}  {minute_of(one['at'])}  {_maker(one):24}  {changed}")
+    if not listed["versions"]:
+        note(f"nothing was ever calibrated on {listed['robot']}")
+    return ExitCode.DONE
+
+
+def _number(one: JsonMapping) -> str:
+    return f"{one['version']:4}{'*' if one['in_force'] else ' '}"
+
+
+def _maker(one: JsonMapping) -> str:
+    restored = one["restored"]
+    return MAKERS[one["by"]] + ("" if restored is None else f" of version {restored}")
+
+
+@calibration.command()
+@click.argument("version", type=Whole(0, 999_999_999), required=False)
+@json_option
+def restore(version: int | None, as_json: bool) -> int:
+    """Put VERSION in force again (default: the one before); run it again to undo that.
+
+    `cubist calibration versions` lists them; 0 is a robot of which nothing is calibrated.
+    """
     client = daemon_client()
     with client.maintenance():
-        _tell(client.call("POST", "/calibration/restore", {}), as_json)
+        found = client.call("POST", "/calibration/restore", {"version": version})
+    if as_json:
+        emit(found)
+        return ExitCode.DONE
+    for one in found["changes"]:
+        click.echo(f"{one['key']}: {_text(one['before'])} -> {_text(one['after'])}")
+    if not found["changes"]:
+        note("no value has changed by that")
+    note(f"version {found['version']} is in force now; `cubist calibration restore` undoes it")
+    _tell(found, as_json)
     return ExitCode.DONE
+
+
+def _text(value: object) -> str:
+    return "as in the profile" if value is None else str(value)
 
 
 @calibration.command()
@@ -85,24 +149,50 @@ def export(file: Path, as_json: bool) -> int:
 
 
 @calibration.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--from-another",
+    metavar="ROBOT",
+    help="Start from the calibration of another robot; without FILE from the one kept here.",
+)
 @json_option
-def import_(file: Path, as_json: bool) -> int:
-    """Replace the calibration with an exported FILE."""
-    from robot.calibration.store import FORMAT
+def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
+    """Replace the calibration with an exported FILE.
 
+    Positions and directions that this robot has not been seen with have to be confirmed one by one
+    before it works again.
+    """
+    if file is None and from_another is None:
+        raise click.UsageError("give a FILE, or --from-another ROBOT")
+    client = daemon_client()
+    body = {} if file is None else _exported(file, client)
+    with client.maintenance():
+        body["from_another"] = from_another
+        found = client.call("POST", "/calibration/import", body)
+    _tell(found, as_json)
+    unseen = [key for key, one in found["sources"].items() if not one["confirmed"]]
+    if unseen:
+        note(
+            f"{len(unseen)} of them nobody has confirmed on this robot: `cubist status` says which "
+            "of its positions and directions have to be, `cubist calibrate` does it"
+        )
+    return ExitCode.DONE
+
+
+def _exported(file: Path, client: ControlClient) -> JsonObject:
+    """What a file has, as it is to be imported."""
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(exported, dict) or not isinstance(values, dict):
         raise BadFile(f"{file}: not an exported calibration: it has no values")
-    client = daemon_client()
-    with client.maintenance():
-        present = client.call("GET", "/calibration")
-        _require_same_cube(exported.get("size"), present["size"], file)
-        removed = dict.fromkeys(present["values"])
-        body = {"format": exported.get("format", FORMAT), "values": removed | values}
-        _tell(client.call("PUT", "/calibration", body), as_json)
-    return ExitCode.DONE
+    if not isinstance(robot := exported.get("robot"), str):
+        raise BadFile(f"{file}: robot: says not which robot it is of")
+    written = exported.get("format", FORMAT)
+    if not isinstance(written, int) or not 1 <= written <= FORMAT:
+        raise BadFile(f"{file}: format {written}: this release of Cubist reads 1 to {FORMAT}")
+    present = client.call("GET", "/calibration")
+    _require_same_cube(exported.get("size"), present["size"], file)
+    return {"robot": robot, "values": values}
 
 
 def _require_same_cube(exported: object, present: object, file: Path) -> None:

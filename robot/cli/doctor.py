@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.cli.calibrated import calibration_lines
 from robot.cli.output import (
     complain,
     daemon_client,
@@ -23,6 +24,7 @@ from robot.machine.boot_change import BootChange, plan_fix, plan_undo
 from robot.machine.checkup import (
     CheckResult,
     Computer,
+    Verdict,
     boards,
     check_up,
     firmware,
@@ -142,12 +144,14 @@ def _examine(settings: RobotProfile, machine: Computer) -> Iterator[CheckResult]
     try:
         status = daemon_client().status()
         yield _daemon(status)
+        yield from _calibration(status)
         yield from _drift(status)
     except NoDaemon as error:
         for name, port in boards(settings, machine).items():
             if port.verdict == "ok":
                 baud = settings.every_board[name].baud
                 yield of_board(firmware(port.text, baud), name, settings)
+        yield from _calibration_on_disk(settings)
         yield CheckResult("daemon", "warning", "cubistd cannot be reached", str(error))
 
 
@@ -173,6 +177,33 @@ def _daemon(status: JsonMapping) -> CheckResult:
         fault = status["fault"]
         return CheckResult("daemon", "bad", fault["cause"], fault["remedy"])
     return CheckResult("daemon", "ok", f"cubistd {status['version']} is {status['state']}")
+
+
+def _calibration(status: JsonMapping) -> Iterator[CheckResult]:
+    """Since when the robot is calibrated, by what, how sure, and what is missing."""
+    found, lines = status.get("calibration"), list(calibration_lines(status))
+    if found is None or not lines:
+        return
+    verdict: Verdict = "warning" if found["unconfirmed"] or found["missing"] else "ok"
+    remedy = "cubist calibrate" if verdict == "warning" else ""
+    yield CheckResult("calibration", verdict, "; ".join(lines), remedy)
+
+
+def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
+    """The same where no daemon tells it; nothing where nothing was ever calibrated."""
+    from robot.calibration.report import report
+    from robot.calibration.store import BadCalibration, CalibrationStore
+
+    store = CalibrationStore(state_directory())
+    try:
+        is_kept = store.load(settings).version > 0
+    except BadCalibration as error:
+        yield CheckResult("calibration", "bad", str(error))
+        return
+    found = report(settings, store)
+    if is_kept and found is not None:
+        now = {"calibration": found.model_dump(mode="json"), "simulated": False}
+        yield from _calibration(now | {"robot": settings.name})
 
 
 def _drift(status: JsonMapping) -> Iterator[CheckResult]:

@@ -29,7 +29,6 @@ def calibrating(session: Session) -> Iterator[None]:
 
     Whoever presses it reads so, and then what became of the calibration and the robot.
     """
-    before = session.calibration.values
     try:
         with session.maintenance():
             try:
@@ -40,16 +39,21 @@ def calibrating(session: Session) -> Iterator[None]:
                     session.stop()
                 raise
     except KeyboardInterrupt:
-        note(_left_behind(session, before))
+        note(_left_behind(session))
         raise
 
 
-def _left_behind(session: Session, before: JsonMapping) -> str:
-    """Say what is in force after calibrating broke off, and where the robot is."""
-    with contextlib.suppress(CubistError):
-        if session.calibration.values != before:
-            return f"What was kept until then stays in force. {WHERE_IT_STANDS}"
-    return f"The calibration from before stays in force. {WHERE_IT_STANDS}"
+def _left_behind(session: Session) -> str:
+    """Say what is in force after calibrating broke off, and where the robot is.
+
+    A value that was kept stays: somebody has seen the robot with it. All of them are one version.
+    """
+    count = len(session.kept)
+    if count == 0:
+        return f"The calibration from before stays in force. {WHERE_IT_STANDS}"
+    values = "1 value that was" if count == 1 else f"{count} values that were"
+    undo = "`cubist calibration restore` takes back what this command kept"
+    return f"{values} kept until then stay in force ({undo}). {WHERE_IT_STANDS}"
 
 
 def conduct(measurement: Measurement, as_json: bool) -> None:

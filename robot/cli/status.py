@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.cli.calibrated import calibration_lines
 from robot.cli.numbers import Whole
 from robot.cli.output import (
     daemon_client,
@@ -98,7 +99,7 @@ def tell_status(now: JsonMapping) -> None:
     if now["fault"]:
         click.echo(f"  {said.cause(now['fault'])}")
         click.echo(f"  {remedy_of(now['fault'])}")
-    for line in drift_lines(now):
+    for line in (*calibration_lines(now), *drift_lines(now)):
         click.echo(f"  {line}")
     for warning in now["warnings"]:
         click.echo(f"  {said.note(warning, now.get('notes', []))}")

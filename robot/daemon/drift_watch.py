@@ -34,7 +34,7 @@ IN_ORDER = frozenset({Outcome.SOLVED, Outcome.ALREADY_SOLVED, Outcome.DONE})
 class Adjust(Protocol):
     """Puts calibrated values into force between two jobs; see :meth:`Maintenance.adjust`."""
 
-    async def __call__(self, values: JsonMapping, *, keep_previous: bool) -> None:
+    async def __call__(self, values: JsonMapping) -> None:
         """Keep them and put the robot together anew."""
 
 
@@ -116,8 +116,7 @@ class DriftWatch:
         if found is None:
             return False
         after, correction = found
-        # What a person kept last is what `cubist calibration restore` goes back to.
-        await self._adjust(values_of(correction), keep_previous=not record.corrections)
+        await self._adjust(values_of(correction))
         self._record = after
         told = _told(correction, record)
         log.info("run %s: %s", job.record.id, told)

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
+from robot.calibration.report import CalibrationReport
 from robot.daemon import jobs
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import EventBoard, Job
@@ -89,6 +90,7 @@ class JobController:
         self.power_off = False
         self.estop_open = False
         self.drift: DriftWatch | None = None
+        self.calibration: CalibrationReport | None = None
         self.inspection_left_s: Callable[[], float | None] = lambda: None
         self._version = version
         self._simulated = simulated
@@ -158,6 +160,8 @@ class JobController:
         link = self.machine.motion.link_statistics()
         warnings: list[str] = list(complaints(self._traffic.of(link)))
         warnings += [] if self.drift is None else self.drift.notes
+        if self.calibration is not None:
+            warnings += self.calibration.notes(self.machine.name)
         return RobotStatus(
             state=self.state,
             since=self._since,
@@ -174,6 +178,7 @@ class JobController:
             warnings=list(warnings),
             notes=notes_of(warnings),
             drift=[] if self.drift is None else self.drift.estimates,
+            calibration=self.calibration,
             records=str(self.store.directory),
             version=self._version,
             process=os.getpid(),

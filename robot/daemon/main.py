@@ -87,7 +87,7 @@ async def serve(
     profile = sizes.profile
     values = CalibrationStore(options.state_dir, sizes)
     with contextlib.suppress(OSError):  # what is left over takes room, nothing else
-        values.clear_leftovers()
+        values.settle()
     calibrated, contact = _calibrated(profile, values, simulated=options.twin is not None)
     make = partial(_machine, options=options, contact=contact)
     robot = await asyncio.to_thread(make, calibrated)
@@ -114,6 +114,7 @@ async def serve(
         await _open_panel(stack, controller, profile, options)
         maintenance = Maintenance(controller, profile, values, contact, make)
         drift = DriftWatch(profile, values, DriftStore(options.state_dir), maintenance.adjust)
+        await maintenance.begin()
         await drift.begin()
         controller.drift = drift
         for program in _programs(options):
@@ -148,9 +149,10 @@ def _calibrated(
     """
     try:
         calibration = values.load(profile)
-        return apply(profile, calibration), FirstContact(calibration.values, simulated=simulated)
+        return apply(profile, calibration), FirstContact(calibration.confirmed, simulated=simulated)
     except BadCalibration as error:
-        cause = str(error) if str(values.path) in str(error) else f"{values.path}: {error}"
+        path = str(values.path_of(profile.name))
+        cause = str(error) if path in str(error) else f"{path}: {error}"
         contact = FirstContact({}, simulated=simulated)
         contact.forbid(MotionFault("calibration-unusable", cause))
         return profile, contact

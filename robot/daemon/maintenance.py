@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Literal
 
 from robot.calibration.plausible import require_plausible
-from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
+from robot.calibration.report import report
+from robot.calibration.store import (
+    BadCalibration,
+    Calibration,
+    CalibrationStore,
+    Revision,
+    apply,
+    changes,
+    ignored,
+    require_possible,
+)
 from robot.calibration.trial import Asked, Bench, Found, Trial
+from robot.calibration.versions import Source
 from robot.daemon.job_control import JobController
+from robot.daemon.models import (
+    ChangedValue,
+    ImportRequest,
+    Restored,
+    VersionList,
+)
 from robot.daemon.motion_run import MotionRun, Place
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, Refused
@@ -24,10 +43,15 @@ from solver.errors import CubistError
 CONNECTION_ENDED = "the connection of the program that calibrated ended"
 
 MakeMachine = Callable[[RobotProfile], Machine]
+log = logging.getLogger("cubistd")
 
 
 class Maintenance:
-    """Single steps on the robot, for calibration; all methods but :meth:`values` need the mode.
+    """Single steps on the robot, for calibration; all methods but :meth:`values`, :meth:`versions`
+    and :meth:`adjust` need the mode.
+
+    All that is kept while the mode lasts is one version, written again with each value: whatever
+    ends the mode, what a person has kept until then stays and can be taken back as a whole.
 
     ``contact`` knows how far the robot may go, and hears from here what somebody confirms.
     ``make_machine`` puts the robot together anew from a calibrated profile, before whatever moves
@@ -51,11 +75,24 @@ class Maintenance:
         self._changed = False
         self._contact = contact
         self._provisional: JsonObject = {}
+        self._revision = Revision(store)
+
+    async def begin(self) -> None:
+        """Find out how the robot is calibrated; at the start of the daemon."""
+        await self._report()
+        if (found := self._controller.calibration) is not None:
+            for note in found.notes(self._profile.name):
+                log.warning("%s", note)
+
+    async def _report(self) -> None:
+        """Let the status say how the robot is calibrated by now."""
+        self._controller.calibration = await asyncio.to_thread(report, self._profile, self._store)
 
     def enter(self, place: Place = "terminal", process: int = 0) -> None:
         """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""
         self._controller.enter_maintenance(place, process)
         self._contact.calibrating = self._is_open = True
+        self._revision = Revision(self._store)
 
     async def leave(self) -> None:
         """End; what was saved counts from now on.
@@ -127,16 +164,23 @@ class Maintenance:
         stored = await asyncio.to_thread(self._store.load, self._profile)
         return stored.changed(self._provisional)
 
+    async def versions(self) -> VersionList:
+        """List all versions of this robot's calibration, the oldest first."""
+        robot = self._profile.name
+        listed = await asyncio.to_thread(self._store.versions, self._profile)
+        others = await asyncio.to_thread(self._store.others, robot)
+        return VersionList(robot=robot, versions=listed, others=others)
+
     async def try_out(self, values: JsonMapping) -> Calibration:
         """Let these values count in place of those tried out before, until the mode ends; nothing
         of it is stored. Raises :class:`BadCalibration`."""
         async with self._busy:
             self._require()
             stored = await asyncio.to_thread(self._store.load, self._profile)
-            calibration = stored.changed(values)
-            require_plausible(self._profile, apply(self._profile, calibration), values)
+            calibrated = apply(self._profile, stored.changed(values))
+            require_plausible(self._profile, calibrated, values)
             self._provisional = dict(values)
-            return self._set(calibration)
+            return self._set(stored)
 
     async def _withdraw(self) -> None:
         """What was only tried out counts no more."""
@@ -144,53 +188,133 @@ class Maintenance:
             self._provisional = {}
             self._set(await self.values())
 
-    async def save(self, values: JsonMapping, written: int = FORMAT) -> Calibration:
-        """Set some values (None: back to the profile's); raises :class:`BadCalibration`.
+    async def save(
+        self,
+        values: JsonMapping,
+        how: Literal["person", "auto"] = "person",
+        uncertain: JsonMapping | None = None,
+    ) -> Calibration:
+        """Set some values (None: back to the profile's), which whoever asks has seen on this robot;
+        raises :class:`BadCalibration`. See :class:`robot.daemon.models.CalibrationRequest`."""
+        now, unsure = self._store.now(), uncertain or {}
+        sources = {key: Source(how=how, at=now, uncertain=unsure.get(key)) for key in values}
+        async with self._busy:
+            self._require()
+            stored = await asyncio.to_thread(self._store.load, self._profile)
+            return await self._keep(stored, stored.changed(values, sources), how)
 
-        ``written``: the format of the calibration that the values come from.
+    async def take_over(self, asked: ImportRequest) -> Calibration:
+        """Replace all values with those of a file, or with those kept of another robot.
+
+        Nobody has seen this robot with them: only values that are confirmed already stay so.
+        Raises :class:`BadCalibration`.
         """
         async with self._busy:
             self._require()
-            given = {key: value for key, value in values.items() if value is not None}
-            come = Calibration(format=written, robot=self._profile.name, values=given)
-            set_now = dict(values) | come.upgraded(self._profile).values
             stored = await asyncio.to_thread(self._store.load, self._profile)
-            calibration = stored.changed(set_now)
-            calibrated = apply(self._profile, calibration.changed(self._provisional))
-            require_plausible(self._profile, calibrated, given)
-            await asyncio.to_thread(self._store.save, calibration)
-            return self._set(calibration.changed(self._provisional))
+            values, another = await self._imported(asked)
+            source = Source(how="import", at=self._store.now(), confirmed=False, robot=another)
+            seen = {
+                key: stored.sources[key]
+                for key, value in stored.confirmed.items()
+                if key in values and values[key] == value
+            }
+            all_of_it = dict.fromkeys(stored.values) | values
+            after = stored.changed(all_of_it, dict.fromkeys(values, source) | seen)
+            return await self._keep(stored, after, "import")
 
-    async def restore(self) -> Calibration:
-        """Exchange the calibration with the version before."""
+    async def _imported(self, asked: ImportRequest) -> tuple[JsonObject, str | None]:
+        """The values, and the other robot that they are of."""
+        own = self._profile.name
+        if asked.values is None:
+            assert asked.from_another is not None
+            values = await asyncio.to_thread(self._store.of_another, asked.from_another)
+            unused = ignored(self._profile, values)  # as an earlier release has kept them
+            return {k: one for k, one in values.items() if k not in unused}, asked.from_another
+        robot = asked.robot
+        if robot == own and asked.from_another is None:
+            robot = None
+        elif robot != asked.from_another:
+            raise BadCalibration(
+                f"this is a calibration of {robot}, and the robot is {own}: what is right for one "
+                f"may break the other. To start from it all the same, say --from-another {robot}: "
+                "its positions then have to be confirmed one by one"
+            )
+        return {key: value for key, value in asked.values.items() if value is not None}, robot
+
+    async def _keep(
+        self, before: Calibration, after: Calibration, how: Literal["person", "auto", "import"]
+    ) -> Calibration:
+        if after == before:
+            return before.changed(self._provisional)
+        require_possible(self._profile, before, after)
+        found = changes(before.values, after.values)
+        calibrated = apply(self._profile, after.changed(self._provisional))
+        require_plausible(self._profile, calibrated, found.keys() & after.values.keys())
+        kept = await asyncio.to_thread(self._revision.keep, before, after, how)
+        log.info("calibration: %d values changed (%s), version %d", len(found), how, kept.version)
+        await self._report()
+        return self._set(kept)
+
+    async def undo(self) -> Calibration:
+        """Take back what was kept last since the mode began; raises :class:`Refused` where there is
+        nothing."""
         async with self._busy:
             self._require()
-            if not self._store.has_previous:
+            before = await asyncio.to_thread(self._revision.undo)
+            if before is None:
                 raise Refused(Note.of("nothing-before"))
-            apply(self._profile, await asyncio.to_thread(self._store.previous, self._profile))
-            await asyncio.to_thread(self._store.restore)
-            return self._set(await self.values())
+            await self._report()
+            return self._set(before)
 
-    async def adjust(self, values: JsonMapping, *, keep_previous: bool) -> None:
+    async def restore(self, number: int | None = None) -> Restored:
+        """Put a version in force again, as a new one; the one before, where none is named."""
+        async with self._busy:
+            self._require()
+            if not await asyncio.to_thread(self._store.has_versions, self._profile):
+                raise Refused(Note.of("nothing-before"))
+            before: Calibration | None = None
+            with suppress(BadCalibration):  # one that cannot be read is left this way
+                before = await asyncio.to_thread(self._store.load, self._profile)
+            made = await asyncio.to_thread(self._store.restore, self._profile, number)
+            self._revision = Revision(self._store)
+            after = await asyncio.to_thread(self._store.load, self._profile)
+            await self._report()
+            log.info("calibration: version %d of %s is in force now", made, self._profile.name)
+            found = {} if before is None else changes(before.values, after.values)
+            return Restored(
+                **self._set(after).model_dump(),
+                changes=[ChangedValue(key=key, before=a, after=b) for key, (a, b) in found.items()],
+            )
+
+    async def adjust(self, values: JsonMapping) -> None:
         """Correct calibrated values at the end of a job; the robot is put together anew.
 
-        ``keep_previous``: whether the version to go back to becomes the one before this. Raises
-        :class:`BadCalibration` and :class:`robot.records.storage.StorageError`: nothing has changed
-        then.
+        Corrections that follow each other are one version, so that a person's version is the one
+        before. Raises :class:`BadCalibration` and :class:`robot.records.storage.StorageError`:
+        nothing has changed then.
         """
         async with self._busy:
             stored = await asyncio.to_thread(self._store.load, self._profile)
-            calibration = stored.changed(values)
+            now = self._store.now()
+            sources = {
+                key: Source(how="drift", at=now, confirmed=key in stored.confirmed)
+                for key in values
+            }
+            calibration = stored.changed(values, sources)
             machine = await asyncio.to_thread(self._make_machine, apply(self._profile, calibration))
-            await asyncio.to_thread(self._store.save, calibration, keep_previous=keep_previous)
-            self._contact.values = calibration.values
+            into = stored.version if stored.by == "drift" else None
+            kept = await asyncio.to_thread(self._store.save, calibration, "drift", into)
+            self._contact.confirmed = kept.confirmed
+            await self._report()
             await self._controller.replace(machine)
 
-    def _set(self, calibration: Calibration) -> Calibration:
-        self._contact.values = calibration.values
+    def _set(self, stored: Calibration) -> Calibration:
+        """Let what is stored count, with what is only tried out."""
+        self._contact.confirmed = stored.confirmed | self._provisional
         self._contact.forbid(None)  # it could be read, and fits the robot
         self._changed = True
-        return calibration
+        return stored.changed(self._provisional)
 
     def _require(self) -> None:
         self._controller.check_estop()

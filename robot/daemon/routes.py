@@ -19,14 +19,18 @@ from robot.daemon.models import (
     CalibrationRequest,
     ErrorReply,
     Event,
+    ImportRequest,
     LiveView,
     MaintenanceRequest,
+    Restored,
+    RestoreRequest,
     RobotStatus,
     ShutdownRequest,
     Started,
     StartRequest,
     StopReply,
     StopRequest,
+    VersionList,
 )
 from robot.documents import JsonObject, Nothing
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
@@ -123,11 +127,23 @@ async def _set_calibration(call: Call) -> BaseModel:
     asked = call.asked(CalibrationRequest)
     if asked.provisional:
         return await call.maintenance.try_out(asked.values)
-    return await call.maintenance.save(asked.values, asked.format)
+    return await call.maintenance.save(asked.values, asked.how, asked.uncertain)
+
+
+async def _import_calibration(call: Call) -> BaseModel:
+    return await call.maintenance.take_over(call.asked(ImportRequest))
+
+
+async def _undo_calibration(call: Call) -> BaseModel:
+    return await call.maintenance.undo()
 
 
 async def _restore_calibration(call: Call) -> BaseModel:
-    return await call.maintenance.restore()
+    return await call.maintenance.restore(call.asked(RestoreRequest).version)
+
+
+async def _versions(call: Call) -> BaseModel:
+    return await call.maintenance.versions()
 
 
 async def _status(call: Call) -> BaseModel:
@@ -210,10 +226,29 @@ ROUTES = (
     ),
     Route(
         "POST",
-        "/calibration/restore",
-        "Go back to the version before",
+        "/calibration/import",
+        "Replace all calibrated values; nobody has confirmed them on this robot",
         Calibration,
+        _import_calibration,
+        body=ImportRequest,
+        errors=(409, 503, 507),
+    ),
+    Route(
+        "POST",
+        "/calibration/undo",
+        "Take back what was kept last since maintenance began",
+        Calibration,
+        _undo_calibration,
+        errors=(409, 503, 507),
+    ),
+    Route("GET", "/calibration/versions", "All versions kept", VersionList, _versions),
+    Route(
+        "POST",
+        "/calibration/restore",
+        "Go back to a version, or to the one before",
+        Restored,
         _restore_calibration,
+        body=RestoreRequest,
         errors=(409, 503, 507),
     ),
     Route("POST", "/start", "Start a job", Started, _start, body=StartRequest, errors=(409, 503)),

@@ -3,7 +3,7 @@
 It needs no daemon::
 
     profile = load_profile("cubotino")
-    confirmed = CalibrationStore(Path("/var/lib/cubist")).load(profile).values
+    confirmed = CalibrationStore(Path("/var/lib/cubist")).load(profile).confirmed
     machine = make_machine(profile, FirstContact(confirmed))
     machine.motion.open()
     machine.motion.home()

@@ -1,9 +1,10 @@
 """First contact with a robot: nothing is driven further than somebody has seen it go.
 
-A position counts as confirmed when the calibration has it: a person kept it. Between confirmed
-positions an actuator moves freely. Beyond them it goes in small steps, each of which somebody asked
-for and watched, and rests after each; what was reached that way is remembered as long as the daemon
-runs.
+A position counts as confirmed when the calibration says so: a person kept it on this robot, or the
+robot found it and proved it by solves. What was imported does not count, see
+:mod:`robot.calibration.versions`. Between confirmed positions an actuator moves freely. Beyond them
+it goes in small steps, each of which somebody asked for and watched, and rests after each; what was
+reached that way is remembered as long as the daemon runs.
 
 The motion controller asks here before every motion, whoever wants it: a job, a trial, a person.
 
@@ -55,13 +56,14 @@ class FirstContact:
 
     After :meth:`forbid` they raise that error for every motion.
 
-    ``values`` are those of the calibration, kept up to date by whoever changes them.
+    ``confirmed`` are the values of the calibration that are, kept up to date by whoever changes
+    them.
     ``simulated``: such a robot is as its profile says, so that its jobs need no confirmation. To
     calibrate it (``calibrating``) is practice, for which it is as new as a real one.
     """
 
-    def __init__(self, values: JsonMapping, *, simulated: bool = False) -> None:
-        self.values = values
+    def __init__(self, confirmed: JsonMapping, *, simulated: bool = False) -> None:
+        self.confirmed = confirmed
         self.calibrating = False
         self._simulated = simulated
         self._walked: dict[str, Range] = {}
@@ -84,7 +86,7 @@ class FirstContact:
     def range(self, name: str, actuator: ActuatorSettings) -> Range | None:
         """Lowest and highest place that is confirmed, in microseconds of pulse or in steps."""
         keys = (position_key(name, actuator, position) for position in actuator.places)
-        kept = [self.values[key] for key in keys if key in self.values]
+        kept = [self.confirmed[key] for key in keys if key in self.confirmed]
         places = [*kept, *self._walked.get(name, ())]
         return (min(places), max(places)) if places else None
 
@@ -99,7 +101,7 @@ class FirstContact:
         missing = [
             key
             for key in confirmable(profile)
-            if key not in self.values and not self._may_go_anywhere(key.split(".")[1])
+            if key not in self.confirmed and not self._may_go_anywhere(key.split(".")[1])
         ]
         if missing:
             named = [_named(key) for key in missing[:MOST_NAMED]]
@@ -156,7 +158,7 @@ class FirstContact:
     def require_direction(self, name: str) -> None:
         """Refuse to move a stepper that may turn the wrong way."""
         self._require_allowed()
-        if direction_key(name) not in self.values and not self._may_go_anywhere(name):
+        if direction_key(name) not in self.confirmed and not self._may_go_anywhere(name):
             raise NotConfirmed(
                 f"nobody has confirmed which way {name} turns",
                 f"`cubist calibrate stepper direction {name}` first",
@@ -182,12 +184,12 @@ class FirstContact:
 
 
 def position_key(name: str, actuator: ActuatorSettings, position: str) -> str:
-    """The calibration's key of a named position; it is confirmed when it is there."""
+    """The calibration's key of a named position."""
     return f"actuators.{name}.{actuator.positions_key}.{position}"
 
 
 def direction_key(name: str) -> str:
-    """The calibration's key of a stepper's direction; it is confirmed when it is there."""
+    """The calibration's key of a stepper's direction."""
     return f"actuators.{name}.invert_direction"
 
 

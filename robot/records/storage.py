@@ -19,11 +19,8 @@ from pathlib import Path
 from solver.errors import CubistError
 from solver.files import BadFile, read_file
 
-PREVIOUS_SUFFIX = ".previous"
 TEMPORARY_PREFIX = ".cubist-"
 TEMPORARY_SUFFIX = ".tmp"
-RESTORED_BYTES = 16 * 1024 * 1024
-"""Most that :func:`restore_previous` reads: no document here has a hundredth of that."""
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full; free some space (`sudo apt clean` helps).",
@@ -40,20 +37,15 @@ class StorageError(CubistError, OSError):
     """A file could not be written or read; the previous contents are untouched."""
 
 
-def write_atomically(
-    path: Path, data: bytes, *, keep_previous: bool = False, mode: int = 0o644
-) -> None:
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace the file at ``path`` with ``data``, durably, or leave it as it was.
 
-    With ``keep_previous`` the contents replaced stay in ``<name>.previous``. The directory must
-    exist. Raises :class:`StorageError`.
+    The directory must exist. Raises :class:`StorageError`.
     """
     with _explained(path):
         temporary = _temporary(path)
         try:
             _write_flushed(temporary, data, mode)
-            if keep_previous:
-                _keep_previous(path)
             temporary.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -116,21 +108,6 @@ def _write_into(path: Path, data: bytes) -> None:
         _write_all(file.fileno(), data)
 
 
-def previous_of(path: Path) -> Path:
-    """Where ``write_atomically(..., keep_previous=True)`` leaves the contents it replaced."""
-    return path.with_name(path.name + PREVIOUS_SUFFIX)
-
-
-def restore_previous(path: Path) -> None:
-    """Exchange a file with its previous version, so that doing it twice changes nothing.
-
-    Raises :class:`StorageError` when there is no previous version.
-    """
-    with _explained(path):
-        older = read_regular(previous_of(path), RESTORED_BYTES)
-    write_atomically(path, older, keep_previous=True)
-
-
 def flush_directory(directory: Path) -> None:
     """Make renames and removals inside ``directory`` durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -176,15 +153,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _keep_previous(path: Path) -> None:
-    """Give the present file a second name; a link, so no moment has neither file."""
-    link = _temporary(previous_of(path))
-    with contextlib.suppress(FileNotFoundError):
-        link.unlink(missing_ok=True)
-        os.link(path, link)
-        link.replace(previous_of(path))
 
 
 @contextlib.contextmanager

@@ -261,7 +261,7 @@ def test_a_robot_that_may_adjust_itself_goes_on_solving(tmp_path: Path) -> None:
         )
         assert "since 2026-05-03; the robot adjusted it: ccw 1000 -> " in notes[0].text
         # One step back leads to what a person kept, not to the correction before.
-        robot.calibrations.restore()
+        robot.calibrations.restore(robot.profile)
         assert robot.in_force["holder"] == CUBOTINO.actuators["holder"].places
 
 
@@ -309,10 +309,10 @@ def test_nothing_is_adjusted_before_the_job_is_over(tmp_path: Path) -> None:
         def spying() -> Any:
             controller, watch, maintenance = made()
 
-            async def adjust(values: JsonMapping, *, keep_previous: bool) -> None:
+            async def adjust(values: JsonMapping) -> None:
                 assert controller._job is not None
                 outcomes.append((controller._job.record.outcome, robot.robot.solved))
-                await maintenance.adjust(values, keep_previous=keep_previous)
+                await maintenance.adjust(values)
 
             watch._adjust = adjust
             return controller, watch, maintenance

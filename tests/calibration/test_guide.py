@@ -29,6 +29,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
+from tests.virtual.kept import answered
 
 KEY = "actuators.lid.positions_us.open"
 SPEED = "/maintenance/speed"
@@ -41,6 +42,7 @@ class FakeClient:
 
     def __init__(self, picture: Image) -> None:
         self.values: dict[str, Any] = {}
+        self.before: list[dict[str, Any]] = []
         self.reached: dict[str, list[int]] = {}
         self.asked: list[tuple[str, Any]] = []
         self.timings: dict[str, Any] = {"operations": [], "values": {}}
@@ -56,10 +58,13 @@ class FakeClient:
 
         self.asked.append((path.removeprefix("/maintenance"), body))
         if path == "/calibration" and method == "PUT":
+            self.before.append(self.values)
             merged = self.values | body["values"]
             self.values = {key: value for key, value in merged.items() if value is not None}
-        if path == "/calibration":
-            return {"format": 1, "robot": self.robot, "values": self.values}
+        if path == "/calibration/undo":
+            self.values = self.before.pop()
+        if path.startswith("/calibration"):
+            return answered(self.robot, self.values)
         if path.startswith("/maintenance/picture"):
             return {"jpeg": base64.b64encode(self._jpeg).decode()}
         if path == "/maintenance/move":

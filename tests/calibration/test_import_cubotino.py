@@ -104,8 +104,10 @@ def test_positions_are_between_the_servo_s_own_pulses(tmp_path: Path) -> None:
     values = import_cubotino(path, profile).values
     assert values["actuators.lid.positions_us.flip"] == 560
     assert values["actuators.holder.positions_us.ccw"] == 447
-    assert values["actuators.holder.limits_us"] == [380, 2500]
-    lid = apply(profile, Calibration(robot="cubotino-micro", values=values)).actuators["lid"]
+    with pytest.raises(BadCalibration, match=r"ccw: 447 us is outside limits_us 500\.\.2500"):
+        apply(profile, Calibration(robot="cubotino-micro", values=values))
+    within = values | {"actuators.holder.positions_us.ccw": 500}
+    lid = apply(profile, Calibration(robot="cubotino-micro", values=within)).actuators["lid"]
     ways = [lid.transition_us(*way) for way in (("close", "flip"), ("flip", "close"))]  # type: ignore[attr-defined]
     assert [way[0] for way in ways] == [240_000, 140_000]
 

@@ -9,10 +9,11 @@ import pytest
 
 from robot.calibration.positions import AllPositions, Placing, named_position
 from robot.calibration.step import NotPossible, Session
-from robot.calibration.store import Calibration
 from robot.cli.measuring import conduct, finish
 from robot.machine.first_contact import direction_key
 from robot.settings import load_profile
+from tests.virtual.kept import answered
+from tests.virtual.kept import kept as made
 
 KEY = "actuators.lid.positions_us.open"
 
@@ -29,7 +30,7 @@ class Daemon:
         if path == "/calibration":
             if method == "PUT":
                 self.values |= body["values"]
-            return {"robot": "cubotino", "values": dict(self.values)}
+            return answered("cubotino", self.values)
         target = body["to"]
         self.asked.append((target, body["begin_at"]))
         place = 1500 if target is None else target
@@ -106,7 +107,7 @@ def test_unattended_a_direction_that_was_kept_stays() -> None:
     """Somebody has looked which way that motor turns: nobody does now."""
     profile = load_profile("six-motor")
     kept: list[Any] = []
-    calibration = Calibration(robot="six-motor", values={direction_key("up"): True})
+    calibration = made("six-motor", {direction_key("up"): True})
     session: Any = SimpleNamespace(
         profile=profile, calibrated=profile, calibration=calibration, keep=kept.append
     )

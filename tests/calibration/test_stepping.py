@@ -18,6 +18,7 @@ from robot.calibration.steppers import Backlash, Direction, TurnSteps
 from robot.calibration.trial import Bench
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
+from tests.virtual.kept import answered
 
 LIMIT = 2400
 KEY = "actuators.table"
@@ -37,7 +38,7 @@ class Daemon:
     def call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         if path == "/calibration":
             self.values |= body["values"] if method == "PUT" else {}
-            return {"format": 1, "robot": "mindcuber", "values": self.values}
+            return answered("mindcuber", self.values)
         return dict(getattr(self, path.rpartition("/")[2])(body))
 
     @contextlib.contextmanager

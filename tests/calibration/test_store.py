@@ -20,7 +20,6 @@ from robot.calibration.positions import (
 )
 from robot.calibration.step import NotPossible, Session
 from robot.calibration.store import (
-    FORMAT,
     BadCalibration,
     Calibration,
     CalibrationStore,
@@ -31,9 +30,9 @@ from robot.calibration.trial import Bench
 from robot.client import RequestRefused
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import FirstContact, NotConfirmed, direction_key
-from robot.records.storage import StorageError
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
+from tests.virtual.kept import answered
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"
@@ -97,54 +96,6 @@ def test_values_are_set_and_removed() -> None:
         found.robot = "s"  # type: ignore[misc]
     with pytest.raises(ValueError, match="extra"):
         Calibration.model_validate({"robot": "r", "more": 1})
-    for number in (0, FORMAT + 1):
-        with pytest.raises(ValueError, match="format"):
-            Calibration(robot="r", format=number)
-
-
-def test_an_earlier_format_counts_as_confirmed_where_anything_was_kept() -> None:
-    earlier = Calibration(robot="cubotino", format=1, values={OPEN: 1340})
-    upgraded = earlier.upgraded(CUBOTINO)
-    assert upgraded.format == FORMAT
-    assert upgraded.values[OPEN] == 1340
-    assert upgraded.values["actuators.holder.positions_us.home"] == 1500
-    assert len(upgraded.values) == 6
-    assert Calibration(robot="cubotino", format=1).upgraded(CUBOTINO).values == {}
-    now = Calibration(robot="cubotino", values={OPEN: 1})
-    assert now.upgraded(CUBOTINO) is now
-
-
-def test_a_file_is_made_with_its_folder_and_has_one_before(tmp_path: Path) -> None:
-    store = CalibrationStore(tmp_path / "state" / "cubist")
-    assert store.load(CUBOTINO).values == {}
-    assert not store.has_previous
-    store.save(Calibration(robot="cubotino", values={OPEN: 1340}))
-    assert store.has_previous
-    assert store.previous(CUBOTINO).values == {}
-    document = json.loads(store.path.read_text())
-    assert document == {"format": FORMAT, "robot": "cubotino", "values": {OPEN: 1340}}
-    store.save(Calibration(robot="cubotino", values={OPEN: 1350}))
-    store.save(Calibration(robot="cubotino", values={OPEN: 1360}), keep_previous=False)
-    assert store.previous(CUBOTINO).values == {OPEN: 1340}
-    store.restore()
-    assert store.load(CUBOTINO).values == {OPEN: 1340}
-    assert store.previous(CUBOTINO).values == {OPEN: 1360}
-    assert store.load(load_profile("mindcuber")).values == {}, "of another robot"
-
-
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    store = CalibrationStore(tmp_path / "file" / "state")
-    with pytest.raises(StorageError, match=f"{tmp_path}/file/state: cannot be made: Not a dir"):
-        store.save(Calibration(robot="cubotino", values={}))
-
-
-@pytest.mark.parametrize("text", ["{", '{"robot": 1}', '{"robot": "cubotino", "size": 3}'])
-def test_a_damaged_file_is_told_with_the_way_back(tmp_path: Path, text: str) -> None:
-    store = CalibrationStore(tmp_path)
-    store.path.write_text(text)
-    with pytest.raises(BadCalibration, match=r"calibration\.json.*sudo mv .* does\.$"):
-        store.load(CUBOTINO)
 
 
 def test_motors_that_may_stand_askew_are_noted_once(tmp_path: Path) -> None:
@@ -163,15 +114,15 @@ def test_sizes_that_nobody_takes_are_told_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = CalibrationStore(tmp_path)
+    file = tmp_path / "calibration.json"
     document = {"robot": "cubotino", "of_size": {"4": {OPEN: 1}, "5": {OPEN: 2}}}
-    store.path.write_text(json.dumps(document))
+    file.write_text(json.dumps(document))
     assert store.load(CUBOTINO).values == {}
-    told = f"{store.path}: of_size has values for 4, 5, but cubotino takes cubes of 3 layers"
-    assert told in caplog.text
+    assert "of_size has values for 4, 5, but cubotino takes cubes of 3 layers" in caplog.text
     caplog.clear()
     store.load(CUBOTINO)
     assert caplog.text == ""
-    store.path.write_text(json.dumps(document | {"of_size": {"4": {OPEN: 1}}}))
+    file.write_text(json.dumps(document | {"of_size": {"4": {OPEN: 1}}}))
     store.load(CUBOTINO)
     assert "values for 4, but" in caplog.text
 
@@ -326,7 +277,7 @@ class Keeps:
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         assert (method, path) == ("GET", "/calibration")
-        return {"robot": self.robot, "values": self.values}
+        return answered(self.robot, self.values)
 
 
 def test_positions_are_listed_with_what_is_known_of_them() -> None:

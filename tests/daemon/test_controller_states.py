@@ -364,13 +364,13 @@ async def test_what_is_kept_and_what_is_tried_out_count_for_a_trial(
     assert len(maintained.made) == 1, "nothing has changed since"
     both = await mode.save({OPEN: 1345})
     assert both.values == {OPEN: 1345, CLOSE: 1510}
-    assert mode._contact.values == both.values
+    assert mode._contact.confirmed == both.values
     await maintained.perform(renews=False)
     assert len(maintained.made) == 1
     await mode.leave()
     assert not mode._contact.calibrating
     assert (await mode.values()).values == {OPEN: 1345}
-    assert mode._contact.values == {OPEN: 1345}
+    assert mode._contact.confirmed == {OPEN: 1345}
     assert pulse(maintained.made[-1], "close") == 1500
     assert maintained.controller.state is RobotState.IDLE
 
@@ -411,9 +411,12 @@ async def test_the_version_before_comes_back_and_goes_again(maintained: Maintain
         await mode.restore()
     assert code_of(refused) == "nothing-before"
     await mode.save({OPEN: 1340})
+    await mode.leave()
+    mode.enter()
+    await mode.save({OPEN: 1345})
     await mode.save({OPEN: 1350})
     assert (await mode.restore()).values == {OPEN: 1340}
-    assert mode._contact.values == {OPEN: 1340}
+    assert mode._contact.confirmed == {OPEN: 1340}
     assert (await mode.restore()).values == {OPEN: 1350}
     await mode.leave()
     assert pulse(maintained.made[-1], "open") == 1350
@@ -434,20 +437,19 @@ async def test_a_robot_that_cannot_be_put_together_is_a_fault(maintained: Mainta
 async def test_a_correction_at_the_end_of_a_job_is_all_or_nothing(maintained: Maintained) -> None:
     mode = maintained.mode
     before = maintained.controller.machine
-    await mode.adjust({OPEN: 1340}, keep_previous=True)
+    await mode.adjust({OPEN: 1340})
     assert maintained.controller.machine is not before
-    assert mode._contact.values == {OPEN: 1340}
+    assert mode._contact.confirmed == {}, "nobody has confirmed what was corrected"
     assert pulse(maintained.made[0], "open") == 1340
-    await mode.adjust({OPEN: 1345}, keep_previous=False)
+    await mode.adjust({OPEN: 1345})
     assert (await mode.values()).values == {OPEN: 1345}
     mode.enter()
     assert (await mode.restore()).values == {}, "the version before the first"
     await mode.restore()
     maintained.fails = BadCalibration("it does not fit")
     with pytest.raises(BadCalibration):
-        await mode.adjust({OPEN: 1350}, keep_previous=True)
+        await mode.adjust({OPEN: 1350})
     assert (await mode.values()).values == {OPEN: 1345}
-    assert mode._contact.values == {OPEN: 1345}
 
 
 @pytest.mark.parametrize(("profile_name", "noted"), [("cubotino", False), ("mindcuber", True)])

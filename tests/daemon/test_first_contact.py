@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from robot.calibration.store import FORMAT, Calibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore, apply
 from robot.cli.main import run
 from robot.client import ControlClient, RequestRefused
 from robot.daemon.front_panel import FrontPanel
@@ -160,6 +160,8 @@ def bodies(profile: RobotProfile) -> Mapping[str, list[dict[str, Any]]]:
         "/maintenance/speed": [*each, *({**one, "held": True} for one in each)],
         "/maintenance/play": each,
         "/calibration/restore": [{}],
+        "/calibration/undo": [{}],
+        "/calibration/import": [{"robot": profile.name, "values": confirmable(profile)}],
         "/maintenance/turn": [],  # how the direction is found out: a small motion that is asked for
     }
 
@@ -205,8 +207,9 @@ def test_nothing_that_can_be_asked_of_the_daemon_moves_it(scene: Scene) -> None:
     needless = {"/maintenance/steps", "/maintenance/speed", "/maintenance/play"}
     needed = {path for path, several in bodies(scene.profile).items() if several}
     servos = any(isinstance(one, Servo) for one in scene.profile.actuators.values())
-    harmless = {"/stop", "/acknowledge", "/calibration/restore"}
-    assert refused >= needed - harmless - (set() if servos else needless)
+    needed -= {"/stop", "/acknowledge"}
+    needed -= {path for path in needed if path.startswith("/calibration/")}
+    assert refused >= needed - (set() if servos else needless)
 
 
 def test_no_command_moves_it(
@@ -404,34 +407,24 @@ def test_a_calibration_of_an_older_version_counts_as_confirmed(name: str, tmp_pa
     profile = load_profile(name)
     key, value = next(iter(confirmable(profile).items()))
     document = {"format": 1, "robot": name, "values": {"policy.search_s": 2.5, key: value}}
+    (tmp_path / "calibration.json").write_text(json.dumps(document))
     store = CalibrationStore(tmp_path)
-    store.path.write_text(json.dumps(document))
     found = store.load(profile)
-    FirstContact(found.values).require_all(profile)
+    FirstContact(found.confirmed).require_all(profile)
     assert apply(profile, found).policy.search_s == 2.5
     store.save(found.changed({"policy.search_s": 3.0}))
-    assert json.loads(store.path.read_text())["format"] == FORMAT
-    FirstContact(store.load(profile).values).require_all(profile)
-    FirstContact(store.previous(profile).values).require_all(profile)
+    FirstContact(store.load(profile).confirmed).require_all(profile)
+    store.restore(profile)
+    FirstContact(store.load(profile).confirmed).require_all(profile)
 
 
-def test_an_empty_or_newer_calibration_confirms_what_it_has(tmp_path: Path) -> None:
-    profile = load_profile("cubotino")
-    for calibration in (
-        Calibration(format=1, robot="cubotino"),
-        Calibration(robot="cubotino", values={"policy.search_s": 2.5}),
-    ):
-        with pytest.raises(NotConfirmed):
-            FirstContact(calibration.upgraded(profile).values).require_all(profile)
-
-
-def test_what_an_older_version_exported_counts_as_confirmed(
-    scene: Scene, ask: Ask, tmp_path: Path
+@pytest.mark.parametrize(
+    "document", [{"format": 1}, {"format": 2, "values": {"policy.search_s": 2}}]
+)
+def test_a_calibration_without_positions_confirms_none(
+    document: dict[str, Any], tmp_path: Path
 ) -> None:
-    file = tmp_path / "mine.json"
-    older = {"format": 1, "robot": "cubotino", "values": {"policy.search_s": 2}}
-    file.write_text(json.dumps(older))
-    assert ask("calibration", "import", str(file))[0] == 0
-    assert ask("home")[0] == 0
-    file.write_text(json.dumps({"format": FORMAT + 1, "robot": "cubotino", "values": {}}))
-    assert ask("calibration", "import", str(file))[0] == 2
+    (tmp_path / "calibration.json").write_text(json.dumps({"robot": "cubotino"} | document))
+    profile = load_profile("cubotino")
+    with pytest.raises(NotConfirmed):
+        FirstContact(CalibrationStore(tmp_path).load(profile).confirmed).require_all(profile)

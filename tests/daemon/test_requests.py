@@ -33,6 +33,8 @@ ERRORS = {
     "/maintenance": (409, 503),
     "/calibration": (),
     "/calibration/restore": (409, 503, 507),
+    "/calibration/import": (409, 503, 507),
+    "/calibration/undo": (409, 503, 507),
     "/acknowledge": (409, 503),
     "/start": (409, 503),
     "/home": (409, 503),
@@ -106,6 +108,8 @@ def test_a_body_has_to_be_there_where_a_part_of_it_has_no_default() -> None:
     }
     assert required == {
         "/calibration": True,
+        "/calibration/import": False,
+        "/calibration/restore": False,
         "/start": False,
         "/maintenance": False,
         "/stop": False,
@@ -137,10 +141,12 @@ class Asked:
         ("POST", "/stop", {"emergency": True}, ("stop", ("emergency", True))),
         ("POST", "/stop", {}, ("stop", ("emergency", False))),
         ("POST", "/shutdown", {}, ("shut_down", ("power_off", True))),
-        ("PUT", "/calibration", {"values": {"a": 1}}, ("save", {"a": 1}, 2)),
-        ("PUT", "/calibration", {"values": {"a": 1}, "format": 1}, ("save", {"a": 1}, 1)),
+        ("PUT", "/calibration", {"values": {"a": 1}}, ("save", {"a": 1}, "person", {})),
         ("PUT", "/calibration", {"values": {"a": 1}, "provisional": True}, ("try_out", {"a": 1})),
-        ("POST", "/calibration/restore", None, ("restore",)),
+        ("POST", "/calibration/restore", {}, ("restore", None)),
+        ("POST", "/calibration/restore", {"version": 3}, ("restore", 3)),
+        ("POST", "/calibration/undo", None, ("undo",)),
+        ("GET", "/calibration/versions", None, ("versions",)),
         ("GET", "/calibration", None, ("values",)),
     ],
 )

@@ -30,6 +30,7 @@ from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
+from tests.virtual.kept import kept
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")
@@ -145,7 +146,7 @@ async def test_a_signal_ends_the_daemon_in_order(
     assert served.fake.distrusted == []
     ((profile, contact, port, twin),) = served.made
     assert (profile, port, twin) == (CUBOTINO, "/p", None)
-    assert contact.values == {} and contact._simulated is False
+    assert contact.confirmed == {} and contact._simulated is False
     assert controller.status().simulated is False
     for _ in range(3):
         await asyncio.sleep(0)
@@ -179,7 +180,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     key, store = "actuators.lid.positions_us.open", served.options.state_dir
     sizes = CubeSizes(CUBOTINO)
     values = CalibrationStore(store, sizes)
-    values.save(values.load(CUBOTINO).changed({key: 1340}))
+    values.save(kept(CUBOTINO.name, {key: 1340}))
     values.note_under_way()
     record = DriftRecord.of(CUBOTINO, MAY)
     for degrees in [0.0] * FIRST_SOLVES + [3.0] * 20:
@@ -197,7 +198,7 @@ async def test_what_is_calibrated_and_what_has_moved_is_known_from_the_start(
     await served.run()
     ((profile, contact, *_),) = served.made
     assert profile.actuators["lid"].positions_us["open"] == 1340
-    assert contact.values == {key: 1340}
+    assert contact.confirmed == {key: 1340}
     (distrust,) = served.fake.distrusted
     assert distrust.names is None and "calibration broke off" in distrust.by.cause
     assert values.broken_off is not None, "nobody was told, and nothing is homed"

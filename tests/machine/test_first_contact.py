@@ -41,18 +41,18 @@ def test_what_is_confirmed_is_what_was_kept_and_where_somebody_walked() -> None:
         f"{POSITIONS}.cw": 1990,
         "actuators.lid.positions_us.open": 9,
     }
-    contact.values = kept
+    contact.confirmed = kept
     assert contact.range("holder", HOLDER) == (1500, 1990)
     contact.note("holder", 1450)
-    contact.values = {}
+    contact.confirmed = {}
     assert contact.range("holder", HOLDER) == (1450, 1450)
     contact.note("holder", 1400)
     contact.note("holder", 1420)
-    contact.values = kept
+    contact.confirmed = kept
     assert contact.range("holder", HOLDER) == (1400, 1990)
     contact.note("holder", 2010)
     assert contact.range("holder", HOLDER) == (1400, 2010)
-    contact.values = {}
+    contact.confirmed = {}
     assert contact.range("lid", CUBOTINO.actuators["lid"]) is None
 
 

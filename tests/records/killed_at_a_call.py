@@ -19,13 +19,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from robot.calibration.drift import DriftRecord, DriftStore
-from robot.calibration.store import Calibration, CalibrationStore, apply
+from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import RobotState
+from robot.documents import JsonObject
 from robot.machine.first_contact import FirstContact, confirmable
 from robot.outcomes import Outcome
 from robot.records.runs import RunStore
 from robot.settings import load_profile
+from tests.virtual.kept import kept
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -35,17 +37,18 @@ EARLIER = (1, 2, 3)
 
 
 def save_calibration(folder: Path, value: int) -> None:
-    CalibrationStore(folder).save(Calibration(robot="cubotino", values={"policy.search_s": value}))
+    CalibrationStore(folder).save(kept("cubotino", {"policy.search_s": value}))
 
 
-def look_at_calibration(folder: Path) -> Any:
-    store = CalibrationStore(folder)
-    store.clear_leftovers()
-    return {
-        "now": store.load(load_profile("cubotino")).values,
-        "before": store.previous(load_profile("cubotino")).values,
-        "files": sorted(path.name for path in folder.iterdir()),
-    }
+def versions_in(folder: Path) -> dict[str, Any]:
+    """What the next daemon finds: the values in force and those of the version before."""
+    profile, store = load_profile("cubotino"), CalibrationStore(folder)
+    store.settle()
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    now = store.load(profile).values
+    if store.has_versions(profile):
+        store.restore(profile)
+    return {"now": now, "before": store.load(profile).values, "files": files}
 
 
 def keep_found(folder: Path, value: int) -> None:
@@ -56,41 +59,52 @@ def keep_found(folder: Path, value: int) -> None:
         daemon, profile, CalibrationStore(folder), FirstContact({}), lambda _: daemon
     )
     found = {key: place + value for key, place in confirmable(profile).items()}
-    asyncio.run(maintenance.save(found))
+    asyncio.run(maintenance.save(found, "auto"))
 
 
 def look_at_found(folder: Path) -> Any:
     """What the next daemon drives the robot by, and what it goes back to: microseconds of pulse
     that each position is further than drawn."""
-    profile, store = load_profile("cubotino"), CalibrationStore(folder)
-    store.clear_leftovers()
+    profile, found = load_profile("cubotino"), versions_in(folder)
 
-    def further(kept: Calibration) -> list[int]:
-        places = confirmable(apply(profile, kept))
+    def further(values: JsonObject) -> list[int]:
+        places = confirmable(apply(profile, kept(profile.name, values)))
         return [places[key] - place for key, place in confirmable(profile).items()]
 
-    return {
-        "now": further(store.load(profile)),
-        "before": further(store.previous(profile)),
-        "confirmed": len(store.load(profile).values),
-    }
+    return {key: further(found[key]) for key in ("now", "before")}
 
 
 def adjust(folder: Path, value: int) -> None:
     """A person keeps a calibration; from the third on the robot corrects it by itself."""
     profile = load_profile("cubotino")
     store, home = CalibrationStore(folder), "actuators.holder.positions_us.home"
-    kept = Calibration(robot="cubotino", values={home: 1500 + value})
-    store.save(kept, keep_previous=value < 3)
-    DriftStore(folder).save(DriftRecord.of(apply(profile, kept), NOW.date()))
+    present = store.load(profile)
+    after = kept(profile.name, {home: 1500 + value})
+    store.save(
+        after,
+        "person" if value < 3 else "drift",
+        present.version if present.by == "drift" else None,
+    )
+    DriftStore(folder).save(DriftRecord.of(apply(profile, after), NOW.date()))
 
 
 def look_at_adjustment(folder: Path) -> Any:
-    profile, store = load_profile("cubotino"), CalibrationStore(folder)
-    store.clear_leftovers()
-    calibrated = apply(profile, store.load(profile))
+    profile = load_profile("cubotino")
+    calibrated = apply(profile, CalibrationStore(folder).load(profile))
     record = DriftStore(folder).load(calibrated, NOW.date())
-    return {**look_at_calibration(folder), "drift": record.is_of(calibrated)}
+    return {**versions_in(folder), "drift": record.is_of(calibrated)}
+
+
+def take_over(folder: Path, value: int) -> None:
+    """An earlier release has left its two files; this one keeps the next version."""
+    if value < 4:
+        file = folder / "calibration.json"
+        if file.exists():
+            file.replace(folder / "calibration.json.previous")
+        document = {"robot": "cubotino", "values": {"policy.search_s": value}}
+        file.write_text(json.dumps(document))
+        return
+    save_calibration(folder, value)
 
 
 def runs_of(folder: Path) -> RunStore:
@@ -144,7 +158,8 @@ def killed_at(last: int, save: Callable[[Path, int], None], folder: Path) -> boo
 
 def main(what: str, folder: Path) -> None:
     save, look, earlier = {
-        "calibration": (save_calibration, look_at_calibration, EARLIER),
+        "calibration": (save_calibration, versions_in, EARLIER),
+        "earlier": (take_over, versions_in, EARLIER),
         "first": (keep_found, look_at_found, ()),
         "found": (keep_found, look_at_found, EARLIER),
         "adjustment": (adjust, look_at_adjustment, EARLIER),

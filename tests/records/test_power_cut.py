@@ -12,16 +12,18 @@ from typing import Any
 
 import pytest
 
+VERSIONS = [f"calibration/cubotino/{number:06}.json" for number in (1, 2, 3, 4)]
 HERE = Path(__file__).resolve().parent
 
 FULL_OR_READ_ONLY = """
 import json, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from robot.calibration.store import Calibration, CalibrationStore
+from robot.calibration.store import CalibrationStore
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError
 from robot.settings import load_profile
+from tests.virtual.kept import kept
 
 folder = Path(sys.argv[1])
 calibration, runs = CalibrationStore(folder), RunStore(folder / "runs", reserve_bytes=0)
@@ -37,14 +39,14 @@ def attempt(action):
 
 def long_calibration():
     values = {"policy.search_s": list(range(100_000))}
-    calibration.save(Calibration(robot="cubotino", values=values))
+    calibration.save(kept("cubotino", values))
 
 def run():
     writer = runs.begin("solve", "cubotino", now)
     writer.save_photo("a.jpg", bytes(300_000))
 
 if "first" in sys.argv:
-    calibration.save(Calibration(robot="cubotino", values={"policy.search_s": 1}))
+    calibration.save(kept("cubotino", {"policy.search_s": 1}))
     runs.begin("solve", "cubotino", now)
 attempt(long_calibration)
 attempt(run)
@@ -67,8 +69,20 @@ def test_a_calibration_is_the_old_or_the_new_one_and_the_one_before_is_kept(tmp_
     for look in found:
         assert look["now"] in (old, new)
         assert look["before"] in ({"policy.search_s": 2}, old)
-        assert look["files"] == ["calibration.json", "calibration.json.previous"]
+        assert look["files"][:3] == VERSIONS[:3]
+        assert len(look["files"]) == (4 if look["now"] == new else 3), "no leftovers"
     assert (found[0]["now"], found[-1]["now"], found[-1]["before"]) == (old, new, old)
+
+
+def test_files_of_an_earlier_release_are_taken_over_and_never_lost(tmp_path: Path) -> None:
+    found = looks("earlier", tmp_path)
+    assert len(found) > 10
+    old, new = {"policy.search_s": 3}, {"policy.search_s": 4}
+    for look in found:
+        assert look["now"] in (old, new)
+        assert look["before"] == ({"policy.search_s": 2} if look["now"] == old else old)
+        assert look["files"] == VERSIONS[: 3 if look["now"] == new else 2]
+    assert (found[0]["now"], found[-1]["now"]) == (old, new)
 
 
 @pytest.mark.parametrize(("what", "old"), [("first", 0), ("found", 3)])
@@ -82,7 +96,6 @@ def test_what_a_robot_found_is_in_force_as_a_whole_or_not_at_all(
         now, before = set(look["now"]), set(look["before"])
         assert now in ({old}, {new})
         assert before in ({earlier}, {old})
-        assert look["confirmed"] == (6 if now != {0} else 0)
     assert set(found[0]["now"]) == {old}
     assert (set(found[-1]["now"]), set(found[-1]["before"])) == ({new}, {old})
 
@@ -93,14 +106,10 @@ def test_a_robot_that_adjusts_itself_keeps_what_a_person_kept(tmp_path: Path) ->
     home = "actuators.holder.positions_us.home"
     for look in found:
         assert look["now"] in ({home: 1503}, {home: 1504})
-        assert look["before"] == {home: 1501}
+        assert look["before"] == {home: 1502}
         assert look["drift"]
     assert (found[0]["now"], found[-1]["now"]) == ({home: 1503}, {home: 1504})
-    assert found[-1]["files"] == [
-        "calibration.json",
-        "calibration.json.previous",
-        "drift.json",
-    ]
+    assert found[-1]["files"] == [*VERSIONS[:3], "drift.json"], "corrections are one version"
 
 
 def test_run_records_are_whole_and_what_was_begun_is_closed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from robot.calibration.drift import DriftStore
 from robot.calibration.store import BadCalibration, CalibrationStore
-from robot.records.storage import StorageError, previous_of, read_regular, restore_previous
+from robot.records.storage import StorageError, read_regular
 from robot.settings import load_profile
 
 CUBOTINO = load_profile("cubotino")
@@ -40,13 +40,14 @@ def test_nothing_else_is_waited_for_or_read(tmp_path: Path, kind: str) -> None:
     with pytest.raises(StorageError, match=f"{path}: .*{kind}"):
         read_regular(path, LIMIT)
     calibrations, drifts = CalibrationStore(tmp_path), DriftStore(tmp_path)
-    for place in (calibrations.path, previous_of(calibrations.path), drifts.path):
+    earlier, version = calibrations.files.earlier, calibrations.files.path("cubotino", 1)
+    version.parent.mkdir(parents=True)
+    for place in (earlier, version, drifts.path):
         NOT_READ[kind](place)
-    for read in (calibrations.load, calibrations.previous):
-        with pytest.raises(BadCalibration, match=kind):
-            read(CUBOTINO)
-    with pytest.raises(StorageError, match=kind):
-        restore_previous(calibrations.path)
+    with pytest.raises(BadCalibration, match=kind):
+        calibrations.load(CUBOTINO)
+    with pytest.raises(BadCalibration, match=kind):
+        calibrations.restore(CUBOTINO, 1)
     today = date(2026, 5, 1)
     assert all(one.since == today for one in drifts.load(CUBOTINO, today).positions)
 

@@ -131,7 +131,7 @@ def test_the_scripts_are_valid_and_executable(script: str) -> None:
 def test_uninstalling_removes_what_installing_made_but_keeps_what_is_calibrated(
     tmp_path: Path,
 ) -> None:
-    kept = ["etc/cubist/cubistd.env", "var/lib/cubist/calibration.json"]
+    kept = ["etc/cubist/cubistd.env", "var/lib/cubist/calibration/cubotino/000001.json"]
     gone = ["opt/cubist/current/bin/cubistd", "etc/systemd/system/cubistd.service"]
     for name in kept + gone:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

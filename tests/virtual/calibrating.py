@@ -23,6 +23,7 @@ from robot.planner import build_mechanism
 from robot.settings import RobotProfile
 from robot.twin.render import Image
 from robot.twin.studio import Studio
+from tests.virtual.kept import SEEN, kept
 from tests.virtual.link import VirtualLink
 from tests.virtual.rehearsal import Rehearsal
 from vision.frame import Frame
@@ -139,12 +140,12 @@ class CalibratingSession(Session):
     @property
     def calibration(self) -> Calibration:
         """See :attr:`Session.calibration`."""
-        return self.stored.changed(self._tried)
+        return self.stored.changed(self._tried, dict.fromkeys(self._tried, SEEN))
 
     @property
     def stored(self) -> Calibration:
         """What is kept, without what is tried out."""
-        return Calibration(robot=self._rehearsal.profile.name, values=self._kept)
+        return kept(self._rehearsal.profile.name, self._kept)
 
     def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
         """See :meth:`Session.perform`."""
@@ -154,13 +155,15 @@ class CalibratingSession(Session):
         if self._machine is None:
             self._machine = self._made(apply(self.profile, self.calibration))
             self._is_stale = False
-        kept = apply(self.profile, self.stored)
-        bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact, kept)
+        stored = apply(self.profile, self.stored)
+        bench = Bench(self._machine, apply(self.profile, self.calibration), self.contact, stored)
         request = trial.request.model_validate(asked)
         with self.contact.vouching(trial.vouches(bench.profile, request)):
             return trial.run(bench, request)
 
-    def keep(self, values: JsonMapping) -> bool:
+    def keep(
+        self, values: JsonMapping, how: str = "person", uncertain: JsonMapping | None = None
+    ) -> bool:
         """See :meth:`Session.keep`."""
         self._kept = self._kept | dict(values)
         self._require_plausible(values)
@@ -177,7 +180,7 @@ class CalibratingSession(Session):
         require_plausible(self.profile, apply(self.profile, self.calibration), values)
 
     def _renew(self) -> None:
-        self.contact.values = self.calibration.values
+        self.contact.confirmed = self.calibration.confirmed
         self._is_stale = True
 
     def _drop(self) -> None:

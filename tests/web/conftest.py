@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from robot.calibration.store import FORMAT
+from robot.calibration.versions import FORMAT
 from robot.daemon.rights import Program
 from robot.web.main import PageOptions, serving
 

@@ -81,6 +81,7 @@ class AutomaticCalibration(Measurement):
         "cube, and proves them by two solves. Keep keeps what was found."
     )
     columns = ("stage", "")
+    how = "auto"
 
     def __init__(
         self,
@@ -95,13 +96,12 @@ class AutomaticCalibration(Measurement):
         self._only = only
         self._began: float | None = None
         self._found: JsonObject = {}
-        self._uncertain: JsonObject = {}
         self._proofs: list[Proof] = []
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         self._began = self._clock()
-        self.values, self._found, self._uncertain, self._proofs = {}, {}, {}, []
+        self.values, self._found, self.uncertain, self._proofs = {}, {}, {}, []
         error: CubistError | None = None
         is_interrupted = False
         try:
@@ -135,7 +135,7 @@ class AutomaticCalibration(Measurement):
             "took_s": took_s,
             **self._gain(),
             "values": self.values,
-            "uncertain": self._uncertain,
+            "uncertain": self.uncertain,
         }
         if self.error is not None:
             self.document["because"] = str(self.error)
@@ -160,7 +160,7 @@ class AutomaticCalibration(Measurement):
     def _rows(self) -> Iterator[Row]:
         for finding in self._findings():
             self._found |= self._wanted_of(finding.values)
-            self._uncertain |= self._wanted_of(finding.uncertain)
+            self.uncertain |= self._wanted_of(finding.uncertain)
             yield finding.row
 
     def _wanted_of(self, values: JsonMapping) -> JsonObject:

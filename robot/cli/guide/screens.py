@@ -295,7 +295,7 @@ class MeasureScreen(StepScreen):
         if not self.measurement.values and not self.busy:
             self.say("there is nothing to keep: measure first (m)", "bad")
             return
-        work = partial(self.session.keep, self.measurement.values)
+        work = self.measurement.keep
         self.attempt("keeping", work, self._saved)
 
     def _saved(self, _: bool) -> None:

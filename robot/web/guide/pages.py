@@ -308,7 +308,7 @@ class MeasurePage(GuidePage):
 
     def _keep(self) -> None:
         if self._measurement.values:
-            work = partial(self.desk.session.keep, self._measurement.values)
+            work = self._measurement.keep
             self.desk.attempt("", work, self._saved)
         elif not self.desk.busy:
             self.desk.say(MEASURE_FIRST, "bad")

@@ -1,0 +1,300 @@
+"""Dated versions of the calibrations of all robots in a state directory.
+
+Each version is a file of its own, below a folder for each robot. The one with the highest number is
+in force::
+
+    calibration/cubotino/000001.json    by a person, 2026-05-03
+    calibration/cubotino/000002.json    found by `calibrate auto`, 2026-05-03
+    calibration/my-robot/000001.json
+
+A version is written as a whole under a new number, so whatever breaks that off leaves the one
+before in force. Earlier releases kept one file for all robots, ``calibration.json``, and the
+version before in ``calibration.json.previous``; :meth:`VersionFiles.settle` moves both here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from robot.documents import JsonMapping, JsonObject, check_document
+from robot.records.storage import (
+    StorageError,
+    flush_directory,
+    remove_leftovers,
+    write_atomically,
+)
+from robot.settings.base import Name
+from solver.files import BadFile, parse_json, read_text
+
+FOLDER = "calibration"
+EARLIER_NAME = "calibration.json"
+EARLIER_PREVIOUS_NAME = "calibration.json.previous"
+FORMAT = 3
+"""Format 1 holds what differs from the profile: the robot was driven by the rest of it, so all of
+it counts as confirmed. Format 2 confirms the values that it has. Format 3 says of each value where
+it comes from and whether it is confirmed."""
+
+MOST_VERSIONS = 50
+MOST_BYTES = 8 * 2**20
+_NUMBERED = re.compile(r"([0-9]{6,9})\.json")
+
+Means = Literal["auto", "person", "import", "drift", "earlier"]
+"""How a value was found: measured by ``calibrate auto``, kept by a person at the robot, taken from
+a file, corrected by the robot itself, or kept by a release that did not note it."""
+
+Maker = Literal["auto", "person", "import", "drift", "restore", "earlier"]
+"""What made a version."""
+
+
+class Source(BaseModel):
+    """Where a calibrated value comes from.
+
+    ``confirmed``: somebody has seen this robot with it. ``uncertain``: by how much it may be off,
+    in its own unit, or why it is as it is. ``robot``: the other robot that it was imported from.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    how: Means
+    at: datetime
+    confirmed: bool = True
+    uncertain: float | str | None = None
+    robot: str | None = None
+
+
+class KeptValue(Source):
+    """A value beside where it comes from."""
+
+    value: Any
+
+
+KeptValues = dict[str, KeptValue]
+Size = Annotated[str, Field(pattern="^[0-9]{1,2}$")]
+
+
+class Version(BaseModel):
+    """One version of one robot's calibration.
+
+    ``values``: dotted key of the profile -> value. ``of_size``: what belongs to cubes of another
+    size than the profile's own. ``restored``: the version that this one is a copy of.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = Field(default=FORMAT, ge=1, le=FORMAT)
+    robot: Name
+    at: datetime
+    by: Maker = "person"
+    restored: int | None = None
+    values: KeptValues = Field(default_factory=dict)
+    of_size: dict[Size, KeptValues] = Field(default_factory=dict)
+
+    def completed(self, as_written: JsonMapping) -> Version:
+        """The same in the present format. ``as_written``: all that can be confirmed, as the
+        profile has it; a file of format 1 that holds anything confirms that as well."""
+        if self.format > 1:
+            return self.model_copy(update={"format": FORMAT})
+        rest = {key: _earlier(value, self.at) for key, value in as_written.items()}
+        values = rest | self.values if self.values else {}
+        return self.model_copy(update={"format": FORMAT, "values": values})
+
+    def text(self) -> str:
+        """As it stands in its file."""
+        document = self.model_dump(mode="json", exclude_none=True)
+        return json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _earlier(value: object, at: datetime) -> KeptValue:
+    return KeptValue(how="earlier", at=at, value=value)
+
+
+class VersionFiles:
+    """The files of all versions in a state directory.
+
+    What cannot be read, and what belongs to other robots, is never changed or removed. Methods
+    that read a version raise :class:`solver.files.BadFile`, those that write raise
+    :class:`robot.records.storage.StorageError`.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self.state_dir = state_dir
+        self.folder = state_dir / FOLDER
+        self.earlier = state_dir / EARLIER_NAME
+
+    def path(self, robot: str, number: int) -> Path:
+        """Where a version is, or would be."""
+        return self.folder / robot / f"{number:06}.json"
+
+    def numbers(self, robot: str) -> list[int]:
+        """All versions of a robot, ascending, also those that cannot be read."""
+        with contextlib.suppress(OSError):
+            found = (_NUMBERED.fullmatch(one.name) for one in (self.folder / robot).iterdir())
+            return sorted(int(one[1]) for one in found if one is not None)
+        return []
+
+    def robots(self) -> list[str]:
+        """Names of all robots that have a version."""
+        with contextlib.suppress(OSError):
+            return sorted(one.name for one in self.folder.iterdir() if self.numbers(one.name))
+        return []
+
+    def in_force(self, robot: str) -> tuple[int, Path] | None:
+        """Number and file of what counts now; None where this robot has no calibration.
+
+        A ``calibration.json`` that an earlier release wrote is the latest. If it cannot be read,
+        nobody knows whose it is.
+        """
+        numbers = self.numbers(robot)
+        if self.earlier.exists():
+            with contextlib.suppress(BadFile):
+                if read_version(self.earlier).robot != robot:
+                    return (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
+            return self._number_of_earlier(robot), self.earlier
+        return (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
+
+    def read(self, robot: str, number: int) -> Version:
+        """One version; 0 is that of a robot of which nothing is calibrated."""
+        if number == 0:
+            return Version(robot=robot, at=datetime.now(UTC))
+        path = self.path(robot, number)
+        found = read_version(path)
+        if found.robot != robot:
+            raise BadFile(
+                f"{path}: is a calibration of {found.robot}, in the folder of {robot}: "
+                f"`cubist calibration import --from-another {found.robot}` takes another robot's"
+            )
+        return found
+
+    def write(self, version: Version, number: int) -> None:
+        """Write a version, whole or not at all, then drop the oldest beyond
+        :data:`MOST_VERSIONS`."""
+        folder = self.folder / version.robot
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for above in (self.folder, self.state_dir):
+                flush_directory(above)
+        except OSError as error:
+            raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
+        write_atomically(self.path(version.robot, number), version.text().encode())
+        self._drop_oldest(version.robot)
+
+    def drop(self, robot: str, number: int) -> None:
+        """Remove a version; the one before counts again."""
+        path = self.path(robot, number)
+        try:
+            path.unlink(missing_ok=True)
+            flush_directory(path.parent)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be removed: {error.strerror}") from error
+
+    def _drop_oldest(self, robot: str) -> None:
+        """Keep the latest version of each maker, however old it is."""
+        numbers = self.numbers(robot)
+        if len(numbers) <= MOST_VERSIONS:
+            return
+        latest: dict[Maker, int] = {}
+        readable: list[int] = []
+        for number in numbers:
+            with contextlib.suppress(BadFile):
+                latest[self.read(robot, number).by] = number
+                readable.append(number)
+        spare = [number for number in readable if number not in latest.values()]
+        for number in spare[: len(numbers) - MOST_VERSIONS]:
+            self.drop(robot, number)
+
+    def settle(self) -> None:
+        """Clear what saves that were cut off have left, and take over what earlier releases kept.
+
+        Only where no save can be under way: at the start of the program that owns the files.
+        """
+        for folder in (self.state_dir, *(self.folder / name for name in self.robots())):
+            if folder.is_dir():
+                remove_leftovers(folder)
+        # The latest goes first: whatever cuts this off, it is the one in force.
+        with contextlib.suppress(BadFile):
+            robot = read_version(self.earlier).robot
+            self._move(self.earlier, robot, self._number_of_earlier(robot))
+        with contextlib.suppress(BadFile):
+            previous = self.state_dir / EARLIER_PREVIOUS_NAME
+            robot = read_version(previous).robot
+            number = max(self.numbers(robot), default=2) - 1
+            if number > 0 and not self.path(robot, number).exists():
+                self._move(previous, robot, number)
+
+    def _number_of_earlier(self, robot: str) -> int:
+        """The number that ``calibration.json`` gets; one is left free for the version before."""
+        return max(self.numbers(robot), default=0) + 2
+
+    def _move(self, path: Path, robot: str, number: int) -> None:
+        target = self.path(robot, number)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (self.folder, self.state_dir):
+                flush_directory(folder)
+            path.rename(target)
+            for folder in (target.parent, self.state_dir):
+                flush_directory(folder)
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be moved to {target}: {error.strerror}") from error
+
+    def set_aside_unreadable(self) -> None:
+        """Give a ``calibration.json`` that cannot be read another name, so that it does not count
+        any more."""
+        if not self.earlier.exists():
+            return
+        try:
+            read_version(self.earlier)
+        except BadFile:
+            self._set_aside()
+
+    def _set_aside(self) -> None:
+        aside = _free_name(self.earlier.with_name(EARLIER_NAME + ".unreadable"))
+        try:
+            self.earlier.rename(aside)
+            flush_directory(self.state_dir)
+        except OSError as error:
+            raise StorageError(f"{self.earlier}: cannot be renamed: {error.strerror}") from error
+
+
+def _free_name(path: Path) -> Path:
+    names: Iterator[Path] = (path.with_name(f"{path.name}-{count}") for count in range(2, 1000))
+    return path if not path.exists() else next(one for one in names if not one.exists())
+
+
+def read_version(path: Path) -> Version:
+    """Read a file of any format so far; raises :class:`solver.files.BadFile`."""
+    document = parse_json(read_text(path, MOST_BYTES), str(path))
+    if not isinstance(document, dict):
+        raise BadFile(f"{path}: a calibration is a JSON object")
+    number = document.get("format", FORMAT if "at" in document else 2)
+    if isinstance(number, int) and number > FORMAT:
+        raise BadFile(
+            f"{path}: format {number}, of a newer release of Cubist than this one, which reads up "
+            f"to {FORMAT}"
+        )
+    if number in (1, 2):
+        document = _of_earlier_format(document, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return check_document(document | {"format": number}, Version, str(path))
+
+
+def _of_earlier_format(document: JsonObject, at: datetime) -> JsonObject:
+    """A document of format 1 or 2, in which values stand alone, as one of the present format."""
+    found: JsonObject = {"at": at, "by": "earlier"} | document
+    found["values"] = _with_sources(document.get("values", {}), at)
+    if isinstance(of_size := document.get("of_size"), Mapping):
+        found["of_size"] = {size: _with_sources(values, at) for size, values in of_size.items()}
+    return found
+
+
+def _with_sources(values: object, at: datetime) -> object:
+    if not isinstance(values, Mapping):
+        return values  # the model complains of it
+    return {key: _earlier(value, at).model_dump() for key, value in values.items()}

@@ -1,0 +1,198 @@
+"""Dated versions: each robot's own, whole, restored and undone, and what nobody can read."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot.calibration.store import BadCalibration, CalibrationStore, Revision
+from robot.calibration.versions import FORMAT, MOST_VERSIONS, Maker
+from robot.records.storage import StorageError
+from robot.settings import load_profile
+from tests.virtual.kept import kept
+
+CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
+MY_ROBOT = CUBOTINO.model_copy(update={"name": "my-robot"})
+OPEN = "actuators.lid.positions_us.open"
+
+
+def save(store: CalibrationStore, pulse: int, by: Maker = "person") -> int:
+    return store.save(kept("cubotino", {OPEN: pulse}), by).version
+
+
+def in_force(store: CalibrationStore) -> object:
+    return store.load(CUBOTINO).values.get(OPEN)
+
+
+def test_robots_in_one_state_directory_keep_their_own(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    save(store, 1340)
+    store.save(kept("two-arm", {"policy.search_s": 2.0}))
+    store.save(kept("two-arm", {"policy.search_s": 3.0}))
+    assert in_force(store) == 1340
+    assert store.load(TWO_ARM).values == {"policy.search_s": 3.0}
+    assert store.load(MY_ROBOT).values == {}
+    assert list(store.others("my-robot")) == ["cubotino", "two-arm"]
+    assert store.of_another("cubotino") == {OPEN: 1340}
+    with pytest.raises(BadCalibration, match=r"no calibration of crane .*cubotino, two-arm"):
+        store.of_another("crane")
+
+
+def test_the_file_of_an_earlier_release_stays_its_robot_s(tmp_path: Path) -> None:
+    """Another robot's daemon takes nothing from it and loses nothing of it."""
+    document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
+    (tmp_path / "calibration.json").write_text(json.dumps(document))
+    store = CalibrationStore(tmp_path)
+    assert store.load(TWO_ARM).values == {}
+    assert list(store.others("two-arm")) == ["cubotino"]
+    for seconds in (2.0, 3.0):
+        store.save(kept("two-arm", {"policy.search_s": seconds}))
+    assert in_force(store) == 1340
+    assert store.load(CUBOTINO).confirmed == {OPEN: 1340}
+
+
+@settings(max_examples=40)
+@given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=12))
+def test_any_version_is_restored_and_that_is_undone(
+    steps: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Against a plain list of all that was ever in force."""
+    store = CalibrationStore(tmp_path_factory.mktemp("state"))
+    ever: list[object] = [None]
+    for pulse, step in enumerate(steps, 1300):
+        if step % 2:
+            assert save(store, pulse) == len(ever)
+            ever.append(pulse)
+        elif len(ever) > 1:
+            number = step % len(ever)
+            store.restore(CUBOTINO, number)
+            ever.append(ever[number])
+        assert in_force(store) == ever[-1]
+    if len(ever) > 1:
+        store.restore(CUBOTINO)
+        assert in_force(store) == ever[-2]
+        store.restore(CUBOTINO)
+        assert in_force(store) == ever[-1]
+    listed = store.versions(CUBOTINO)
+    assert [one.version for one in listed if one.in_force] == [one.version for one in listed[-1:]]
+    with pytest.raises(BadCalibration, match="has no version 99"):
+        store.restore(CUBOTINO, 99)
+
+
+def test_versions_are_listed_with_what_they_changed(tmp_path: Path) -> None:
+    now = [datetime(2026, 5, 3, 12, 0, tzinfo=UTC)]
+    store = CalibrationStore(tmp_path, now=lambda: now[0])
+    save(store, 1340, "auto")
+    now[0] += timedelta(days=1)
+    save(store, 1345)
+    store.restore(CUBOTINO, 1)
+    told = [
+        (one.version, one.at, one.by, one.restored, one.changed, one.differing, one.in_force)
+        for one in store.versions(CUBOTINO)
+    ]
+    first = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
+    assert told == [
+        (1, first, "auto", None, 1, 0, False),
+        (2, now[0], "person", None, 1, 1, False),
+        (3, now[0], "restore", 1, 1, 0, True),
+    ]
+
+
+def test_old_versions_go_but_never_the_latest_of_a_person_nor_what_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    store = CalibrationStore(tmp_path)
+    for pulse, by in ((1301, "person"), (1302, "person"), (1303, "drift")):
+        save(store, pulse, by)  # type: ignore[arg-type]
+    newer = store.files.path("cubotino", 4)
+    newer.write_text(json.dumps({"format": FORMAT + 1}))
+    note = newer.with_name("notes of mine.txt")
+    note.write_text("hands off")
+    store.restore(CUBOTINO, 3)
+    for pulse in range(MOST_VERSIONS + 5):
+        save(store, 1310 + pulse, "auto")
+    numbers = store.files.numbers("cubotino")
+    assert len(numbers) == MOST_VERSIONS
+    assert numbers[:4] == [2, 3, 4, 5] and 1 not in numbers
+    assert note.exists()
+    store.restore(CUBOTINO, 2)
+    assert in_force(store) == 1302
+
+
+def test_a_session_is_one_version_that_is_undone_step_by_step(tmp_path: Path) -> None:
+    store = CalibrationStore(tmp_path)
+    save(store, 1340)
+    session = Revision(store)
+    before = store.load(CUBOTINO)
+    for pulse in (1345, 1350, 1355):
+        before = session.keep(before, kept("cubotino", {OPEN: pulse}), "person")
+    assert store.files.numbers("cubotino") == [1, 2]
+    assert in_force(store) == 1355
+    seen = []
+    while session.undo() is not None:
+        seen.append(in_force(store))
+    assert seen == [1350, 1345, 1340]
+    assert store.files.numbers("cubotino") == [1], "nothing is left of it"
+
+
+HOSTILE: dict[str, Any] = {
+    "damaged": "{",
+    "not a number": '{"format": 3, "robot": "cubotino", "at": "2026-05-03T12:00:00Z", "values": '
+    '{"policy.search_s": {"how": "person", "at": "2026-05-03T12:00:00Z", "value": NaN}}}',
+    "newer": json.dumps({"format": FORMAT + 1, "robot": "cubotino", "anything": []}),
+    "another robot's": json.dumps({"format": 2, "robot": "two-arm", "values": {OPEN: 1}}),
+    "a path for a robot": json.dumps({"format": 2, "robot": "../../etc", "values": {}}),
+    "a list": "[1]",
+    "values that are none": json.dumps({"format": 2, "robot": "cubotino", "values": 3}),
+    "binary": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("earlier", [True, False], ids=["calibration.json", "a version"])
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(
+    hostile: str, earlier: bool, tmp_path: Path
+) -> None:
+    store = CalibrationStore(tmp_path)
+    save(store, 1340)
+    file = tmp_path / "calibration.json" if earlier else store.files.path("cubotino", 2)
+    content = HOSTILE[hostile]
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if earlier and hostile == "another robot's":
+        assert in_force(store) == 1340
+        return
+    with pytest.raises(BadCalibration, match=r"calibration restore` goes back .*sudo mv") as told:
+        store.load(CUBOTINO)
+    assert str(file) in str(told.value)
+    with pytest.raises(BadCalibration):
+        save(store, 1350)
+    store.restore(CUBOTINO)
+    assert in_force(store) == 1340
+    contents = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert (content if isinstance(content, bytes) else content.encode()) in contents
+
+
+def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back(
+    tmp_path: Path,
+) -> None:
+    store = CalibrationStore(tmp_path)
+    (tmp_path / "calibration.json").write_text("{")
+    document = {"format": 2, "robot": "cubotino", "values": {OPEN: 1340}}
+    (tmp_path / "calibration.json.previous").write_text(json.dumps(document))
+    with pytest.raises(BadCalibration):
+        store.load(CUBOTINO)
+    store.restore(CUBOTINO)
+    assert in_force(store) == 1340
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = CalibrationStore(tmp_path / "file" / "state")
+    with pytest.raises(StorageError, match="cannot be made: Not a dir"):
+        save(store, 1340)
