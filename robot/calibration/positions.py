@@ -25,7 +25,7 @@ from robot.calibration.step import (
     Session,
     Step,
 )
-from robot.calibration.store import apply
+from robot.calibration.store import require_possible
 from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
 from robot.client import RequestRefused
 from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
@@ -285,7 +285,8 @@ class AllPositions(Measurement):
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
         session = self.session
-        apply(session.profile, session.calibration.changed(self._given))
+        wanted = {one.key: self._given.get(one.key, one.value) for one in positions(session)}
+        require_possible(session.profile, session.calibration, session.calibration.changed(wanted))
         for name in steppers_of(session.profile):
             key = direction_key(name)
             if key not in session.calibration.confirmed:

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from robot.cli.texts import TerminalText, say
+
 if TYPE_CHECKING:
     from robot.documents import JsonMapping
 
-MEANS: Mapping[str, str] = {
-    "auto": "measured by auto",
-    "person": "set by a person",
-    "import": "imported",
-    "drift": "corrected by the robot",
-    "earlier": "kept by an earlier release",
+MAKERS: Mapping[str, TerminalText] = {
+    "auto": TerminalText.MEASURED,
+    "person": TerminalText.SET,
+    "import": TerminalText.IMPORTED,
+    "drift": TerminalText.SELF_CORRECTED,
+    "earlier": TerminalText.KEPT_EARLIER,
+    "restore": TerminalText.RESTORED,
 }
-"""How a value was found (:data:`robot.calibration.versions.Means`)."""
-
-MAKERS: Mapping[str, str] = {**MEANS, "restore": "restored"}
-"""What made a version (:data:`robot.calibration.versions.Maker`)."""
+"""What made a value or a version (:data:`robot.calibration.versions.Maker`)."""
 
 MOST_NAMED = 4
 
@@ -40,21 +40,26 @@ def calibration_lines(status: JsonMapping) -> Iterator[str]:
     if found is None or (status["simulated"] and found["version"] == 0):
         return
     if found["version"] == 0:
-        yield f"nothing is calibrated: {status['robot']} has the values of its profile"
+        yield say(TerminalText.NOT_CALIBRATED, robot=status["robot"])
     else:
-        made = f"{MAKERS[found['by']]} {minute_of(found['at'])}"
-        yield f"calibration: version {found['version']}, {made}, {found['values']} values"
+        yield say(
+            TerminalText.CALIBRATED,
+            version=found["version"],
+            made=say(MAKERS[found["by"]]),
+            at=minute_of(found["at"]),
+            count=found["values"],
+        )
+        # In the unit of each value: only a few are named, and all are in `show`.
         unsure = [(key, off) for key, off in found["uncertain"].items() if not isinstance(off, str)]
-        if unsure:
-            # The unit is that of the value, so only values of one kind compare: name a few.
-            worst = sorted(unsure, key=lambda one: -one[1])[:MOST_NAMED]
+        worst = sorted(unsure, key=lambda one: -one[1])[:MOST_NAMED]
+        if worst:
             named = ", ".join(f"{_short(key)} {off:g}" for key, off in worst)
-            yield f"least sure, each within: {named}"
+            yield say(TerminalText.LEAST_SURE, values=named)
     if found["unconfirmed"]:
-        named = _listed([_short(key) for key in found["unconfirmed"]])
-        yield f"not confirmed on this robot: {named} (`cubist calibrate`)"
+        places = _listed([_short(key) for key in found["unconfirmed"]])
+        yield say(TerminalText.NOT_CONFIRMED, places=places)
     if found["missing"]:
-        yield f"steps not done: {', '.join(found['missing'])}"
+        yield say(TerminalText.STEPS_LEFT, steps=", ".join(found["missing"]))
 
 
 def _short(key: str) -> str:
@@ -64,5 +69,5 @@ def _short(key: str) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    named, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
+    return say(TerminalText.AND_MORE, places=named, count=more) if more > 0 else named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.calibration.versions import FORMAT
-from robot.cli.calibrated import MAKERS, MEANS, calibration_lines, day_of, minute_of
+from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
 from robot.outcomes import ExitCode
@@ -47,7 +47,7 @@ def _source(source: JsonMapping | None) -> str:
     """Where a value comes from, in words: ``auto, 2026-05-03, within 5``."""
     if source is None:
         return "only tried out"
-    words = [MEANS[source["how"]], day_of(source["at"])]
+    words = [str(MAKERS[source["how"]]), day_of(source["at"])]
     unsure = source["uncertain"]
     if unsure is not None:
         words.append(unsure if isinstance(unsure, str) else f"within {unsure:g}")
@@ -104,7 +104,7 @@ def _number(one: JsonMapping) -> str:
 
 def _maker(one: JsonMapping) -> str:
     restored = one["restored"]
-    return MAKERS[one["by"]] + ("" if restored is None else f" of version {restored}")
+    return str(MAKERS[one["by"]]) + ("" if restored is None else f" of version {restored}")
 
 
 @calibration.command()

@@ -36,6 +36,18 @@ class TerminalText(StrEnum):
     LEAVE = "Ctrl-C closes this screen, the robot goes on"
     DRIFT = "{part} {position} has moved {degrees} degrees since {since} ({solves} solves)"
     CORRECTED = f"{DRIFT}, {{corrected}} of them corrected"
+    CALIBRATED = "calibration: version {version}, {made} {at}, {count} values"
+    NOT_CALIBRATED = "nothing is calibrated: {robot} has the values of its profile"
+    LEAST_SURE = "least sure, each within: {values}"
+    NOT_CONFIRMED = "not confirmed on this robot: {places} (`cubist calibrate`)"
+    STEPS_LEFT = "steps of calibration not done: {steps}"
+    AND_MORE = "{places} and {count} more"
+    MEASURED = "measured by `auto`"
+    SET = "set by a person"
+    IMPORTED = "imported"
+    SELF_CORRECTED = "corrected by the robot itself"
+    KEPT_EARLIER = "kept by an earlier release"
+    RESTORED = "restored"
 
 
 def say(text: TerminalText, /, **values: object) -> str:

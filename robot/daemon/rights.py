@@ -34,7 +34,9 @@ WATCHING: frozenset[Call] = frozenset(
     }
 )
 MOVING: frozenset[Call] = frozenset({("POST", "/start"), ("POST", "/home"), ("POST", "/stop")})
-KEEPING: frozenset[Call] = frozenset({("POST", "/maintenance"), ("PUT", "/calibration")})
+KEEPING: frozenset[Call] = frozenset(
+    {("POST", "/maintenance"), ("PUT", "/calibration"), ("POST", "/calibration/undo")}
+)
 TRIALS = "/maintenance/"
 """What all trials of calibration begin with."""
 

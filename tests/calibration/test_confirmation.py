@@ -250,7 +250,7 @@ def test_who_breaks_a_session_off_is_told_what_stays(daemon: Any, ask: Ask) -> N
     ) as child:
         _, said = child.communicate()
     assert child.returncode == 4
-    assert "1 calibrated value" in said and "calibration restore" in said
+    assert "1 value that was kept" in said and "calibration restore" in said
     assert ask("calibration", "show")[1][0]["values"] == ALL_OF_IT | {f"{LID}.open": 1340}
     assert ask("calibration", "restore")[1][0]["values"] == ALL_OF_IT
 
@@ -267,11 +267,11 @@ def test_status_says_since_when_by_what_how_sure_and_what_is_missing(
         client.call("PUT", "/calibration", {"values": holder, "how": "auto", "uncertain": unsure})
     assert run(["status"]) == 0
     said = capfd.readouterr().out
-    for word in ("version 1", "measured by auto", "within: holder", "lid open", "colours"):
+    for word in ("version 1", "measured by `auto`", "within: holder", "lid open", "colours"):
         assert word in said
     assert run(["calibration", "show"]) == 0
     both = capfd.readouterr()
-    assert "actuators.holder.positions_us.home: 1500  # measured by auto" in both.out
+    assert "actuators.holder.positions_us.home: 1500  # measured by `auto`" in both.out
     assert "version 1" in both.err
 
 

@@ -317,16 +317,17 @@ def test_values_are_judged_together_before_anything_moves(scene: Scene, ask: Ask
         (("--set", "lid.open=9999"), "9999"),
         (("--set", "lid.open=2150"), "2150 us is outside limits_us 900..2100"),
         (("--set", "lid.open=1500"), "close: is 1500 us, as open is"),
+        (("--set", "lid.open=1500", "--set", "lid.close=1335"), "close comes after open"),
     ):
         code, _, err = ask(*every, *skipped, *wrong)
         assert (code, scene.moved) == (2, []), wrong
         assert told in err
-    exchanged = ("--set", "lid.open=1500", "--set", "lid.close=1335")
-    code, _, err = ask(*every, *skipped, *exchanged)
+    both_moved = ("--set", "lid.open=1500", "--set", "lid.close=1665")
+    code, _, err = ask(*every, *skipped, *both_moved)
     assert code == 0, err
     kept = ask("calibration", "show")[1][0]["values"]
     assert kept["actuators.lid.positions_us.open"] == 1500
-    assert kept["actuators.lid.positions_us.close"] == 1335
+    assert kept["actuators.lid.positions_us.close"] == 1665
 
 
 def test_what_was_confirmed_counts_at_once_and_from_then_on(scene: Scene, ask: Ask) -> None:

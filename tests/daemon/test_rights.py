@@ -19,10 +19,16 @@ from robot.daemon.rights import MOVING, WATCHING, Program
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 
-CALIBRATING = {("POST", "/maintenance"), ("PUT", "/calibration")}
+CALIBRATING = {("POST", "/maintenance"), ("PUT", "/calibration"), ("POST", "/calibration/undo")}
 TRIALS = {(one.method, one.path) for one in ROUTES if one.path.startswith("/maintenance/")}
 LEARNING = ("POST", "/maintenance/colours")
-OWNERS = {("POST", "/shutdown"), ("POST", "/calibration/restore"), ("POST", "/acknowledge")}
+OWNERS = {
+    ("POST", "/shutdown"),
+    ("POST", "/calibration/restore"),
+    ("POST", "/calibration/import"),
+    ("GET", "/calibration/versions"),
+    ("POST", "/acknowledge"),
+}
 """What the page has no right to; homing acknowledges an emergency stop there."""
 
 RIGHTS = {
