@@ -115,15 +115,15 @@ def require_pace(profile: RobotProfile, speed: float) -> None:
 
 
 def require_drivable(profile: RobotProfile) -> None:
-    """Raise :class:`NotDrivable` for a profile that only says how long motions take."""
+    """Raise :class:`TimesOnly` for a profile that only says how long motions take."""
     if not profile.is_drivable:
-        raise NotDrivable(
+        raise TimesOnly(
             f"{profile.name} only says how long motions take: it is to plan with, not to drive or "
             "simulate"
         )
 
 
-class NotDrivable(CubistError, ValueError):
+class TimesOnly(CubistError, ValueError):
     """A robot that nobody can build from its profile."""
 
 

@@ -142,7 +142,7 @@ def test_a_narrow_border_is_sharp_enough(
 
 
 def test_the_worst_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advice, "_framing", lambda *_: [Advice(Matter.FRAMING, "a", 0.2)])
+    monkeypatch.setattr(advice, "_framing", lambda *_, **__: [Advice(Matter.FRAMING, "a", 0.2)])
     monkeypatch.setattr(advice, "_light", lambda *_: [Advice(Matter.LIGHT, "b", 0.9)])
     monkeypatch.setattr(advice, "_focus", lambda *_: [Advice(Matter.FOCUS, "c", 0.5)])
     found = advise(PICTURE, upright(100, 100, 300, 300))

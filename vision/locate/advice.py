@@ -67,14 +67,21 @@ _PLACES = (
 )
 
 
-def advise(frame: Frame, grid: FaceGrid) -> list[Advice]:
-    """What should be better about a view of a face found at ``grid``; empty if all is well."""
+def advise(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Advice]:
+    """What should be better about a view of a face found at ``grid``; empty if all is well.
+
+    ``squarely``: the camera looks at this face alone; one at a corner sees three at an angle.
+    """
     colours = measure_face(frame, grid.quads)
-    found = [*_framing(frame, grid), *_light(frame, grid, colours), *_focus(frame, grid)]
+    found = [
+        *_framing(frame, grid, squarely=squarely),
+        *_light(frame, grid, colours),
+        *_focus(frame, grid),
+    ]
     return sorted(found, key=lambda advice: -advice.figure)
 
 
-def _framing(frame: Frame, grid: FaceGrid) -> list[Advice]:
+def _framing(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Advice]:
     height, width = frame.image.shape[:2]
     found = []
     if grid.pitch < _SMALL_PX:
@@ -91,7 +98,7 @@ def _framing(frame: Frame, grid: FaceGrid) -> list[Advice]:
             text = f"the face touches the {side} edge of the picture: move the camera"
             found.append(Advice(Matter.FRAMING, text, float(_EDGE - distance) / _EDGE))
     flat = flatness(grid)
-    if flat < _FLAT:
+    if squarely and flat < _FLAT:
         text = "the camera sees the face at too steep an angle: point it more squarely at the face"
         found.append(Advice(Matter.FRAMING, text, 1 - flat))
     return found
