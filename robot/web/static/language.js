@@ -122,7 +122,7 @@ function rememberDocument() {
 function translateDocument() {
   for (const text of written) {
     const shown = text.read();
-    if (!shown.includes(text.now)) continue;
+    if (shown.trim() !== text.now) continue;
     const translated = t(text.english);
     text.write(shown.replace(text.now, () => translated));
     text.now = translated;
