@@ -17,7 +17,7 @@ from robot.cli.output import daemon_client, exit_code_of, json_option, note, req
 from robot.client import NoDaemon
 from robot.documents import JsonMapping
 from robot.faults import MotionFault
-from robot.outcomes import ExitCode
+from robot.outcomes import ExitCode, worst
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube
 from solver.errors import CubistError
@@ -85,16 +85,20 @@ def everything(
     with _robot_to_calibrate(robot, which, None if yes else AUTOMATIC_SPEED) as twin:
         if not yes:
             return on_screen(Session(profile=robot), *steps, as_json=as_json)
-        _perform_all(Session(profile=robot), steps, given, as_json)
+        code = _perform_all(Session(profile=robot), steps, given, as_json)
     kept = "`cubist calibration diff` shows what was kept" if twin is None else "nothing was kept"
     note(f"all steps are done; {kept}")
-    return ExitCode.DONE
+    return code
 
 
 def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
-) -> None:
-    """All that nobody has to watch, in one session: a stop between two steps ends it, too."""
+) -> ExitCode:
+    """All that nobody has to watch, in one session: a stop between two steps ends it, too.
+
+    Returns the exit code of what did not come out as it should.
+    """
+    codes: list[ExitCode] = []
     unasked = [step for step in steps if step.measures_unasked]
     with calibrating(session):
         for number, step in enumerate(unasked):
@@ -102,7 +106,9 @@ def _perform_all(
             for measurement in step.unasked(session, given):
                 conduct(measurement, as_json)
                 kept = measurement.keep()
-                finish(measurement, kept, as_json, step=step.name, **measurement.label)
+                label = {"step": step.name, **measurement.label}
+                codes.append(finish(measurement, kept, as_json, **label))
+    return worst(codes)
 
 
 @click.command("auto")

@@ -19,7 +19,7 @@ from robot.calibration.timing import Timings, measured_timing
 from robot.calibration.trial import Bench
 from robot.documents import ApiRequest
 from robot.faults import MotionFault, NotReadable
-from robot.machine.scanner import FaceImage, Scanner, as_values, stored_colours
+from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, load_profile
@@ -195,6 +195,14 @@ def test_the_wizard_wants_the_daemon_s_own_robot(daemon: Any, ask: Ask) -> None:
     code, _, err = ask("calibrate", "all", "--robot", "cubotino", "--yes", "--set", "lid.ajar=1")
     assert code == 2
     assert "lid.open" in err
+
+
+def test_a_step_that_is_not_as_it_should_be_is_the_answer_of_all(daemon: Any, ask: Ask) -> None:
+    steps = [f"--skip={step}" for step in ("home", "positions", "colours", "timing")]
+    daemon.scanner.picture = lambda _: as_jpeg(Frame(np.zeros((480, 640, 3), np.uint8), "top", 0))
+    code, told, _ = ask("calibrate", "all", "--robot", "cubotino", "--yes", *steps)
+    assert code == 1
+    assert told[-1]["views"]["U"][0].startswith("in view: no cube")
 
 
 def test_steps_of_the_wizard_can_be_left_out(daemon: Any, ask: Ask) -> None:
