@@ -422,7 +422,7 @@ class RunStore:
         found = Recovery()
         for run_id in ids:
             directory = self.directory_of(run_id)
-            if not directory.exists() or _removed_if_empty(directory):
+            if not directory.exists() or _remove_if_empty(directory):
                 continue
             record = self._load_or_explain(run_id)
             found.is_certain = isinstance(record, RunRecord)
@@ -436,7 +436,7 @@ class RunStore:
                     _close(directory)
                 found.closed.append(run_id)
         if found.unreadable:
-            _log.warning("%s", _told_of(found.unreadable))
+            _log.warning("%s", _describe_unreadable(found.unreadable))
         return found
 
     def prune(self) -> list[str]:
@@ -466,7 +466,7 @@ class RunStore:
                 excess -= size
                 removed.append(run_id)
         if excess > 0 and unreadable:
-            _log.warning("old runs take too much room; %s", _told_of(unreadable))
+            _log.warning("old runs take too much room; %s", _describe_unreadable(unreadable))
         return removed
 
     def _excess(self, total: int) -> int:
@@ -510,7 +510,7 @@ def _is_folder_name(name: str) -> bool:
     return is_run_number(name) and name == f"{int(name):06d}"
 
 
-def _removed_if_empty(directory: Path) -> bool:
+def _remove_if_empty(directory: Path) -> bool:
     """Remove the folder of a run that was broken off before it had a record."""
     with contextlib.suppress(OSError):
         if all(is_leftover(path.name) for path in directory.iterdir()):
@@ -533,7 +533,7 @@ def _close(directory: Path) -> None:
     write_atomically(directory / RECORD_NAME, json.dumps(document, indent=1).encode())
 
 
-def _told_of(unreadable: list[UnreadableRun]) -> str:
+def _describe_unreadable(unreadable: list[UnreadableRun]) -> str:
     """A line for the log: how many runs stay unreadable, and why the newest of them is."""
     numbers = shortened(", ".join(str(int(run.id)) for run in reversed(unreadable)))
     return (
