@@ -21,7 +21,6 @@ from typing import Any
 from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import RobotState
 from robot.documents import JsonObject
 from robot.machine.first_contact import FirstContact, confirmable
 from robot.outcomes import Outcome
@@ -54,10 +53,15 @@ def versions_in(folder: Path) -> dict[str, Any]:
 def keep_found(folder: Path, value: int) -> None:
     """All that the robot found is kept at once, as the daemon does it at the end."""
     profile = load_profile("cubotino")
-    daemon: Any = SimpleNamespace(check_estop=lambda: None, state=RobotState.MAINTENANCE)
+    daemon: Any = SimpleNamespace(
+        check_estop=lambda: None,
+        check_emergency=lambda: None,
+        enter_maintenance=lambda *_: None,
+    )
     maintenance = Maintenance(
         daemon, profile, CalibrationStore(folder), FirstContact({}), lambda _: daemon
     )
+    maintenance.enter()
     found = {key: place + value for key, place in confirmable(profile).items()}
     asyncio.run(maintenance.save(found, "auto"))
 

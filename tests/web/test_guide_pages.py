@@ -39,7 +39,7 @@ class Keeping:
         self.kept: list[Any] = []
         self.refuses = False
 
-    def keep(self, values: Any) -> bool:
+    def keep(self, values: Any, *_: object) -> bool:
         if self.refuses:
             raise CubistError("refused")
         self.kept.append(values)
@@ -322,6 +322,7 @@ class Speed(Measurement):
 
 def measured(found: Measurement) -> tuple[QuickDesk, MeasurePage]:
     desk = QuickDesk()
+    found.session = desk.session
     page = MeasurePage(desk, found)
     desk.open(page)
     return desk, page
