@@ -42,7 +42,7 @@ class Daemon:
         return dict(getattr(self, path.rpartition("/")[2])(body))
 
     @contextlib.contextmanager
-    def maintenance(self) -> Iterator[None]:
+    def maintenance(self, place: str = "") -> Iterator[None]:
         yield
 
     def turn(self, body: Any) -> dict[str, Any]:
