@@ -20,14 +20,12 @@ def web(qr: bool | None, as_json: bool) -> int:
     Whoever has the token can move the robot: give it only to whom you would give the start button.
     """
     from robot.client import ControlClient
-    from robot.web.announcement import NoPage, announcement_file, find_page
+    from robot.web.announcement import NoPage, find_page
 
     try:
         page = find_page()
     except NoPage:
-        client = ControlClient()
-        if not announcement_file(client.path).exists():
-            client.status()  # where no daemon runs either, that is what to mend first
+        ControlClient().status()  # where no daemon runs either, that is what to mend first
         raise
     if as_json:
         emit({"urls": list(page.urls), "local": page.local})

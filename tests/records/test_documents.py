@@ -17,7 +17,6 @@ import pytest
 from robot.calibration.drift import FILE_NAME as DRIFT
 from robot.calibration.drift import DriftRecord
 from robot.calibration.sizes import CubeSizes
-from robot.calibration.store import FILE_NAME as CALIBRATION
 from robot.calibration.store import CalibrationStore
 from robot.cli.main import run
 from robot.client import ControlClient, NoDaemon
@@ -38,7 +37,7 @@ OBJECTS_DEEP = b'{"urls":' * 3_000
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "page": (PAGE, lambda folder: find_page({"CUBIST_RUNTIME_DIR": str(folder)})),
     "calibration": (
-        CALIBRATION,
+        "calibration/cubotino/000001.json",
         lambda folder: CalibrationStore(folder, CubeSizes(CUBOTINO, None)).load(CUBOTINO),
     ),
     "drift": (DRIFT, lambda folder: read_document(folder / DRIFT, DriftRecord)),
@@ -55,7 +54,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(
 ) -> None:
     name, read = READERS[reader]
     path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     for make in (os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")):
         make(path)
         with pytest.raises(CubistError, match=path.name):
@@ -70,7 +69,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(
 def test_a_damaged_document_is_named(reader: str, data: bytes, tmp_path: Path) -> None:
     name, read = READERS[reader]
     path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     with pytest.raises(CubistError, match=path.name) as raised:
         read(tmp_path)

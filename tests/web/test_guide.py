@@ -69,7 +69,7 @@ async def test_a_position_is_moved_to_kept_and_undone() -> None:
     async with scene() as here:
         page = await guide(here)
         assert await state(here) == "maintenance"
-        await choose(page, "Positions of servos")
+        await choose(page, "Positions:")
         await choose(page, "holder home")
         assert "Nobody knows where this servo stands" in str(await page.text_content("#guide-text"))
         await press(page, "begin")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -337,6 +339,34 @@ def test_a_damaged_announcement_is_none(
     monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(short_folder))
     assert run(["web"]) == 3
     assert "Restart cubist-web" in capfd.readouterr().err
+
+
+def as_nobody(work: Callable[[], int]) -> int:
+    """Exit code of what somebody does who is in none of the groups."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        with contextlib.suppress(BaseException):
+            os.setgroups([])
+            os.setgid(65_534)
+            os.setuid(65_534)
+            code = work()
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_who_may_not_enter_the_page_s_folder_is_refused(
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = short_folder / "cubist-web"
+    folder.mkdir(mode=0o750)
+    (folder / "web.json").touch()
+    short_folder.chmod(0o711)
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(folder))
+    run(["--help"])  # imports what nobody may read in a checkout of root's
+    assert run(["web"]) == 3
+    assert as_nobody(lambda: run(["web"])) == 3
 
 
 async def test_the_program_and_the_command(
