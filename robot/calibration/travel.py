@@ -165,10 +165,8 @@ def why_unseen(
 
 def too_few(pictures: int, rate: float) -> str:
     """What to say of a motion that was over between two pictures or three."""
-    return (
-        f"only {pictures} pictures during the motion: the camera's {rate:.0f} pictures/s are too "
-        "few for it"
-    )
+    count = f"{pictures} picture{'' if pictures == 1 else 's'}"
+    return f"only {count} during the motion: the camera's {rate:.0f} pictures/s are too few for it"
 
 
 def rate_of(times_us: Sequence[int]) -> float:
