@@ -103,6 +103,7 @@ class JobController:
         self._panel_fault: FaultRecord | None = None
         self._job: Job | None = None
         self._run: MotionRun | None = None
+        self._successor: Machine | None = None
         self._calibrating: CalibratingProgram | None = None
         self._refuses_trial = False
         self.was_stopped = False
@@ -198,7 +199,7 @@ class JobController:
             self.check_emergency()
         if self._calibrating is not None:
             self._calibrating.refuse_others()
-        known = self._fault is None and self._emergency is None
+        known = self._fault is None and self._emergency is None and self._successor is None
         self._clear_emergency()
         self._run = run = MotionRun()
         try:
@@ -456,9 +457,21 @@ class JobController:
             self._calibrating = None
 
     async def replace(self, machine: Machine) -> None:
-        """Go on with another robot, put together from other values; in maintenance only."""
-        await self._let_go()
-        self.machine = machine
+        """Go on with another robot, put together from other values; in maintenance only.
+
+        After an emergency stop that waits until a person acknowledges it: the one there is goes on
+        holding the cube.
+        """
+        if self._emergency is None:
+            await self._let_go()
+            self.machine, self._successor = machine, None
+        else:
+            self._successor = machine
+
+    @property
+    def next_machine(self) -> Machine:
+        """The robot that moves next."""
+        return self._successor or self.machine
 
     async def _let_go(self) -> None:
         await asyncio.to_thread(self.machine.motion.close)
@@ -488,6 +501,8 @@ class JobController:
         """
         if self._emergency is not None:
             return None
+        if self._successor is not None:
+            await self.replace(self._successor)
         try:
             await asyncio.to_thread(self.machine.motion.open)
             self.machine.motion.require_confirmed()

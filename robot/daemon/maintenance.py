@@ -112,7 +112,7 @@ class Maintenance:
                 await self._withdraw()
                 await self._renew()
                 if lost:
-                    self._controller.machine.motion.distrust_positions(
+                    self._controller.next_machine.motion.distrust_positions(
                         Distrust.of_calibration(lost)
                     )
                 await asyncio.to_thread(self._store.note_over)

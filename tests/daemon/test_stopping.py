@@ -242,6 +242,23 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     await maintenance.perform(TURNING, ApiRequest())
 
 
+async def test_after_an_emergency_stop_the_robot_holds_until_it_is_acknowledged(
+    trial: asyncio.Task[Nothing], maintenance: Maintenance, controller: JobController, fake: Any
+) -> None:
+    """Also where calibrated values were tried out, for which it is put together anew."""
+    await controller.stop(emergency=True)
+    with pytest.raises(MotionFault):
+        await trial
+    await controller.acknowledge()
+    await maintenance.try_out({"actuators.lid.positions_us.open": 1340})
+    await controller.stop(emergency=True)
+    fake.motion.done.clear()
+    await maintenance.leave()
+    assert "close" not in fake.motion.done
+    await controller.acknowledge()
+    assert fake.motion.done[-2:] == ["close", "open"]
+
+
 @pytest.mark.parametrize("profile_name", ["mindcuber"])
 @pytest.mark.parametrize("how", ["stop", None])
 async def test_motors_that_count_their_steps_turn_back_unless_they_were_stopped(

@@ -118,7 +118,11 @@ class Recorder:
         told = self._tell()
         if told != self._told:
             now_s = self.rehearsal.loop.time()
-            self.changes += [(now_s, name) for name in told if told[name] != self._told[name]]
+            self.changes += [
+                (now_s, name)
+                for name, at in told.items()
+                if at is not None and at != self._told[name]  # without a pulse a servo rests
+            ]
             self._told = told
         return False
 
