@@ -36,7 +36,7 @@ class CalibrationReport(ApiDocument):
     others: dict[str, datetime] = Field(default_factory=dict)
 
     def notes(self, robot: str) -> Iterator[Note]:
-        """What people should know, in plain words."""
+        """Yield what people should know, in plain words."""
         if self.others:
             other, at = max(self.others.items(), key=lambda one: one[1])
             yield Note.of("calibrated-as-another", robot=robot, other=other, since=at.date())

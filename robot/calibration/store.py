@@ -229,7 +229,7 @@ class CalibrationStore:
         return max((one for one in numbers if in_force and one < in_force[0]), default=0)
 
     def has_versions(self, profile: RobotProfile) -> bool:
-        """Whether there is anything to go back from."""
+        """Return whether there is anything to go back from."""
         return self.files.in_force(profile.name) is not None
 
     def path_of(self, robot: str) -> Path:
@@ -477,7 +477,7 @@ def differences(
 
 
 def _at(sizes: CubeSizes, number: int, version: Version) -> Calibration:
-    """What a version has for the cube that the robot is set up for."""
+    """Return what a version has for the cube that the robot is set up for."""
     version = version.completed(confirmable(sizes.written))
     kept = version.values
     if sizes.other is not None:
@@ -495,7 +495,7 @@ def _at(sizes: CubeSizes, number: int, version: Version) -> Calibration:
 
 
 def _with_those(version: Version, sizes: CubeSizes | None, values: KeptValues) -> Version:
-    """The same with these for the cube that the robot is set up for; other cubes' stay."""
+    """Return a copy with these for the cube that the robot is set up for; other cubes' stay."""
     if sizes is None or sizes.other is None:
         return version.model_copy(update={"format": FORMAT, "values": values})
     common, own = sizes.split(values)

@@ -98,7 +98,7 @@ class Version(BaseModel):
     of_size: dict[Size, KeptValues] = Field(default_factory=dict)
 
     def completed(self, as_written: JsonMapping) -> Version:
-        """The same in the present format. ``as_written``: all that can be confirmed, as the
+        """Return a copy in the present format. ``as_written``: all that can be confirmed, as the
         profile has it; a file of format 1 that holds anything confirms that as well."""
         if self.format > 1:
             return self.model_copy(update={"format": FORMAT})
@@ -107,7 +107,7 @@ class Version(BaseModel):
         return self.model_copy(update={"format": FORMAT, "values": values})
 
     def text(self) -> str:
-        """As it stands in its file."""
+        """Return it as it stands in its file."""
         document = self.model_dump(mode="json", exclude_none=True)
         return json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n"
 

@@ -1,4 +1,4 @@
-"""How terminals tell of a calibration: since when, by what, how sure, what is missing."""
+"""A calibration as terminals show it: since when, by what, how sure, what is missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def minute_of(at: str) -> str:
 
 
 def calibration_lines(status: JsonMapping) -> Iterator[str]:
-    """What a status says of the calibration; nothing for a simulated robot that has none."""
+    """Yield what a status says of the calibration; nothing for a simulated robot that has none."""
     found = status.get("calibration")
     if found is None or (status["simulated"] and found["version"] == 0):
         return

@@ -44,7 +44,7 @@ def show(as_json: bool) -> int:
 
 
 def _source(source: JsonMapping | None) -> str:
-    """Where a value comes from, in words: ``auto, 2026-05-03, within 5``."""
+    """Return where a value comes from: ``auto, 2026-05-03, within 5``."""
     if source is None:
         return "only tried out"
     words = [str(MAKERS[source["how"]]), day_of(source["at"])]
@@ -180,7 +180,7 @@ def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
 
 
 def _exported(file: Path, client: ControlClient) -> JsonObject:
-    """What a file has, as it is to be imported."""
+    """Return what a file has, as a request to import it."""
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(exported, dict) or not isinstance(values, dict):

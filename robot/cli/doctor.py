@@ -180,7 +180,7 @@ def _daemon(status: JsonMapping) -> CheckResult:
 
 
 def _calibration(status: JsonMapping) -> Iterator[CheckResult]:
-    """Since when the robot is calibrated, by what, how sure, and what is missing."""
+    """Report since when the robot is calibrated, by what, how sure, and what is missing."""
     found, lines = status.get("calibration"), list(calibration_lines(status))
     if found is None or not lines:
         return
@@ -190,7 +190,7 @@ def _calibration(status: JsonMapping) -> Iterator[CheckResult]:
 
 
 def _calibration_on_disk(settings: RobotProfile) -> Iterator[CheckResult]:
-    """The same where no daemon tells it; nothing where nothing was ever calibrated."""
+    """Report the same where no daemon does; nothing where nothing was ever calibrated."""
     from robot.calibration.report import report
     from robot.calibration.store import BadCalibration, CalibrationStore
 

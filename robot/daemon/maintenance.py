@@ -224,7 +224,7 @@ class Maintenance:
             return await self._keep(stored, after, "import")
 
     async def _imported(self, asked: ImportRequest) -> tuple[JsonObject, str | None]:
-        """The values, and the other robot that they are of."""
+        """Return the values, and the other robot that they are of."""
         own = self._profile.name
         if asked.values is None:
             assert asked.from_another is not None
