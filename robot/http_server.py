@@ -5,12 +5,11 @@ request has an answer, a JSON document or, for a browser, a readable page; it co
 line a minute at most. A server that is flooded stays usable, because connections are few and every
 peer gets its share of them::
 
-    200 connections, all from host A, 3 of them in use  +  host B connects
-    -> the oldest of A's idle ones is closed: B, and A's 3, go on
+    200 connections, all from host A, 3 of them kept  +  host B connects
+    -> the oldest of A's others is closed, idle ones first: B, and A's 3, go on
 
-A peer is a host, or at a Unix socket a process. A connection is *in use* while a request of it is
-answered (a stream of events is one long answer), or while the one who sent it is known
-(:func:`keep_connection`).
+A peer is a host, or at a Unix socket a process. Kept (:func:`keep_connection`) are those of people
+who are known, and answers that last.
 """
 
 from __future__ import annotations
@@ -207,18 +206,20 @@ class _Connections:
         self._open.pop(connection, None)
 
     def make_room(self) -> None:
-        """Close the oldest connection not in use, of the peer that has most of these.
+        """Close a connection that is not kept, of the peer that has most of these.
 
-        Where all are in use, it is the newest one that goes.
+        It is the oldest idle one, or the oldest: a request may be sent so slowly that it lasts. The
+        newest has had no time to send any. Where all are kept, it is the newest that goes.
         """
-        idle = [one for one in self._open if not one.is_in_use]
-        shares = Counter(self._open[one] for one in idle)
-        if idle:
+        shares = Counter(peer for one, peer in self._open.items() if not one.is_kept)
+        if shares:
             greedy, count = shares.most_common(1)[0]
-            victim = next(one for one in idle if self._open[one] == greedy)
-            about = f"{count} idle ones of {greedy}; the oldest of them is closed"
+            theirs = [one for one, peer in self._open.items() if peer == greedy and not one.is_kept]
+            older = theirs[:-1] or theirs
+            victim = next((one for one in older if not one.is_working), older[0])
+            about = f"{count} of {greedy}; one of them is closed"
         elif self._open:
-            victim, about = next(reversed(self._open)), "all in use; the newest is closed"
+            victim, about = next(reversed(self._open)), "all are kept; the newest is closed"
         else:
             return
         self._journal.write("room", f"too many connections: {about}", logging.WARNING)
@@ -246,9 +247,9 @@ class _Connection(RequestHandler):
         self.is_kept = False
 
     @property
-    def is_in_use(self) -> bool:
-        """Whether a request of it is being answered, or its sender is known."""
-        return self.is_kept or self._current_request is not None
+    def is_working(self) -> bool:
+        """Whether a request of it is being answered."""
+        return self._current_request is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take part in the limit of connections."""

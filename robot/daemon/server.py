@@ -145,6 +145,7 @@ def _lease(maintenance: Maintenance) -> Handler:
         assert isinstance(asked, MaintenanceRequest)
         maintenance.enter(asked.place, http_server.process_of(request.transport))
         try:
+            http_server.keep_connection(request)
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
             with contextlib.suppress(ConnectionError):
@@ -168,6 +169,7 @@ def _events(controller: JobController) -> Handler:
         if followers >= MOST_FOLLOWERS:
             raise _TooMany(f"{MOST_FOLLOWERS} programs follow the events already; end one of them")
         followers += 1
+        http_server.keep_connection(request)
         try:
             with controller.events.listening() as events, contextlib.suppress(ConnectionError):
                 await response.prepare(request)

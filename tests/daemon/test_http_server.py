@@ -222,6 +222,18 @@ async def test_a_host_that_takes_all_connections_closes_only_its_own_idle_ones(
     assert len([text for text in caplog.messages if "too many connections" in text]) == 1
 
 
+@pytest.mark.parametrize("host", [VISITING, FLOODING])
+async def test_bodies_that_never_come_take_nobody_s_place(port: int, host: str) -> None:
+    """Such requests are being answered all the time, also when they come from the same host."""
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(2 * CROWD):
+            slow = await stack.enter_async_context(visiting(port, FLOODING))
+            slow.writer.write(b"POST /fine HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        async with visiting(port, host) as visitor:
+            assert (await visitor.ask("/fine"))[0] == 200
+            assert (await visitor.ask("/fine"))[0] == 200
+
+
 async def test_the_accepting_goes_on_after_the_system_had_no_room(
     port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
