@@ -105,6 +105,8 @@ class Fault(IntEnum):
     """The supply voltage broke down."""
     BOARD_ABSENT = 76
     """The program that drives the Raspberry Pi's pins does not run."""
+    CLOCKS_APART = 77
+    """The boards' clocks do not agree."""
     WRONG_FIRMWARE = 75
     """The firmware is not the one of this program."""
 
@@ -360,6 +362,15 @@ FAULTS: Mapping[str, FaultRow] = {
         "sudo systemctl restart cubist-board; `journalctl -u cubist-board` shows why it stops; the "
         "page on wiring has the overlays for PWM channels",
         Outcome.FAULT,
+    ),
+    "clocks-apart": FaultRow(
+        "the boards' clocks do not agree",
+        "a board's clock stood still, or the computer was too busy, just before the boards had to "
+        "start together; nothing of this motion began",
+        "stop what keeps the computer busy, check the boards' cables and power supply, then start "
+        "again",
+        Outcome.FAULT,
+        recoverable=True,
     ),
     "wrong-firmware": FaultRow(
         "the firmware is not the one of this program",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from robot.settings.board_table import TICKS_PER_S
@@ -12,10 +14,15 @@ WRAP = 1 << 32
 WINDOW_S = 1.0
 """The best comparison of each such time is kept."""
 WINDOWS = 120
+RECENT = 64
+"""Comparisons since time was forgotten that are kept."""
 ASKING = 0.2
 """Part of the time there and back that a question takes: a Ping is much shorter than a Status."""
 AGEING = 200e-6
 """Seconds by which two clocks may part in a second: what makes an older comparison worse."""
+EVEN = 2 * AGEING
+"""Bounds of the drift that contradict each other by more are those of no clock: a simulated board
+whose computer was busy, or a computer that slept."""
 MOST_DRIFT = 0.01
 """Of a ceramic resonator, with room. What seems to be beyond is a simulation, whose pace varies."""
 
@@ -44,47 +51,65 @@ class BoardClock:
 
     def __init__(self) -> None:
         self._kept: deque[Comparison] = deque(maxlen=WINDOWS)
+        self._window_at = 0.0
         self._latest = 0
         self._only_new = False
-        self._new: Comparison | None = None
+        self._new: deque[Comparison] = deque(maxlen=RECENT)
 
     def forget_time(self) -> None:
         """From now on only new comparisons tell the time; those before still tell the drift.
 
         A board under simulation loses time when its computer is busy, as no quartz does.
         """
-        self._only_new, self._new = True, None
+        self._only_new = True
+        self._new.clear()
 
     def compare(self, asked_at: float, heard_at: float, told: int) -> None:
         """The board was asked and told its ticks, of which it sends the lower 32 bits."""
         ticks = self._latest + (told - self._latest) % WRAP if self._kept else told
         self._latest = ticks
         new = Comparison(asked_at, heard_at, ticks)
-        if self._new is None or new.doubt_s <= self._new.doubt_s:
-            self._new = new
-        if not self._kept or new.asked_at - self._kept[-1].asked_at >= WINDOW_S:
+        if self._only_new:
+            self._new.append(new)
+        if not self._kept or new.asked_at - self._window_at >= WINDOW_S:
             self._kept.append(new)
-        elif new.doubt_s <= self._kept[-1].doubt_s:
+            self._window_at = new.asked_at
+        elif new.doubt_s < self._kept[-1].doubt_s:
             self._kept[-1] = new
 
     @property
-    def drift(self) -> float:
-        """How much faster than this computer's it certainly goes: 0.0001 is 100 ppm.
+    def new(self) -> Sequence[Comparison]:
+        """The comparisons since time was forgotten."""
+        return self._new
 
-        Every two comparisons give bounds; it is what lies within all of them and nearest to 0.
+    @property
+    def latest(self) -> int:
+        """What the board told last: all its ticks, not their lower 32 bits."""
+        return self._latest
+
+    @property
+    def drift(self) -> float:
+        """How much faster than this computer's it certainly goes: 0.0001 is 100 ppm."""
+        bounds = self.drift_bounds
+        return 0.0 if bounds is None else _nearest_to_zero(bounds)
+
+    @property
+    def drift_bounds(self) -> tuple[float, float] | None:
+        """The least and the most by which it may go faster; None where time did not pass evenly.
+
+        Every two comparisons give bounds, and the drift lies within all of them.
         """
-        if not self._kept:
-            return 0.0
-        low, high = -float("inf"), float("inf")
-        newest = self._best_kept(self._kept[-1].heard_at)
+        low, high = -math.inf, math.inf
+        newest = self._best_kept(self._kept[-1].heard_at) if self._kept else None
         for old in self._kept:
-            if newest.asked_at <= old.heard_at:
+            if newest is None or newest.asked_at <= old.heard_at:
                 continue
             told = (newest.ticks - old.ticks) / TICKS_PER_S
             low = max(low, told / (newest.heard_at - old.asked_at) - 1)
             high = min(high, told / (newest.asked_at - old.heard_at) - 1)
-        drift = max(low, min(high, 0.0))
-        return drift if abs(drift) <= MOST_DRIFT else 0.0
+        if low - high > EVEN or abs(_nearest_to_zero((low, high))) > MOST_DRIFT:
+            return None
+        return low, high
 
     def doubt_s(self, at: float) -> float:
         """How far :meth:`tick_at` may be wrong, unless the clocks part unusually fast."""
@@ -92,14 +117,48 @@ class BoardClock:
         return best.doubt_s + AGEING * abs(at - best.at)
 
     def tick_at(self, at: float) -> int:
-        """The lower 32 bits of its ticks at a time in seconds; it has been compared."""
+        """All its ticks at a time in seconds; it has been compared."""
         best = self._best_at(at)
-        return round(best.ticks + (at - best.at) * TICKS_PER_S * (1 + self.drift)) % WRAP
+        return round(best.ticks + (at - best.at) * TICKS_PER_S * (1 + self.drift))
 
     def _best_at(self, at: float) -> Comparison:
-        if self._only_new and self._new is not None:
-            return self._new
-        return self._best_kept(at)
+        return _best(self._new, at) if self._new else self._best_kept(at)
 
     def _best_kept(self, at: float) -> Comparison:
-        return min(self._kept, key=lambda one: one.doubt_s + AGEING * abs(at - one.at))
+        return _best(self._kept, at)
+
+
+def _best(comparisons: Iterable[Comparison], at: float) -> Comparison:
+    return min(comparisons, key=lambda one: one.doubt_s + AGEING * abs(at - one.at))
+
+
+def _nearest_to_zero(bounds: tuple[float, float]) -> float:
+    return max(bounds[0], min(bounds[1], 0.0))
+
+
+def certain_drifts(bounds: Mapping[str, tuple[float, float] | None]) -> dict[str, float]:
+    """How much faster than this computer's each board's clock goes, so far as they differ for sure.
+
+    Boards that may go alike are taken to: those of a simulation share their time, whatever it does.
+    """
+    known = [pair for pair in bounds.values() if pair is not None]
+    may_be_alike = max((low for low, _ in known), default=0.0) <= min(
+        (high for _, high in known), default=0.0
+    )
+    if len(known) < len(bounds) or may_be_alike:
+        return dict.fromkeys(bounds, 0.0)
+    return {name: _nearest_to_zero(pair) for name, pair in bounds.items() if pair is not None}
+
+
+def difference_bounds(
+    one: Sequence[Comparison], other: Sequence[Comparison]
+) -> tuple[float, float]:
+    """Bounds, in ticks, of how far another board's clock is ahead of one board's.
+
+    A board reads its clock between question and answer. So what one board told before the other was
+    asked, it read before the other did. This holds however long anything took by this computer's
+    clock: also where the computer, or what simulates the boards, is busy.
+    """
+    highest = [b.ticks - a.ticks for a in one for b in other if a.heard_at <= b.asked_at]
+    lowest = [b.ticks - a.ticks for a in one for b in other if b.heard_at <= a.asked_at]
+    return max(lowest, default=-math.inf), min(highest, default=math.inf)

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from robot.link.protocol import Status
+from robot.link.session import LinkSession
 
 Progress = Callable[[float], None]
 
 
 class Gate(Protocol):
-    """Where links wait for each other before a common start."""
+    """Where the links to several boards wait for each other before a common start."""
 
     async def all_uploaded(self) -> None:
         """Wait until every board has its part of the plan."""
 
-    async def start_at(self) -> float:
-        """Wait until everybody is ready; the time, by the link's clock, at which all start."""
+    async def start_tick(self, session: LinkSession) -> int:
+        """Wait until everybody is ready; the tick of the board's clock at which all start."""
+
+    async def is_kept(self, session: LinkSession) -> bool:
+        """Wait until every board was told its tick; whether the start is right, or taken back."""
 
 
 @dataclass(frozen=True, slots=True)

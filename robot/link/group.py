@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from robot.faults import FAULTS, LinkFault, RobotFault, Stopped
 from robot.link.actuators import ActuatorSetup
+from robot.link.board_clock import certain_drifts
+from robot.link.common_start import CommonStart
 from robot.link.execution import Execution, Progress
 from robot.link.limits import Capabilities
 from robot.link.link import STOP_PATIENCE_S, Link
@@ -20,9 +22,6 @@ from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule
 
 T = TypeVar("T")
-
-LEAD_S = 0.06
-"""From when all boards are ready to their start: time for a start that has to be sent again."""
 
 
 class LinkGroup:
@@ -113,9 +112,9 @@ class LinkGroup:
             [(board, part)] = parts.items()
             with self._naming(board):
                 return await self.links[board].run(part, on_progress)
-        pace = paces({name: self.links[name].drift for name in parts})
+        pace = paces(certain_drifts({name: self.links[name].drift_bounds for name in parts}))
         parts = {name: stretched(part, pace[name]) for name, part in parts.items()}
-        gate = _Gate(len(parts), self._clock)
+        start = CommonStart(parts, self._clock)
         reached = dict.fromkeys(parts, 0.0)
 
         def note(name: str, fraction: float) -> None:
@@ -127,6 +126,7 @@ class LinkGroup:
             link = self.links[name]
             self._raise_if_stopping("before it began")
             with self._naming(name):
+                gate = start.gate(name)
                 execution = await link.run(part, lambda fraction: note(name, fraction), gate)
             note(name, 1.0)
             return execution
@@ -138,7 +138,7 @@ class LinkGroup:
             if causes:
                 # A stop is the answer to what broke, not its cause.
                 cause = min(causes, key=lambda one: isinstance(one, Stopped))
-                gate.give_up()
+                start.give_up()
                 await self._stop_for(cause)
                 # Each notes where the stop has left its actuators.
                 await asyncio.wait(runs, timeout=STOP_PATIENCE_S)
@@ -226,45 +226,3 @@ def of_board(fault: RobotFault, name: str) -> RobotFault:
     if isinstance(fault, LinkFault):
         return LinkFault(fault.fault, f"board {name}: {fault.detail}".removesuffix(": "))
     return fault if fault.detail else RobotFault(fault.fault, f"board {name}")
-
-
-class _Gate:
-    """Where the links to boards wait for each other: with their parts sent, and ready to start."""
-
-    def __init__(self, expected: int, clock: Clock) -> None:
-        self._uploaded = _Countdown(expected, clock)
-        self._compared = _Countdown(expected, clock)
-
-    async def all_uploaded(self) -> None:
-        """See :class:`robot.link.link.Gate`."""
-        await self._uploaded.arrive()
-
-    async def start_at(self) -> float:
-        """See :class:`robot.link.link.Gate`: so long ahead that all have heard of it by then."""
-        return await self._compared.arrive() + LEAD_S
-
-    def give_up(self) -> None:
-        """Nobody starts who has not yet."""
-        self._uploaded.cancel()
-        self._compared.cancel()
-
-
-class _Countdown:
-    """Opens when so many have arrived."""
-
-    def __init__(self, expected: int, clock: Clock) -> None:
-        self._missing = expected
-        self._clock = clock
-        self._opened_at: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-
-    async def arrive(self) -> float:
-        """Wait for the others; the time at which the last one arrived."""
-        self._missing -= 1
-        if self._missing == 0 and not self._opened_at.done():
-            self._opened_at.set_result(self._clock())
-        return await asyncio.shield(self._opened_at)
-
-    def cancel(self) -> None:
-        """Who waits is cancelled."""
-        if not self._opened_at.done():
-            self._opened_at.cancel()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
@@ -33,6 +34,7 @@ from robot.link.protocol import (
     PlanBegin,
     Release,
     Status,
+    Turns,
 )
 from robot.link.session import Clock, Draw, LinkSession, SessionStatistics
 from robot.link.transport import Transport
@@ -150,10 +152,10 @@ class Link:
     ) -> Execution:
         """Upload a schedule, play it and wait for its end.
 
-        With a ``gate`` it starts at the time that this tells, by the board's clock: together with
-        other boards, within a millisecond if these are connected alike. What it tells must be a few
-        dozen milliseconds ahead. Raises ``LINK_LOST`` where the clock cannot be compared, and
-        ``HOST_LOST`` when anything happens later than planned.
+        With a ``gate`` it starts at the tick that this returns: together with other boards, within
+        a millisecond if these are connected alike. Raises ``LINK_LOST`` where the clock cannot be
+        compared, ``CLOCKS_APART`` where the boards' clocks do not agree, and ``HOST_LOST`` when
+        anything happens later than planned.
         Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
         :class:`robot.faults.Stopped` after :meth:`stop`.
         """
@@ -178,8 +180,7 @@ class Link:
         before = await self._open_session.fresh_status()
         self._raise_fault(before)
         self._raise_if_stopping()
-        await self._start(plan, gate)
-        self.ledger.begin(schedule)
+        await self._start(schedule, plan, gate)
         in_step = before if gate is not None else None
         status = await self._follow(len(plan.turns), schedule.duration_us, on_progress, in_step)
         self.ledger.end(status.turns_done)
@@ -231,9 +232,9 @@ class Link:
         return capabilities
 
     @property
-    def drift(self) -> float:
-        """How much faster than this computer's the board's clock certainly goes."""
-        return self._open_session.board_clock.drift
+    def drift_bounds(self) -> tuple[float, float] | None:
+        """How much faster than this computer's the board's clock goes, at least and at most."""
+        return self._open_session.board_clock.drift_bounds
 
     @property
     def statistics(self) -> SessionStatistics:
@@ -316,7 +317,7 @@ class Link:
         period = setup.period_steps if setup is not None else None
         return one == other if period is None else (one - other) % period == 0
 
-    async def _start(self, plan: WirePlan, gate: Gate | None) -> None:
+    async def _start(self, schedule: Schedule, plan: WirePlan, gate: Gate | None) -> None:
         """Queue everything: the window and the credits decide when it leaves."""
         messages: list[Message] = []
         if plan.shapes != self._uploaded:
@@ -327,25 +328,46 @@ class Link:
         turns = plan.turn_messages()
         fitting = _fitting(turns, self.capabilities.queue_bytes)
         messages += turns[:fitting]
-        go: Message = Go()
-        if gate is not None:
-            go = await self._ready_to_go(messages, gate)
-            messages = []
-        self._open_session.put([*messages, go, *turns[fitting:]])
+        rest = turns[fitting:]
+        if gate is None:
+            self._open_session.put([*messages, Go(), *rest])
+            self.ledger.begin(schedule)
+        else:
+            await self._start_together(schedule, messages, gate)
+            self._open_session.put(rest)
 
-    async def _ready_to_go(self, messages: Sequence[Message], gate: Gate) -> GoAt:
-        """The board has ``messages``, its clock is known, and so is the time of the start.
+    async def _start_together(
+        self, schedule: Schedule, messages: Sequence[Message], gate: Gate
+    ) -> None:
+        """Give the board ``messages`` and the tick at which it starts, until that is right.
 
         Clocks are compared when all boards have their parts, so for all of them at the same time:
         what delays the answers of boards that are connected alike delays them alike.
         """
-        await self._command(*messages)
-        await gate.all_uploaded()
-        await self._open_session.compare_clocks()
-        start_at = await gate.start_at()
+        session = self._open_session
+        while True:
+            await self._command(*messages)
+            await gate.all_uploaded()
+            tick = await gate.start_tick(session)
+            self._raise_if_stopping()
+            self._start_tick = tick
+            session.put([GoAt(tick % WRAP)])
+            self.ledger.begin(schedule)
+            with self._noting_loss():
+                if await gate.is_kept(session):
+                    return
+                await self._take_back()
+            messages = [message for message in messages if isinstance(message, (PlanBegin, Turns))]
+
+    async def _take_back(self) -> None:
+        """Drop the plan whose start was ordered, before it begins."""
+        await self._command(Abort())
+        status = await self._at_rest()
+        self._raise_fault(status)
+        self.ledger.end(status.turns_done)
         self._raise_if_stopping()
-        self._start_tick = self._open_session.board_clock.tick_at(start_at)
-        return GoAt(self._start_tick)
+        if status.turns_done:
+            raise RobotFault(Fault.HOST_LOST, "out of step: a start came too late to take it back")
 
     async def _follow(
         self,
@@ -359,7 +381,7 @@ class Link:
         Not so ``in_step`` with other boards, since that status: what is out of time is a fault.
         """
         session = self._open_session
-        try:
+        with self._noting_loss():
             while True:
                 status = await session.next_status()
                 self._note_executed(status)
@@ -380,6 +402,13 @@ class Link:
                 held = status.state == BoardState.HELD
                 if held and not self._stopping and session.all_delivered:
                     session.put([Go()])
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
+        """Note what was heard last of a plan that was sent, and that the link broke, if it does."""
+        session = self._open_session
+        try:
+            yield
         except LinkFault:
             self.ledger.note_lost()  # others may have to be stopped before anybody asks
             raise

@@ -41,7 +41,7 @@ PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
 """A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
 STOP_EVERY_S = 0.02
-COMPARISONS = 8
+COMPARISONS = 6
 """Of clocks before a start: the best of so many counts, or of more while none is good enough."""
 COMPARING_S = 1.0
 """The longest that goes on: a computer that is busy for a moment must not look like a slow line."""
@@ -208,20 +208,25 @@ class LinkSession:
         assert self.status is not None
         return self.status
 
-    async def compare_clocks(self) -> None:
+    async def compare_clocks(self, asking: asyncio.Lock) -> None:
         """Ask for the board's clock until it is known well enough to start together with others.
 
-        Raises ``LINK_LOST`` when the line is too slow for that.
+        Who else asks with the same lock does so in turn. Raises ``LINK_LOST`` when the line is too
+        slow for that.
         """
-        self.board_clock.forget_time()
         asked, give_up_at = 0, self._clock() + COMPARING_S
         while asked < COMPARISONS or not self._well_compared:
             if asked >= COMPARISONS and self._clock() > give_up_at:
                 doubt_ms = self.board_clock.doubt_s(self._clock()) * 1000
                 raise LinkFault(Fault.LINK_LOST, f"its clock is known to {doubt_ms:.1f} ms only")
+            await self.ask_clock(asking)
+            asked += 1
+
+    async def ask_clock(self, asking: asyncio.Lock) -> None:
+        """Compare the board's clock with this computer's once."""
+        async with asking:
             self._ping()
             await self.until(lambda: not self._echo_due)
-            asked += 1
 
     @property
     def _well_compared(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
+from robot.link.common_start import TOGETHER_S, CommonStart
 from robot.link.execution import Execution
 from robot.link.parts import LONGEST_IDLE_US, paces, split, stages, stretched
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
+from tests import virtual
 from tests.link.conftest import (
     BOOTED_LATER_S,
     FASTER,
@@ -26,7 +29,7 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.virtual import VirtualLoop
+from tests.virtual import VirtualBoard, VirtualLoop
 
 pytestmark = pytest.mark.quick
 
@@ -271,6 +274,96 @@ def test_boards_stay_together_however_long_a_plan_takes(boards: Boards) -> None:
         left, right = starts_s(rigs, number)
         apart.append(right - left)
     assert max(apart) - min(apart) < 0.0006
+
+
+LOST_S = 0.05
+
+
+def losing_time(monkeypatch: pytest.MonkeyPatch, board: VirtualBoard, starts: int) -> list[float]:
+    """Let a board's clock stand still between the comparison and the start, of so many starts;
+    what it has lost."""
+    lost: list[float] = []
+    choose = CommonStart.choose_ticks
+
+    def choose_and_lose(start: CommonStart) -> Mapping[str, int] | None:
+        ticks = choose(start)
+        if ticks is not None and len(lost) < starts:
+            board.lose_time(LOST_S)
+            lost.append(LOST_S)
+        return ticks
+
+    monkeypatch.setattr(CommonStart, "choose_ticks", choose_and_lose)
+    return lost
+
+
+def test_a_start_is_taken_back_when_a_clock_falls_behind(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop, rigs, group = boards
+    lost = losing_time(monkeypatch, rigs[1].board, starts=2)
+    execution = loop.run_until_complete(group.run(pushes()))
+    assert (execution.turns_done, execution.events) == (2 * TURNS, ())
+    assert [steps_of(rig) for rig in rigs] == [TURNS * STEPS] * 2
+    left, right = starts_s(rigs, 0)
+    assert abs(left - right - sum(lost)) <= 0.001
+    taken_back = [text for text in caplog.messages if "taken back" in text]
+    assert len(taken_back) == len(lost) == 2
+    assert all("left and right by" in text for text in taken_back)
+
+
+def test_clocks_that_never_agree_are_named_and_nothing_moves(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, rigs, group = boards
+    losing_time(monkeypatch, rigs[1].board, starts=100)
+    with pytest.raises(RobotFault, match="left and right by") as told:
+        loop.run_until_complete(group.run(pushes()))
+    assert told.value.fault is Fault.CLOCKS_APART
+    loop.run_until_complete(asyncio.sleep(2))
+    assert [rig.pins.rises(PUSHER_STEP) for rig in rigs] == [[], []]
+    assert [link.ledger.run for link in group.links.values()] == [None, None]
+    monkeypatch.undo()
+    assert loop.run_until_complete(group.run(pushes())).turns_done == 2 * TURNS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boards_whose_time_passes_unevenly_start_together_all_the_same(
+    boards: Boards, seed: int
+) -> None:
+    """As those of a simulation on a busy computer do: the time of both stands still now and then,
+    also between the comparison of the one and that of the other."""
+    loop, rigs, group = boards
+    draw = random.Random(seed)
+
+    def stand_still(_: int) -> bool:
+        if draw.random() < 0.003:
+            for rig in rigs:
+                rig.board.lose_time(0.03)
+        return True
+
+    loop.attach(stand_still)
+    for number in range(5):
+        move = [stepper_move(name, number * STEPS, STEPS, LIMITS) for name in NAMES]
+        both = Schedule(tuple(move), (TimedTurn(0, 0), TimedTurn(0, 1)), move[0].duration_us)
+        assert loop.run_until_complete(group.run(both)).turns_done == 2
+        left, right = starts_s(rigs, number)
+        assert abs(left - right) <= TOGETHER_S, number
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_line_that_damages_one_byte_in_a_hundred_starts_boards_together(
+    boards: Boards, seed: int
+) -> None:
+    loop, rigs, group = boards
+    for number, rig in enumerate(rigs):
+        rig.port.outwards = virtual.Line(100 * seed + number, virtual.flip(0.01))
+        rig.port.inwards = virtual.Line(100 * seed + 10 + number, virtual.flip(0.01))
+    for number in range(10):
+        move = [stepper_move(name, number * STEPS, STEPS, LIMITS) for name in NAMES]
+        both = Schedule(tuple(move), (TimedTurn(0, 0), TimedTurn(0, 1)), move[0].duration_us)
+        assert loop.run_until_complete(group.run(both)).events == ()
+        left, right = starts_s(rigs, number)
+        assert abs(left - right) <= TOGETHER_S, number
 
 
 IDLE_S = 40

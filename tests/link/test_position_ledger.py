@@ -79,8 +79,8 @@ async def test_progress_of_the_plan_before_is_not_taken_for_ours(link: Link, rig
     await link.run(single(servo_slew("lid", 1500, 1200, 450_000)))
     start = link._start
 
-    async def start_and_break(plan: WirePlan, gate: Gate | None) -> None:
-        await start(plan, gate)
+    async def start_and_break(schedule: Schedule, plan: WirePlan, gate: Gate | None) -> None:
+        await start(schedule, plan, gate)
         rig.port.inwards.damage = virtual.silence
 
     link._start = start_and_break  # type: ignore[method-assign]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,34 @@ def test_one_emergency_stop_stops_the_arms_of_all_boards() -> None:
         jaws = [name for name in r.profile.actuators if name.endswith("-jaw")]
         assert r.robot.edges - before == len(jaws) * 50 * 2
         assert not r.robot.moving
+
+
+BUSY_PROGRAMS = 16
+BUSY_LIMIT_S = 600
+
+
+@pytest.fixture
+def busy_computer() -> Iterator[None]:
+    """Programs that take all that they get of the processors; they end by themselves, too."""
+    command = ["timeout", str(BUSY_LIMIT_S), sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(command) for _ in range(BUSY_PROGRAMS)]
+    yield
+    for program in programs:
+        program.terminate()
+    for program in programs:
+        program.wait()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(BUSY_LIMIT_S)
+@pytest.mark.usefixtures("busy_computer")
+@pytest.mark.parametrize("seed", range(3))
+def test_arms_never_touch_because_the_computer_is_busy(start_demo: StartDemo, seed: int) -> None:
+    """It is solved, or refused by name."""
+    code, document, log = start_demo("--robot", "soltvvo", "--seed", str(seed)).finish()
+    assert document is not None, log
+    assert document["violations"] == [], log
+    assert (code == 0) == document["solved"] == (document["outcome"] == "solved"), document
 
 
 def test_boards_at_each_other_s_ports_are_noticed() -> None:

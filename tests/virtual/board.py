@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from robot.settings.board_table import TICKS_PER_S
 from robot.twin.simulated import RECORD, Kind
 
 GRANT = struct.Struct("<QHBB")
@@ -78,12 +79,16 @@ class VirtualBoard:
         sent = self._serial.send(self._unsent[:SEND_BYTES]) if self._unsent else 0
         del self._unsent[:sent]
         self._owed += ticks * (1 + self._drift)
-        ticks = int(self._owed)
+        ticks = max(0, int(self._owed))
         self._owed -= ticks
         self.answer(GRANT.pack(ticks, NO_PIN, 0, Kind.GRANT))
         while not self._listen():
             pass
         return bool(self._unsent) or self._has_said_something()
+
+    def lose_time(self, seconds: float) -> None:
+        """Let its clock, and all that it does, stand still for so long."""
+        self._owed -= seconds * TICKS_PER_S
 
     def write(self, data: bytes) -> None:
         """Bytes for its serial port; they are there when time passes."""

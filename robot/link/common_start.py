@@ -1,0 +1,203 @@
+"""The common start of a plan on several boards, by clocks that are seen to agree.
+
+Every board is told a tick of its own clock. The ticks follow from comparing each clock with this
+computer's, which is exact where time passes evenly. Where it does not - the computer is busy, a
+board stood still, a simulation lost time between one board's answer and the other's - only the
+order of questions and answers is certain, so the ticks are kept within the bounds that follow from
+that (:func:`robot.link.board_clock.difference_bounds`). The boards are asked in turn, which makes
+these bounds narrow. Once the start is ordered they are asked again: a start that is in doubt, or is
+not known to be right in time, is taken back before anything moves, and tried anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from robot.faults import Fault, RobotFault
+from robot.link.board_clock import BoardClock, difference_bounds
+from robot.link.session import Clock, LinkSession
+from robot.settings.board_table import TICKS_PER_S
+
+log = logging.getLogger("cubistd")
+
+T = TypeVar("T")
+
+LEAD_S = 0.1
+"""From when all boards are ready to their start: time to order it and to ask again."""
+ON_A_BAD_LINE = 4
+"""So much longer where orders have to be sent again."""
+BAD_LINE = 0.02
+"""Share of messages damaged or sent again from which a line counts as bad."""
+TAKE_BACK = 0.4
+"""Part of the lead in which a start can be taken back: it must be known to be right before."""
+STARTS = 4
+"""How often one is tried, each time with twice the lead."""
+COMPARISONS = 4
+"""Rounds of comparing the clocks before a start, until they are known well enough."""
+CHECKS = 2
+"""Questions to each board once the start is ordered."""
+TOGETHER_S = 0.01
+"""The most by which boards may start apart for all that is certain."""
+SLACK_S = 0.001
+"""By how much a start may miss the bounds of the check."""
+
+
+class CommonStart:
+    """What the links to these boards share; :meth:`gate` is what one of them waits at."""
+
+    def __init__(self, boards: Collection[str], clock: Clock) -> None:
+        self.asking = asyncio.Lock()
+        self.meeting = _Meeting(len(boards))
+        self.sessions: dict[str, LinkSession] = {}
+        self.in_time: dict[str, bool] = {}
+        self.ticks: Mapping[str, int] = {}
+        self.lead_s = LEAD_S
+        self.complaint = ""
+        self._boards = tuple(boards)
+        self._clock = clock
+
+    def gate(self, board: str) -> BoardGate:
+        """Where the link to a board waits for the others."""
+        return BoardGate(self, board)
+
+    def give_up(self) -> None:
+        """Nobody starts who has not yet."""
+        self.meeting.give_up()
+
+    def choose_ticks(self) -> Mapping[str, int] | None:
+        """The boards' ticks of a start after the lead; None where these are not certain enough."""
+        self.lead_s *= ON_A_BAD_LINE if self._line_is_bad and self.lead_s == LEAD_S else 1
+        now = self._clock()
+        at_now = {name: clock.tick_at(now) for name, clock in self._clocks.items()}
+        ticks = {name: clock.tick_at(now + self.lead_s) for name, clock in self._clocks.items()}
+        first, *others = ticks
+        for name in others:
+            low, high = self._bounds(first, name)
+            seen = at_now[name] - at_now[first]
+            apart = min(max(seen, low), high)
+            doubt_s = max(apart - low, high - apart) / TICKS_PER_S
+            if not low <= high or doubt_s > TOGETHER_S:
+                self._complain(first, name, doubt_s)
+                return None
+            ticks[name] += round(apart - seen)
+        self.ticks = ticks
+        return ticks
+
+    def keep_or_take_back(self) -> bool:
+        """Whether the start is kept; the next one has twice the lead."""
+        self.lead_s *= 2
+        kept = self._is_right()
+        if not kept:
+            log.warning("start taken back, clocks compared anew: %s", self.complaint)
+        return kept
+
+    def _is_right(self) -> bool:
+        """Whether all boards have heard of the start in time, and their clocks still agree."""
+        late = [name for name, in_time in self.in_time.items() if not in_time]
+        if late:
+            self.complaint = f"{late[0]} did not confirm the start in time"
+            return False
+        first, *others = self.ticks
+        left = self.ticks[first] - self._clocks[first].latest
+        for name in others:
+            low, high = self._bounds(first, name)
+            parting = left * (self._clocks[name].drift - self._clocks[first].drift)
+            apart = self.ticks[name] - self.ticks[first] - parting
+            outside_s = max(low - apart, apart - high) / TICKS_PER_S
+            if outside_s > SLACK_S:
+                self._complain(first, name, outside_s)
+                return False
+        return True
+
+    def _bounds(self, first: str, name: str) -> tuple[float, float]:
+        return difference_bounds(self._clocks[first].new, self._clocks[name].new)
+
+    def _complain(self, first: str, name: str, by_s: float) -> None:
+        self.complaint = f"{first} and {name} by {by_s * 1000:.0f} ms"
+
+    @property
+    def _clocks(self) -> Mapping[str, BoardClock]:
+        return {name: self.sessions[name].board_clock for name in self._boards}
+
+    @property
+    def _line_is_bad(self) -> bool:
+        lines = [session.statistics for session in self.sessions.values()]
+        return any(
+            line.resent > BAD_LINE * line.sent
+            or line.damaged_here > BAD_LINE * line.received
+            or line.damaged_there > BAD_LINE * line.sent
+            for line in lines
+        )
+
+
+@dataclass
+class BoardGate:
+    """One board's way through a :class:`CommonStart`: see :class:`robot.link.execution.Gate`."""
+
+    start: CommonStart
+    board: str
+    left: int = STARTS
+
+    async def all_uploaded(self) -> None:
+        """Wait until every board has its part of the plan; raises the fault after too many."""
+        if self.left == 0:
+            raise RobotFault(Fault.CLOCKS_APART, self.start.complaint)
+        self.left -= 1
+        await self.start.meeting.all_here(lambda: None)
+
+    async def start_tick(self, session: LinkSession) -> int:
+        """Compare the clocks; the tick of the board's own at which all start."""
+        self.start.sessions[self.board] = session
+        for _ in range(COMPARISONS):
+            session.board_clock.forget_time()
+            await session.compare_clocks(self.start.asking)
+            ticks = await self.start.meeting.all_here(self.start.choose_ticks)
+            if ticks is not None:
+                return ticks[self.board]
+        raise RobotFault(Fault.CLOCKS_APART, self.start.complaint)
+
+    async def is_kept(self, session: LinkSession) -> bool:
+        """See that the start that was ordered is right; if not, it is to be taken back at once."""
+        clock, tick = session.board_clock, self.start.ticks[self.board]
+        clock.forget_time()
+        self.start.in_time[self.board] = False
+        with suppress(TimeoutError):
+            take_back_s = TAKE_BACK * self.start.lead_s
+            async with asyncio.timeout(self.start.lead_s - take_back_s):
+                await session.delivered()
+                for _ in range(CHECKS):
+                    await session.ask_clock(self.start.asking)
+                left_s = (tick - clock.latest) / TICKS_PER_S
+                self.start.in_time[self.board] = left_s >= take_back_s
+        return await self.start.meeting.all_here(self.start.keep_or_take_back)
+
+
+class _Meeting:
+    """Where so many wait for each other, again and again; the last to come decides for all."""
+
+    def __init__(self, expected: int) -> None:
+        self._expected = self._missing = expected
+        self._decided: asyncio.Future[object] | None = None
+        self._over = False
+
+    async def all_here(self, decide: Callable[[], T]) -> T:
+        """Wait for the others; what was decided."""
+        if self._over:
+            raise asyncio.CancelledError
+        decided = self._decided or asyncio.get_running_loop().create_future()
+        self._decided, self._missing = decided, self._missing - 1
+        if self._missing == 0:
+            self._decided, self._missing = None, self._expected
+            decided.set_result(decide())
+        return cast(T, await asyncio.shield(decided))
+
+    def give_up(self) -> None:
+        """Who waits, or comes later, is cancelled."""
+        self._over = True
+        if self._decided is not None:
+            self._decided.cancel()
