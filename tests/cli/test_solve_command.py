@@ -6,14 +6,12 @@ import io
 import json
 from collections.abc import Callable
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from robot.cli.main import run
 from robot.cli.search_job import LIMIT_S
-from solver import search
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
 
@@ -54,13 +52,13 @@ def test_a_search_cut_by_the_clock_is_told(
     robot: tuple[str, ...],
 ) -> None:
     cuts = count()
-    monkeypatch.setattr(search, "_native", SimpleNamespace(clock_cuts=lambda: next(cuts)))
+    monkeypatch.setattr("solver._native.clock_cuts", lambda: next(cuts))
     wanted = ("solve", "--scramble", "R U2 F'", "--time-limit", "0.1", *robot)
     _, (answer,), _ = ask(*wanted)
     assert answer["cut_by_clock"] is True
     run(list(wanted))
     assert "ended by the clock" in capfd.readouterr().err
-    monkeypatch.setattr(search, "_native", SimpleNamespace(clock_cuts=lambda: 7))
+    monkeypatch.setattr("solver._native.clock_cuts", lambda: 7)
     _, (answer,), _ = ask(*wanted)
     assert answer["cut_by_clock"] is False
     run(list(wanted))
