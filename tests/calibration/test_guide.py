@@ -273,7 +273,7 @@ async def test_the_camera_s_frame_is_found_moved_and_kept(
     session: Session, client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robot.cli.guide.camera.EVERY_S", 1e6)
-    quad = [[x + 0.03, y] for x, y in session.profile.cameras[0].views[0].quad]
+    quad = [[x + 0.05, y] for x, y in session.profile.cameras[0].views[0].quad]
     client.values["cameras.top.views.U.quad"] = quad
     app = CalibrationApp(session, screens(session, "camera"))
     async with app.run_test(size=(100, 40)) as pilot:
