@@ -150,9 +150,9 @@ def cases() -> Iterator[Any]:
 def test_it_rests_with_the_true_reason(command: tuple[str, ...], how: str, part: float) -> None:
     began_s, ended_s = lasts(command)
     with daemon(command) as there:
-        before = (there.folder / "state" / "calibration.json").read_bytes()
+        before = there.store.load(there.rehearsal.profile)
         ended = asyncio.run(stopped(there, command, how, began_s + part * (ended_s - began_s)))
-        assert (there.folder / "state" / "calibration.json").read_bytes() == before
+        assert there.store.load(there.rehearsal.profile) == before
         after = there.recorder.after(ended.frozen_at_s)
         rested_s = max((at for at, _ in after), default=0.0)
         moving = there.recorder.moving(ended.frozen_at_s)
