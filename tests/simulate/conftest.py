@@ -38,9 +38,9 @@ class DemoRun:
             return False
         return True
 
-    def finish(self) -> tuple[int, dict[str, Any] | None, str]:
+    def finish(self, limit_s: float = LIMIT_S) -> tuple[int, dict[str, Any] | None, str]:
         """Exit code, last line of the output as JSON (None: nothing printed), and the log."""
-        output, log = self.process.communicate(timeout=LIMIT_S)
+        output, log = self.process.communicate(timeout=limit_s)
         lines = output.splitlines()
         return self.process.returncode, json.loads(lines[-1]) if lines else None, log
 
