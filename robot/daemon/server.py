@@ -126,7 +126,9 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
         call = Call(controller, maintenance, body, dict(request.match_info), query)
         assert route.handler is not None
         # Who asked may leave; what was asked for is done to its end all the same.
-        answer = await asyncio.shield(route.handler(call))
+        asked = asyncio.ensure_future(route.handler(call))
+        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        answer = await asyncio.shield(asked)
         if isinstance(answer, BaseModel):
             return web.json_response(text=answer.model_dump_json())
         if answer.tag and answer.tag == request.headers.get("If-None-Match"):
