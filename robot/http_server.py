@@ -9,7 +9,8 @@ peer gets its share of them::
     -> the oldest of A's others is closed, idle ones first: B, and A's 3, go on
 
 A peer is a host, or at a Unix socket a process. Kept (:func:`keep_connection`) are those of people
-who are known, and answers that last.
+who are known, and answers that last: at most three quarters of all, so that another request always
+finds room.
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ LINGER_S = 0.5
 """How long to go on reading a request that was refused, so that its sender sees the answer."""
 
 MOST_CONNECTIONS = 200
+FEWEST_CONNECTIONS = 4
 RETRY_S = 0.05
 """Pause after the system had no room for a connection, once one of ours was closed."""
 
 LINE_PERIOD_S = 60.0
 
 BODY_ERRORS = (web.RequestPayloadError, HttpProcessingError, ClientPayloadError)
-"""What reading a body raises that is not what its head announced."""
+"""aiohttp's errors for a request body that breaks off or contradicts its header."""
 
 _NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PEER = struct.Struct("3i")
@@ -84,11 +86,11 @@ Explain = Callable[[Exception], ErrorAnswer | None]
 
 @dataclass(frozen=True)
 class HttpServer:
-    """What is served, and how: ``explain`` knows the errors of ``app``'s handlers.
+    """An application, and how to serve it: ``explain`` knows the errors of ``app``'s handlers.
 
-    ``log`` gets the lines; ``headers`` go with answers that ``app`` does not see; ``is_api`` says
-    which paths are answered in JSON also to a browser; ``cancels_handlers``: a handler ends when
-    nobody waits for its answer any more.
+    ``log`` gets the lines; ``headers`` are added to answers that ``app`` does not see; ``is_api``
+    returns whether a path is answered in JSON even to a browser; ``servers`` is how many of them
+    the process runs; ``cancels_handlers`` cancels a handler when its client disconnects.
     """
 
     app: web.Application
@@ -98,11 +100,43 @@ class HttpServer:
     is_api: Callable[[str], bool] = lambda _: True
     internal: str = "internal error; see the journal"
     most_connections: int = MOST_CONNECTIONS
+    servers: int = 1
     cancels_handlers: bool = False
 
     @contextlib.asynccontextmanager
     async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
-        """Serve at ``listener``, already bound, while the context lasts."""
+        """Serve at ``listener``, which is bound already, and close it when the context ends."""
+        with contextlib.closing(listener):
+            async with self._running() as (server, journal):
+                connections = _Connections(_affordable(self), journal)
+                loop = asyncio.get_running_loop()
+
+                def make() -> _Connection:
+                    return _Connection(
+                        server,
+                        self,
+                        journal,
+                        connections,
+                        loop=loop,
+                        access_log=_SILENT,
+                        keepalive_timeout=HEAD_LIMIT_S,
+                        lingering_time=LINGER_S,
+                        auto_decompress=False,
+                    )
+
+                listener.setblocking(False)
+                listener.listen(BACKLOG)
+                accepting = asyncio.create_task(_accept(listener, make, connections, journal))
+                try:
+                    yield
+                finally:
+                    accepting.cancel()
+                    await asyncio.gather(accepting, return_exceptions=True)
+                    listener.close()  # nobody else connects while the last answers are sent
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncIterator[tuple[Any, SparingLog]]:
+        """Run aiohttp's server, which gets its connections from us."""
         journal = SparingLog(self.log)
         runner = web.AppRunner(
             self.app,
@@ -110,41 +144,21 @@ class HttpServer:
             handle_signals=False,
             handler_cancellation=self.cancels_handlers,
         )
-        await runner.setup()
-        server: Any = runner.server
-        server.request_handler = _answering_errors(server.request_handler, self, journal)
-        connections = _Connections(_affordable(self.most_connections), journal)
-        loop = asyncio.get_running_loop()
-
-        def make() -> _Connection:
-            return _Connection(
-                server,
-                self,
-                journal,
-                connections,
-                loop=loop,
-                access_log=_SILENT,
-                keepalive_timeout=HEAD_LIMIT_S,
-                lingering_time=LINGER_S,
-                auto_decompress=False,
-            )
-
-        listener.setblocking(False)
-        listener.listen(BACKLOG)
-        accepting = asyncio.create_task(_accept(listener, make, connections, journal))
         try:
-            yield
+            await runner.setup()
+            server: Any = runner.server
+            server.request_handler = _answering_errors(server.request_handler, self, journal)
+            yield server, journal
         finally:
-            accepting.cancel()
-            await asyncio.gather(accepting, return_exceptions=True)
-            listener.close()
             await runner.cleanup()
 
 
-def keep_connection(request: web.BaseRequest) -> None:
-    """Never close this request's connection to make room for another one."""
-    if isinstance(request.protocol, _Connection):
-        request.protocol.is_kept = True
+def keep_connection(request: web.BaseRequest) -> bool:
+    """Never close this request's connection to make room for another one.
+
+    Returns False, and changes nothing, if three quarters of all connections are kept already.
+    """
+    return isinstance(request.protocol, _Connection) and request.protocol.keep()
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -202,6 +216,11 @@ class _Connections:
         if len(self._open) > self._limit:
             self.make_room()
 
+    def has_room_to_keep(self) -> bool:
+        """Return whether another connection may be kept."""
+        kept = sum(one.is_kept for one in self._open)
+        return kept < self._limit * 3 // 4
+
     def remove(self, connection: _Connection) -> None:
         self._open.pop(connection, None)
 
@@ -209,7 +228,7 @@ class _Connections:
         """Close a connection that is not kept, of the peer that has most of these.
 
         It is the oldest idle one, or the oldest: a request may be sent so slowly that it lasts. The
-        newest has had no time to send any. Where all are kept, it is the newest that goes.
+        newest has had no time to send any. If all are kept, close the newest.
         """
         shares = Counter(peer for one, peer in self._open.items() if not one.is_kept)
         if shares:
@@ -245,6 +264,11 @@ class _Connection(RequestHandler):
         self._journal = journal
         self._connections = connections
         self.is_kept = False
+
+    def keep(self) -> bool:
+        """Keep it open, if there is room to; return whether it is kept."""
+        self.is_kept = self.is_kept or self._connections.has_room_to_keep()
+        return self.is_kept
 
     @property
     def is_working(self) -> bool:
@@ -306,31 +330,49 @@ async def _accept(
     connections: _Connections,
     journal: SparingLog,
 ) -> None:
-    """Accept connections; where the system has no room for one, an idle one of ours goes.
+    """Accept connections; if the system has no room for one, close an idle one of ours.
 
-    asyncio's own loop would log a traceback for each that waits, and once more every second.
+    Whatever goes wrong with one connection, the next is accepted. asyncio's own loop would log a
+    traceback for each that waits, and once more every second.
     """
     loop = asyncio.get_running_loop()
     while True:
         try:
             accepted, _ = await loop.sock_accept(listener)
-        except OSError as error:
-            if error.errno in _NO_ROOM:
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
                 journal.write("accept", f"no room for a connection: {error}", logging.WARNING)
                 connections.make_room()
+            else:
+                _log_lost(error, journal)
             await asyncio.sleep(RETRY_S)
             continue
         try:
             await loop.connect_accepted_socket(make, accepted)
-        except OSError as error:
+        except Exception as error:
             accepted.close()
-            journal.write("accept", f"a connection ended at once: {error}")
+            _log_lost(error, journal)
 
 
-def _affordable(wanted: int) -> int:
-    """As many connections as leave three quarters of the descriptors for everything else."""
+def _log_lost(error: Exception, journal: SparingLog) -> None:
+    """Log why a connection was lost at once; anything but the system's errors is a defect."""
+    if isinstance(error, OSError):
+        journal.write("lost", f"a connection ended at once: {error}")
+    else:
+        journal.write("defect", "a connection was not accepted", logging.ERROR, error)
+
+
+def _affordable(server: HttpServer) -> int:
+    """Return the most connections a server may have open.
+
+    All servers of the process together get half of its descriptors. The other half stays for
+    everything else it does, and so does a descriptor for a stop at each of its sockets.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return wanted if soft == resource.RLIM_INFINITY else max(4, min(wanted, soft // 4))
+    if soft == resource.RLIM_INFINITY:
+        return server.most_connections
+    share = soft // 2 // server.servers
+    return max(FEWEST_CONNECTIONS, min(server.most_connections, share))
 
 
 def _peer_of(transport: asyncio.BaseTransport) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import http
 import logging
-import os
 import re
 import shutil
 import socket
@@ -37,7 +36,10 @@ log = logging.getLogger("cubistd.api")
 
 MAX_BODY = 64 * 1024
 MOST_FOLLOWERS = 64
-"""Of the events, at one socket."""
+"""Most programs that follow the events at one socket."""
+
+SOCKETS = len(Program) + 1
+"""Most sockets the daemon serves: its own, and one for each program."""
 
 SOCKET_MODE = 0o660
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -49,10 +51,9 @@ def make_app(
     version: str,
     program: Program | None = None,
 ) -> web.Application:
-    """The application: every route of the table, and ``/openapi.json``.
+    """Return the application: every route of the table, and ``/openapi.json``.
 
-    For a ``program`` with a socket of its own: the routes that it may ask for. It is as if there
-    were no others.
+    For a ``program`` with a socket of its own, the application has only that program's routes.
     """
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
@@ -75,42 +76,49 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Serve at the socket ``path``, replacing what a crash left there; remove it at the end.
 
-    ``group``: those who may connect, instead of the daemon's own group; where there is no such
-    group, or the daemon is not in it, as without the service, it stays the daemon's own.
+    ``group`` may connect. Without one, or if the system has no such group or the daemon is not in
+    it (as without the service), the daemon's own group may.
 
-    Only for the holder of the daemon's lock: nobody else can then be listening.
+    The caller holds the daemon's lock, so no other daemon is listening.
     """
-    listener = _listen(path)
-    if group is not None:
-        try:
-            shutil.chown(path, group=group)
-        except LookupError:
-            log.debug("there is no group %s", group)
-        except PermissionError as error:
-            log.info("%s stays with the daemon's own group: %s", path.name, error)
+    listener = _bound(path, group)
+    server = HttpServer(app, log, explain, servers=SOCKETS, cancels_handlers=True)
     try:
-        async with HttpServer(app, log, explain, cancels_handlers=True).serving(listener):
+        async with server.serving(listener):
             yield
     finally:
         path.unlink(missing_ok=True)
 
 
-def _listen(path: Path) -> socket.socket:
-    """Bind with the final permissions from the first moment on."""
+def _bound(path: Path, group: str | None = None) -> socket.socket:
+    """Return a socket bound at ``path``, with its final permissions.
+
+    Nobody can connect before it listens, so nobody connects with other permissions.
+    """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise StorageError(f"{path}: exists and is no socket; remove it")
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    before = os.umask(0o777 & ~SOCKET_MODE)
     try:
         listener.bind(str(path))
+        path.chmod(SOCKET_MODE)
+        _give_to(path, group)
     except OSError as error:
         listener.close()
         raise StorageError(f"{path}: the control socket cannot be made: {error}") from error
-    finally:
-        os.umask(before)
     return listener
+
+
+def _give_to(path: Path, group: str | None) -> None:
+    if group is None:
+        return
+    try:
+        shutil.chown(path, group=group)
+    except LookupError:
+        log.debug("there is no group %s", group)
+    except PermissionError as error:
+        log.info("%s stays with the daemon's own group: %s", path.name, error)
 
 
 def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
@@ -125,7 +133,7 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
         body = await _checked_body(request, route.body)
         call = Call(controller, maintenance, body, dict(request.match_info), query)
         assert route.handler is not None
-        # Who asked may leave; what was asked for is done to its end all the same.
+        # If the client disconnects, the operation still finishes.
         asked = asyncio.ensure_future(route.handler(call))
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         answer = await asyncio.shield(asked)
@@ -140,14 +148,15 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
 
 
 def _lease(maintenance: Maintenance) -> Handler:
-    """Maintenance for as long as its connection lives, whoever or whatever ends that."""
+    """Return the handler that keeps maintenance open until its connection ends."""
 
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = await _checked_body(request, MaintenanceRequest)
         assert isinstance(asked, MaintenanceRequest)
         maintenance.enter(asked.place, http_server.process_of(request.transport))
         try:
-            http_server.keep_connection(request)
+            if not http_server.keep_connection(request):
+                raise _TooMany("too many connections last already; end one of them")
             response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
             await response.prepare(request)
             with contextlib.suppress(ConnectionError):
@@ -166,13 +175,12 @@ def _events(controller: JobController) -> Handler:
 
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl"})
-        # Who has the answer's head misses nothing that happens from then on.
         nonlocal followers
-        if followers >= MOST_FOLLOWERS:
-            raise _TooMany(f"{MOST_FOLLOWERS} programs follow the events already; end one of them")
+        if followers >= MOST_FOLLOWERS or not http_server.keep_connection(request):
+            raise _TooMany(f"{followers} programs follow the events already; end one of them")
         followers += 1
-        http_server.keep_connection(request)
         try:
+            # Listening begins before the head is sent: the client misses nothing after it.
             with controller.events.listening() as events, contextlib.suppress(ConnectionError):
                 await response.prepare(request)
                 async for event in events:
@@ -185,7 +193,7 @@ def _events(controller: JobController) -> Handler:
 
 
 async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
-    """The body as its model; an absent body is an empty object.
+    """Return the body as its model; an absent body is an empty object.
 
     Raises ``_BadRequest`` and :class:`robot.http_server.BadBody`.
     """
@@ -199,7 +207,7 @@ async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> 
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:
-    """Query parameters in their range; a path parameter that cannot be is a thing not found."""
+    """Return the query parameters, checked; an impossible path parameter is a 404."""
     for parameter in route.parameters:
         if parameter.place == "path":
             text = request.match_info[parameter.name]
@@ -227,7 +235,7 @@ def _check_value(parameter: Parameter, text: str) -> None:
 
 
 class _TooMany(CubistError, RuntimeError):
-    """As many as a small computer can serve are there already."""
+    """More long-lasting connections than the daemon serves at once."""
 
 
 class _BadRequest(CubistError, ValueError):
@@ -235,7 +243,7 @@ class _BadRequest(CubistError, ValueError):
 
 
 def explain(error: Exception) -> http_server.ErrorAnswer | None:
-    """The answer to an error of ours (an ``ErrorReply``); None for other people's."""
+    """Return the answer to an error of Cubist's (an ``ErrorReply``), None for any other."""
     if not isinstance(error, CubistError):
         return None
     status, name = _status_of(error)

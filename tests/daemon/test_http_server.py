@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import json
 import logging
+import resource
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,24 @@ CROWD = 12
 
 FLOODING, VISITING = "127.0.0.2", "127.0.0.3"
 """Two hosts, as far as the server can see."""
+
+
+FLOOD = """
+import socket, sys
+sys.stdin.readline()
+opened = []
+for path in sys.argv[1:] * 100:
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(1.0)
+    try:
+        one.connect(path)
+    except OSError:
+        continue
+    opened.append(one)
+print("full", flush=True)
+sys.stdin.read()
+"""
+"""A program that takes all connections of the sockets it is given, until its input ends."""
 
 
 class Known(Exception):
@@ -48,7 +69,9 @@ async def handle(request: web.Request) -> web.StreamResponse:
 
 
 @contextlib.asynccontextmanager
-async def served(listener: socket.socket) -> AsyncIterator[None]:
+async def served(
+    listener: socket.socket, most: int = CROWD, servers: int = 1
+) -> AsyncIterator[None]:
     app = web.Application()
     app.router.add_get("/{what}", handle)
     app.router.add_post("/{what}", handle)
@@ -56,9 +79,8 @@ async def served(listener: socket.socket) -> AsyncIterator[None]:
     def explain(error: Exception) -> ErrorAnswer | None:
         return ErrorAnswer(418, "known", "<why>", {"more": 1}) if isinstance(error, Known) else None
 
-    server = HttpServer(
-        app, LOG, explain, {"X-Own": "1"}, lambda path: path != "/page", most_connections=CROWD
-    )
+    server = HttpServer(app, LOG, explain, {"X-Own": "1"}, lambda path: path != "/page")
+    server = replace(server, most_connections=most, servers=servers)
     async with server.serving(listener):
         yield
 
@@ -255,6 +277,82 @@ async def test_the_accepting_goes_on_after_the_system_had_no_room(
             assert (await second.ask("/fine"))[0] == 200
         await idle.wait_until_closed()
     assert len([text for text in caplog.messages if "no room" in text]) == 1
+
+
+@pytest.mark.parametrize("broken", ["sock_accept", "connect_accepted_socket"])
+async def test_the_accepting_goes_on_after_an_error_that_nobody_foresaw(
+    port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    loop = asyncio.get_running_loop()
+    working: Callable[..., Any] = getattr(loop, broken)
+    failures: list[Exception] = [RuntimeError("a defect"), MemoryError()]
+
+    async def failing(*arguments: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return await working(*arguments)
+
+    async with visiting(port) as earlier:
+        assert (await earlier.ask("/fine"))[0] == 200
+        monkeypatch.setattr(loop, broken, failing)
+        async with visiting(port), visiting(port), visiting(port) as visitor:
+            assert (await visitor.ask("/fine"))[0] == 200
+    assert not failures
+    assert len([text for text in caplog.messages if "not accepted" in text]) == 1
+
+
+async def test_those_who_stay_leave_room_for_others(port: int) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(CROWD):
+            staying = await stack.enter_async_context(visiting(port, FLOODING))
+            assert (await staying.ask("/kept"))[0] == 200
+        visitor = await stack.enter_async_context(visiting(port))
+        for _ in range(3):
+            assert (await visitor.ask("/fine"))[0] == 200
+
+
+async def test_a_flood_of_all_other_servers_leaves_this_one_a_descriptor(
+    short_folder: Path,
+) -> None:
+    paths = [short_folder / str(number) for number in range(4)]
+    flood = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", FLOOD, *map(str, paths[1:])),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert flood.stdin is not None and flood.stdout is not None
+    own = len(list(Path("/proc/self/fd").iterdir()))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3 * own, before[1]))
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            for path in paths:
+                listener = socket.socket(socket.AF_UNIX)
+                listener.bind(str(path))
+                await stack.enter_async_context(served(listener, most=1000, servers=4))
+            flood.stdin.write(b"begin\n")
+            async with asyncio.timeout(LIMIT_S):
+                assert await flood.stdout.readline() == b"full\n"
+            reader, writer = await asyncio.open_unix_connection(paths[0])
+            assert (await Visitor(reader, writer).ask("/fine"))[0] == 200
+            writer.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        flood.stdin.close()
+        await flood.wait()
+
+
+async def test_what_cannot_be_set_up_leaves_no_listener() -> None:
+    async def fail(_: web.Application) -> None:
+        raise Known
+
+    app = web.Application()
+    app.on_startup.append(fail)
+    listener = socket.create_server(("127.0.0.1", 0))
+    with pytest.raises(Known):
+        async with HttpServer(app, LOG, lambda _: None).serving(listener):
+            pass
+    assert listener.fileno() == -1
 
 
 async def test_at_a_unix_socket_each_process_is_a_peer(short_folder: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -370,16 +369,19 @@ async def test_a_picture_has_a_tag_and_is_not_sent_twice(
             assert status == 304 or got.content_type == "image/jpeg"
 
 
-def test_the_socket_is_bound_with_its_final_mode_and_the_mask_is_put_back(
-    short_folder: Path,
+@pytest.mark.parametrize("mask", [0o000, 0o077])
+async def test_the_socket_has_its_mode_whatever_the_process_s_mask_and_leaves_that_alone(
+    short_folder: Path, mask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = os.umask(0o027)
+    """Other threads write files meanwhile, with the same mask."""
+    before = os.umask(mask)
     try:
-        with server._listen(short_folder / "s") as listener:
-            assert listener.type == socket.SOCK_STREAM and not listener.get_inheritable()
-            assert (short_folder / "s").stat().st_mode & 0o777 == 0o660
-        with pytest.raises(StorageError, match="the control socket cannot be made") as raised:
-            server._listen(short_folder / "none" / "s")
-        assert isinstance(raised.value.__cause__, FileNotFoundError)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "umask", lambda _: pytest.fail("the mask is everybody's"))
+            async with server.serving(web.Application(), short_folder / "s"):
+                assert (short_folder / "s").stat().st_mode & 0o777 == 0o660
+            with pytest.raises(StorageError, match="the control socket cannot be made"):
+                async with server.serving(web.Application(), short_folder / "none" / "s"):
+                    pass
     finally:
-        assert os.umask(before) == 0o027
+        os.umask(before)
