@@ -34,17 +34,18 @@ def lid_at(name: str, **places: int) -> RobotProfile:
     return RobotProfile.model_validate(document)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(kept: bool) -> None:
+@pytest.mark.parametrize("known", ["confirmed", "imported", "nothing"])
+def test_a_lid_that_was_left_down_is_opened_by_the_robot_and_by_nobody_s_hand(known: str) -> None:
     profile = load_profile("cubotino")
     down = profile.actuators["lid"].places["close"]
     with Rehearsal(profile, scrambled(3, 1)) as rehearsal:
         session = CalibratingSession(rehearsal)
         with session.maintenance():
-            session.keep(confirmable(profile) if kept else {})
+            session.keep(confirmable(profile) if known == "confirmed" else {})
+            session.import_values(confirmable(profile) if known == "imported" else {})
             session.perform(MOVING, actuator="lid", to=down, begin_at=down)
             findings = FlipperFinder(session).find()
-            if kept:
+            if known == "confirmed":
                 assert next(findings).stage == "camera"
                 assert rehearsal.robot.place("lid") == "open"
                 return

@@ -23,6 +23,7 @@ from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
+from tests.virtual.kept import kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"
@@ -58,7 +59,7 @@ class Robot:
 
     def __init__(self) -> None:
         self.profile = self.calibrated = CUBOTINO
-        self.calibration = Calibration(robot="cubotino", values=confirmable(CUBOTINO))
+        self.calibration = kept("cubotino", confirmable(CUBOTINO))
         self.tried: list[dict[str, Any]] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.solves: list[bool] = []
@@ -205,6 +206,16 @@ def test_one_stage_is_found_alone(
     assert [row["stage"] for row in rows] == stages
     assert set(found.values) == values
     assert {key for tried in robot.tried for key in tried} == values
+
+
+@pytest.mark.parametrize("only", ["lid", "times", "colours"])
+def test_one_stage_beside_positions_that_were_only_imported_is_refused_at_once(
+    robot: Robot, only: str
+) -> None:
+    robot.calibration = Calibration(robot="cubotino", values=confirmable(CUBOTINO))
+    found, rows = calibrated(robot, only=only)
+    assert (rows, robot.asked) == ([], [])
+    assert "run `cubist calibrate auto` without --only first" in found.document["because"]
 
 
 def test_motors_are_checked_with_what_was_found(

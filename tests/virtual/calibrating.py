@@ -23,7 +23,7 @@ from robot.planner import build_mechanism
 from robot.settings import RobotProfile
 from robot.twin.render import Image
 from robot.twin.studio import Studio
-from tests.virtual.kept import SEEN, kept
+from tests.virtual.kept import SEEN
 from tests.virtual.link import VirtualLink
 from tests.virtual.rehearsal import Rehearsal
 from vision.frame import Frame
@@ -114,6 +114,7 @@ class CalibratingSession(Session):
         self._rehearsal = rehearsal
         self._given = rehearsal.profile
         self._kept: JsonObject = {}
+        self._imported: JsonObject = {}
         self._tried: JsonObject = {}
         self._undo = []
         self.contact = FirstContact({}, simulated=True)
@@ -140,12 +141,13 @@ class CalibratingSession(Session):
     @property
     def calibration(self) -> Calibration:
         """See :attr:`Session.calibration`."""
-        return self.stored.changed(self._tried, dict.fromkeys(self._tried, SEEN))
+        return self.stored.changed(self._tried)
 
     @property
     def stored(self) -> Calibration:
         """What is kept, without what is tried out."""
-        return kept(self._rehearsal.profile.name, self._kept)
+        imported = Calibration(robot=self._rehearsal.profile.name, values=self._imported)
+        return imported.changed(self._kept, dict.fromkeys(self._kept, SEEN))
 
     def perform(self, trial: Trial[Asked, Found], **asked: object) -> Found:
         """See :meth:`Session.perform`."""
@@ -170,6 +172,11 @@ class CalibratingSession(Session):
         self._renew()
         return bool(values)
 
+    def import_values(self, values: JsonMapping) -> None:
+        """Keep the values of a file, which nobody has confirmed."""
+        self._imported = dict(values)
+        self._renew()
+
     def try_out(self, values: JsonMapping) -> None:
         """See :meth:`Session.try_out`."""
         self._tried = dict(values)
@@ -180,7 +187,7 @@ class CalibratingSession(Session):
         require_plausible(self.profile, apply(self.profile, self.calibration), values)
 
     def _renew(self) -> None:
-        self.contact.confirmed = self.calibration.confirmed
+        self.contact.confirmed = self.stored.confirmed | self._tried
         self._is_stale = True
 
     def _drop(self) -> None:

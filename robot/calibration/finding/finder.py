@@ -71,9 +71,9 @@ class Finder(ABC):
     def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:
         """The face in the picture; ``prepared``: how it should be.
 
-        Given a ``session``, a robot whose positions are all kept homes where it sees none: what
-        stands before the cube since the last motion goes away by itself. Nobody should force a
-        servo that has power.
+        Given a ``session``, a robot whose positions are all confirmed homes where it sees none:
+        what stands before the cube since the last motion goes away by itself. Nobody should force
+        a servo that has power.
         """
         seen, text = self.watch.look(), "the face is in view; nothing has moved yet"
         if seen is None and session is not None and _is_confirmed(session):
@@ -104,8 +104,8 @@ class Finder(ABC):
 
 
 def _is_confirmed(session: Session) -> bool:
-    """Whether every position and direction of the robot is kept, so that it may home."""
-    return confirmable(session.profile).keys() <= session.calibration.values.keys()
+    """Return whether all positions and directions are confirmed, so that the robot may home."""
+    return confirmable(session.profile).keys() <= session.calibration.confirmed.keys()
 
 
 def find_line(rotation: Rotation) -> Finding:

@@ -202,8 +202,9 @@ class AutomaticCalibration(Measurement):
             return
         places = confirmable(self.session.profile)
         found = {key: place for key, place in places.items() if self._wants(stage_of(key))}
+        confirmed = self.session.calibration.confirmed | found
         try:
-            FirstContact(self.session.calibration.values | found).require_all(self.session.profile)
+            FirstContact(confirmed).require_all(self.session.profile)
         except NotConfirmed as error:
             raise CouldNot(
                 f"--only {self._only} keeps the rest as it is, but {error.cause}: run `cubist "
