@@ -182,7 +182,8 @@ class Proving:
     def scrambled(self, moves: None) -> str:
         return "a scramble"
 
-    def plan_scramble(self, cube: str, state: Any, _: Any) -> Any:
+    def plan_scramble(self, cube: str, state: Any, cancel: Any, _: Any) -> Any:
+        assert not cancel.is_set()
         self.calls.append((cube, state))
         return SimpleNamespace(schedule=lambda: "scrambling")
 
