@@ -154,9 +154,10 @@ class CalibrationStore:
         return calibration
 
     def versions(self, profile: RobotProfile) -> list[VersionSummary]:
-        """List all versions of this robot, the oldest first."""
+        """List all versions of this robot, the oldest first; raises :class:`BadCalibration` if
+        they cannot be listed."""
         sizes = self._sizes or CubeSizes(profile)
-        in_force = self.files.in_force(profile.name)
+        in_force = self._latest(profile.name)
         with contextlib.suppress(BadCalibration):
             return list(self._summaries(sizes, self.load(profile).values, in_force))
         return list(self._summaries(sizes, None, in_force))
@@ -166,7 +167,7 @@ class CalibrationStore:
     ) -> Iterator[VersionSummary]:
         robot = sizes.written.name
         before: JsonObject = {}
-        for number in self.files.numbers(robot):
+        for number in self._numbers(robot):
             counts = in_force is not None and number == in_force[0]
             try:
                 version = self.files.read(robot, number)
@@ -194,7 +195,7 @@ class CalibrationStore:
         What belongs to cubes of other sizes stays. Raises :class:`BadCalibration` where the
         present one cannot be read, and :class:`robot.records.storage.StorageError`.
         """
-        self.files.settle()
+        self.files.take_over()
         _, present = self._in_force(calibration.robot)
         before = present or self.files.read(calibration.robot, 0)
         if self._sizes is not None:
@@ -212,7 +213,7 @@ class CalibrationStore:
         disk, but counts no more. Raises :class:`BadCalibration` and
         :class:`robot.records.storage.StorageError`.
         """
-        self.files.settle()
+        self.files.take_over()
         chosen = self.version_before(profile) if number is None else number
         version = self._version(profile.name, chosen).completed(confirmable(profile))
         apply(profile, _at(self._sizes or CubeSizes(profile), chosen, version))
@@ -224,18 +225,20 @@ class CalibrationStore:
 
     def version_before(self, profile: RobotProfile) -> int:
         """Return the number of the version before the one in force; 0: nothing is calibrated."""
-        in_force = self.files.in_force(profile.name)
-        numbers = self.files.numbers(profile.name)
+        in_force = self._latest(profile.name)
+        numbers = self._numbers(profile.name)
         return max((one for one in numbers if in_force and one < in_force[0]), default=0)
 
     def has_versions(self, profile: RobotProfile) -> bool:
         """Return whether there is anything to go back from."""
-        return self.files.in_force(profile.name) is not None
+        return self._latest(profile.name) is not None
 
     def path_of(self, robot: str) -> Path:
-        """Return the file that is in force for a robot, or the folder where there would be one."""
-        found = self.files.in_force(robot)
-        return self.files.folder if found is None else found[1]
+        """Return the file that is in force for a robot, or the folder of all if nobody knows it."""
+        with contextlib.suppress(BadFile):
+            if (found := self.files.in_force(robot)) is not None:
+                return found[1]
+        return self.files.folder
 
     def drop(self, robot: str, number: int) -> None:
         """Remove a version that was taken back."""
@@ -263,24 +266,27 @@ class CalibrationStore:
         return {key: one.value for key, one in version.values.items()}
 
     def settle(self) -> None:
-        """Clear what saves that were cut off have left, and take over what earlier releases kept;
-        at the start of the daemon."""
+        """Clear what saves that were cut off have left, and take over what earlier releases kept.
+
+        Call it at the start of the daemon only. Raises
+        :class:`robot.records.storage.StorageError`.
+        """
         self.files.settle()
 
     def note_under_way(self, by: str = "calibration") -> None:
-        """Motors may stand askew from now on; after a power cut somebody should know.
+        """Note on the disk that motors may stand askew: after a power cut people should hear of it.
 
         ``by``: what broke off if it does. Only the first is noted.
         """
-        if self._under_way.exists():
-            return
         with contextlib.suppress(OSError):  # a full disk is no reason to stop here
+            if self._under_way.exists():
+                return
             self._under_way.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self._under_way, by.encode())
 
     @property
     def broken_off(self) -> str | None:
-        """Return what :meth:`note_under_way` has noted, while nobody has been told."""
+        """Return what :meth:`note_under_way` has noted; None if there is no note."""
         try:
             return read_file(self._under_way, LARGEST_NOTE).decode(errors="replace")
         except NoSuchFile:
@@ -289,7 +295,7 @@ class CalibrationStore:
             return ""  # something was noted
 
     def note_over(self) -> bool:
-        """They do not, or whoever has to know does; whether it was noted that they may."""
+        """Remove the note that motors may stand askew. Return whether there was one."""
         with contextlib.suppress(OSError):
             self._under_way.unlink()
             return True
@@ -305,7 +311,7 @@ class CalibrationStore:
         return []
 
     def _in_force(self, robot: str) -> tuple[int, Version | None]:
-        found = self.files.in_force(robot)
+        found = self._latest(robot)
         if found is None:
             return 0, None
         number, path = found
@@ -314,15 +320,14 @@ class CalibrationStore:
                 return number, read_version(path)
             return number, self.files.read(robot, number)
         except BadFile as error:
-            before = [one for one in self.files.numbers(robot) if one < number]
+            before = [one for one in self._numbers(robot) if one < number]
             back = f"version {before[-1]}" if before else "the profile's own values"
             raise BadCalibration(
-                f"{error}. It stays where it is. `cubist calibration restore` goes back to {back}; "
-                f"where cubistd does not start, `sudo mv {path} {path}.unreadable` does."
+                f"{error}. `cubist calibration restore` goes back to {back}; this file is kept."
             ) from error
 
     def _version(self, robot: str, number: int) -> Version:
-        numbers = self.files.numbers(robot)
+        numbers = self._numbers(robot)
         if number != 0 and number not in numbers:
             known = f"there are {numbers[0]} to {numbers[-1]}" if numbers else "there is none"
             raise BadCalibration(f"{robot} has no version {number} of its calibration; {known}")
@@ -332,7 +337,15 @@ class CalibrationStore:
             raise BadCalibration(f"version {number} cannot be restored: {error}") from error
 
     def _next(self, robot: str) -> int:
-        return max(self.files.numbers(robot), default=0) + 1
+        return max(self._numbers(robot), default=0) + 1
+
+    def _numbers(self, robot: str) -> list[int]:
+        with _named():
+            return self.files.numbers(robot)
+
+    def _latest(self, robot: str) -> tuple[int, Path] | None:
+        with _named():
+            return self.files.in_force(robot)
 
     def _tell_unused(self, number: int, kept: Version, profile: RobotProfile) -> None:
         unused = sorted(kept.of_size.keys() - {str(size) for size in sizes_of(profile)})
@@ -358,6 +371,15 @@ class CalibrationStore:
                 ", ".join(unused),
             )
         self._told_ignored = unused
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """Raise :class:`BadCalibration` for a folder that cannot be read."""
+    try:
+        yield
+    except BadFile as error:
+        raise BadCalibration(str(error)) from error
 
 
 class Revision:

@@ -9,7 +9,7 @@ in force::
 
 A version is written as a whole under a new number, so whatever breaks that off leaves the one
 before in force. Earlier releases kept one file for all robots, ``calibration.json``, and the
-version before in ``calibration.json.previous``; :meth:`VersionFiles.settle` moves both here.
+version before in ``calibration.json.previous``; :meth:`VersionFiles.take_over` moves both here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from robot.records.storage import (
     write_atomically,
 )
 from robot.settings.base import Name
-from solver.files import BadFile, parse_json, read_text
+from solver.files import BadFile, NoSuchFile, parse_json, read_text
 
 FOLDER = "calibration"
 EARLIER_NAME = "calibration.json"
@@ -130,38 +130,41 @@ class VersionFiles:
         self.earlier = state_dir / EARLIER_NAME
 
     def path(self, robot: str, number: int) -> Path:
-        """Where a version is, or would be."""
+        """Return the file of a version, whether it is there or not."""
         return self.folder / robot / f"{number:06}.json"
 
     def numbers(self, robot: str) -> list[int]:
-        """All versions of a robot, ascending, also those that cannot be read."""
-        with contextlib.suppress(OSError):
-            found = (_NUMBERED.fullmatch(one.name) for one in (self.folder / robot).iterdir())
-            return sorted(int(one[1]) for one in found if one is not None)
-        return []
+        """Return all versions of a robot, ascending, also those that cannot be read."""
+        found = (_NUMBERED.fullmatch(name) for name in _names_in(self.folder / robot))
+        return sorted(int(one[1]) for one in found if one is not None)
 
     def robots(self) -> list[str]:
-        """Names of all robots that have a version."""
-        with contextlib.suppress(OSError):
-            return sorted(one.name for one in self.folder.iterdir() if self.numbers(one.name))
-        return []
+        """Return the names of all robots that have a version, except those that cannot be read."""
+        found: list[str] = []
+        with contextlib.suppress(BadFile):
+            for name in sorted(_names_in(self.folder)):
+                with contextlib.suppress(BadFile):
+                    found += [name] if self.numbers(name) else []
+        return found
 
     def in_force(self, robot: str) -> tuple[int, Path] | None:
-        """Number and file of what counts now; None where this robot has no calibration.
+        """Return number and file of what counts now; None where this robot has no calibration.
 
         A ``calibration.json`` that an earlier release wrote is the latest. If it cannot be read,
         nobody knows whose it is.
         """
         numbers = self.numbers(robot)
-        if self.earlier.exists():
-            with contextlib.suppress(BadFile):
-                if read_version(self.earlier).robot != robot:
-                    return (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
-            return self._number_of_earlier(robot), self.earlier
-        return (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
+        latest = (numbers[-1], self.path(robot, numbers[-1])) if numbers else None
+        try:
+            is_own = read_version(self.earlier).robot == robot
+        except NoSuchFile:
+            is_own = False
+        except BadFile:
+            is_own = True
+        return (self._number_of_earlier(robot), self.earlier) if is_own else latest
 
     def read(self, robot: str, number: int) -> Version:
-        """One version; 0 is that of a robot of which nothing is calibrated."""
+        """Return one version; 0 is that of a robot of which nothing is calibrated."""
         if number == 0:
             return Version(robot=robot, at=datetime.now(UTC))
         path = self.path(robot, number)
@@ -184,7 +187,8 @@ class VersionFiles:
         except OSError as error:
             raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
         write_atomically(self.path(version.robot, number), version.text().encode())
-        self._drop_oldest(version.robot)
+        with contextlib.suppress(BadFile, StorageError):  # the old ones only take room
+            self._drop_oldest(version.robot)
 
     def drop(self, robot: str, number: int) -> None:
         """Remove a version; the one before counts again."""
@@ -211,13 +215,21 @@ class VersionFiles:
             self.drop(robot, number)
 
     def settle(self) -> None:
-        """Clear what saves that were cut off have left, and take over what earlier releases kept.
+        """Remove what saves that were cut off have left, then :meth:`take_over`.
 
         Only where no save can be under way: at the start of the program that owns the files.
         """
         for folder in (self.state_dir, *(self.folder / name for name in self.robots())):
-            if folder.is_dir():
+            try:
                 remove_leftovers(folder)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise StorageError(f"{folder}: cannot be cleared: {error.strerror}") from error
+        self.take_over()
+
+    def take_over(self) -> None:
+        """Make versions of what an earlier release kept, as far as it can be read."""
         # The latest goes first: whatever cuts this off, it is the one in force.
         with contextlib.suppress(BadFile):
             robot = read_version(self.earlier).robot
@@ -225,8 +237,9 @@ class VersionFiles:
         with contextlib.suppress(BadFile):
             previous = self.state_dir / EARLIER_PREVIOUS_NAME
             robot = read_version(previous).robot
-            number = max(self.numbers(robot), default=2) - 1
-            if number > 0 and not self.path(robot, number).exists():
+            numbers = self.numbers(robot)
+            number = max(numbers, default=2) - 1
+            if number > 0 and number not in numbers:
                 self._move(previous, robot, number)
 
     def _number_of_earlier(self, robot: str) -> int:
@@ -248,16 +261,16 @@ class VersionFiles:
     def set_aside_unreadable(self) -> None:
         """Give a ``calibration.json`` that cannot be read another name, so that it does not count
         any more."""
-        if not self.earlier.exists():
-            return
         try:
             read_version(self.earlier)
+        except NoSuchFile:
+            return
         except BadFile:
             self._set_aside()
 
     def _set_aside(self) -> None:
-        aside = _free_name(self.earlier.with_name(EARLIER_NAME + ".unreadable"))
         try:
+            aside = _free_name(self.earlier.with_name(EARLIER_NAME + ".unreadable"))
             self.earlier.rename(aside)
             flush_directory(self.state_dir)
         except OSError as error:
@@ -269,8 +282,25 @@ def _free_name(path: Path) -> Path:
     return path if not path.exists() else next(one for one in names if not one.exists())
 
 
+def _names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, none if it is not there; raises :class:`BadFile`."""
+    try:
+        return [one.name for one in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BadFile:
+    return BadFile(f"{path}: cannot be read: {error.strerror}")
+
+
 def read_version(path: Path) -> Version:
-    """Read a file of any format so far; raises :class:`solver.files.BadFile`."""
+    """Read a version in any format so far.
+
+    Raises :class:`solver.files.NoSuchFile`, and :class:`solver.files.BadFile` for all else.
+    """
     document = parse_json(read_text(path, MOST_BYTES), str(path))
     if not isinstance(document, dict):
         raise BadFile(f"{path}: a calibration is a JSON object")
@@ -281,12 +311,20 @@ def read_version(path: Path) -> Version:
             f"to {FORMAT}"
         )
     if number in (1, 2):
-        document = _of_earlier_format(document, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        document = _of_earlier_format(document, _changed_at(path))
     return check_document(document | {"format": number}, Version, str(path))
 
 
+def _changed_at(path: Path) -> datetime:
+    """Return when a file was last changed."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
 def _of_earlier_format(document: JsonObject, at: datetime) -> JsonObject:
-    """A document of format 1 or 2, in which values stand alone, as one of the present format."""
+    """Return a document of format 1 or 2, in which values stand alone, in the present format."""
     found: JsonObject = {"at": at, "by": "earlier"} | document
     found["values"] = _with_sources(document.get("values", {}), at)
     if isinstance(of_size := document.get("of_size"), Mapping):

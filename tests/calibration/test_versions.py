@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from robot.calibration.versions import FORMAT, MOST_VERSIONS, Maker
 from robot.records.storage import StorageError
 from robot.settings import load_profile
 from tests.virtual.kept import kept
+from tests.virtual.refused import refusing
 
 CUBOTINO, TWO_ARM = load_profile("cubotino"), load_profile("two-arm")
 MY_ROBOT = CUBOTINO.model_copy(update={"name": "my-robot"})
@@ -167,7 +170,7 @@ def test_what_cannot_be_read_is_said_with_the_way_back_and_kept(
     if earlier and hostile == "another robot's":
         assert in_force(store) == 1340
         return
-    with pytest.raises(BadCalibration, match=r"calibration restore` goes back .*sudo mv") as told:
+    with pytest.raises(BadCalibration, match=r"calibration restore` goes back to version") as told:
         store.load(CUBOTINO)
     assert str(file) in str(told.value)
     with pytest.raises(BadCalibration):
@@ -192,7 +195,62 @@ def test_without_a_readable_file_the_one_before_of_an_earlier_release_comes_back
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    store = CalibrationStore(tmp_path / "file" / "state")
-    with pytest.raises(StorageError, match="cannot be made: Not a dir"):
-        save(store, 1340)
+    (tmp_path / "state").symlink_to(tmp_path / "a disk that is not mounted")
+    with pytest.raises(StorageError, match="cannot be made: File exists"):
+        save(CalibrationStore(tmp_path / "state"), 1340)
+
+
+def test_a_file_in_place_of_a_folder_is_said_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "calibration").touch()
+    with pytest.raises(BadCalibration, match="cannot be read: Not a directory"):
+        save(CalibrationStore(tmp_path), 1340)
+    assert (tmp_path / "calibration").is_file()
+
+
+ASKED: dict[str, Callable[[CalibrationStore], object]] = {
+    "what is in force": lambda store: store.load(CUBOTINO),
+    "the versions": lambda store: store.versions(CUBOTINO),
+    "whether there is one": lambda store: store.has_versions(CUBOTINO),
+    "the one before": lambda store: store.version_before(CUBOTINO),
+    "another robot's": lambda store: store.of_another("cubotino"),
+    "to keep one": lambda store: save(store, 1350),
+    "to restore one": lambda store: store.restore(CUBOTINO),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_directory_that_refuses_its_reader_is_said_and_is_no_robot_without_calibration(
+    asked: str, tmp_path: Path
+) -> None:
+    store = CalibrationStore(tmp_path / "state")
+    save(store, 1340)
+    with refusing(tmp_path / "state"), pytest.raises(BadCalibration, match="Permission denied"):
+        ASKED[asked](store)
+    assert in_force(store) == 1340
+
+
+def test_a_refused_directory_has_nothing_of_other_robots_and_cannot_be_cleared(
+    tmp_path: Path,
+) -> None:
+    store = CalibrationStore(tmp_path / "state")
+    save(store, 1340)
+    with refusing(tmp_path / "state"):
+        assert store.others("two-arm") == {}
+        assert store.path_of("cubotino") == store.files.folder
+        store.note_under_way()
+        with pytest.raises(StorageError, match="Permission denied"):
+            store.settle()
+
+
+def test_temporary_files_go_at_the_start_and_never_while_others_may_write_theirs(
+    tmp_path: Path,
+) -> None:
+    store = CalibrationStore(tmp_path)
+    save(store, 1340)
+    under_way = tmp_path / f".cubist-drift.json.{os.getpid()}.tmp"
+    under_way.touch()
+    save(store, 1350)
+    store.restore(CUBOTINO)
+    assert under_way.exists()
+    store.settle()
+    assert not under_way.exists()

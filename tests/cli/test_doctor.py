@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from robot.calibration.store import CalibrationStore
 from robot.cli import doctor
 from robot.cli.main import run
 from robot.faults import Fault, LinkFault
@@ -21,6 +23,8 @@ from robot.machine.checkup import CheckResult, Computer
 from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
 from tests.panel.fake_gpio import FakeModule
+from tests.virtual.kept import kept
+from tests.virtual.refused import refusing
 
 
 @pytest.fixture
@@ -37,6 +41,14 @@ def machine(tmp_path: Path) -> Computer:
         open_gpio=lambda: RpiGpio(FakeModule()),
         may_use=lambda _: True,
     )
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter."""
+    with tempfile.TemporaryDirectory(prefix="doctor-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def changed(machine: Computer, **more: Any) -> Computer:
@@ -227,6 +239,29 @@ def test_the_command(
         finding["about"] for finding in findings
     }
     assert run(["doctor", "--robot", "none-such"]) == 2
+
+
+def test_who_may_not_read_the_state_yet_is_told_to_the_end(
+    machine: Computer,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    open_folder: Path,
+) -> None:
+    places = {name: open_folder / name for name in ("boot", "dev", "etc", "sys", "run")}
+    state = open_folder / "state"
+    monkeypatch.setattr(doctor, "this_computer", lambda: changed(machine, **places))
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(state))
+    monkeypatch.setenv("CUBIST_STATE_DIR", str(state))
+    CalibrationStore(state).save(kept("cubotino", {"policy.search_s": 2.0}))
+    run(["doctor", "--robot", "cubotino", "--json"])  # everything is imported by whoever may
+    capfd.readouterr()
+    with refusing(state):
+        code = run(["doctor", "--robot", "cubotino", "--json"])
+    out, err = capfd.readouterr()
+    found = {one["about"]: one for one in map(json.loads, out.splitlines())}
+    assert code == 1, err
+    assert "Permission denied" in found["calibration"]["text"]
+    assert "Join its group" in found["daemon"]["remedy"]
 
 
 def on_a_pi(machine: Computer, config: bytes) -> Path:
