@@ -65,15 +65,22 @@ def _same_kind(inner: BaseException | None, error: BaseException) -> BaseExcepti
     return inner if of_system or type(inner) is type(error) else None
 
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What steers a terminal instead of being shown, and what reverses the direction of writing."""
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that steer a terminal, reverse the direction of writing, or cannot be encoded."""
 
 
 def printable(text: str) -> str:
-    """``text`` as it may go to a terminal: control characters but tab and newline become U+FFFD."""
+    """Return ``text`` for a terminal: control characters but tab and newline become U+FFFD."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def one_line(text: str) -> str:
+    """Return ``text`` for a line of a log or a status: printable, every gap in it one blank."""
+    return printable(" ".join(text.split()))
+
+
 def shortened(text: str, most: int = 40) -> str:
-    """``text`` to be quoted in a message: its beginning and its length, where it is long."""
+    """Return ``text`` to quote in a message: if it is long, its beginning and its length."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"

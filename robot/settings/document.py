@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from robot.documents import JsonObject
-from solver.errors import CubistError, shortened
+from solver.errors import CubistError, one_line, printable, shortened
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indexes from the top."""
@@ -43,7 +43,7 @@ class Complaint:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
+        return printable(": ".join(filter(None, (place, self.key, self.text))))
 
 
 class BadProfile(CubistError, ValueError):
@@ -80,7 +80,9 @@ class ProfileDocument:
 
 def dotted(path: Path) -> str:
     """``("cameras", 0, "name")`` as ``cameras[0].name``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{shortened(step)}" for step in path)
+    steps = (
+        f"[{step}]" if isinstance(step, int) else f".{shortened(one_line(step))}" for step in path
+    )
     text = "".join(steps)
     return text.removeprefix(".")
 
@@ -206,9 +208,9 @@ class _Reader:
         return found
 
     def _key(self, key: yaml.Node, path: Path) -> str | None:
-        """A key as it is written: ``on`` and ``1`` are names, too."""
+        """Return a key as it is written: ``on`` and ``1`` are names, too."""
         if isinstance(key, yaml.ScalarNode):
-            return str(key.value)
+            return self._text(key, (*path, str(key.value)), _line_of(key))
         self._complain((*path, "?"), _line_of(key), "a key must be a name, not a list or a mapping")
         return None
 
@@ -226,13 +228,22 @@ class _Reader:
                 pending = [(part, line, depth + 1) for part in further] + pending
                 for key, value in source.value:
                     if key.tag != _MERGE and isinstance(key, yaml.ScalarNode):
-                        found.setdefault(str(key.value), (value, _line_of(key)))
+                        name = self._text(key, (*path, str(key.value)), _line_of(key))
+                        found.setdefault(name, (value, _line_of(key)))
             else:
                 self._complain((*path, "<<"), line, "<< takes over a mapping, as in <<: *name")
         return found
 
+    def _text(self, node: yaml.ScalarNode, path: Path, line: int) -> str:
+        """Return the text of a key or value; complain about one that is more than a line."""
+        text = str(node.value)
+        if printable(text) != text or "\n" in text or "\t" in text:
+            self._complain(path, line, f"control characters in {shortened(text)!r}")
+        return text
+
     def _scalar(self, node: yaml.ScalarNode, path: Path) -> object:
-        text, line = str(node.value), self.lines[path]
+        line = self.lines[path]
+        text = self._text(node, path, line)
         if node.tag not in _SCALARS:
             return self._complain(path, line, f"{_tag_name(node)} has no place in a profile")
         if node.tag in {_INT, _FLOAT} and len(text) > LONGEST_NUMBER:

@@ -13,6 +13,7 @@ from robot.settings import (
     parse_profile,
     profile_path,
 )
+from solver.errors import printable
 
 TEXT = profile_path("cubotino-uno").read_text()
 
@@ -105,6 +106,28 @@ def test_names_that_do_not_exist_list_those_that_do():
         load_profile("cubotimo")
     with pytest.raises(BadProfile, match="cannot be read"):
         load_profile("nowhere.yaml")
+
+
+TITLE = "title: CUBOTino with an Arduino, a flipper with two servos\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (TITLE, r'title: "\e]0;x\a"' + "\n"),
+        (TITLE, r'title: "two\nlines"' + "\n"),
+        (TITLE, r'"ti\ntle": x' + "\n"),
+        ("pulse: 10", r'"pulse\x9b": 10'),
+        ("kind: servo", r'kind: "\u202eservo"'),
+        (TITLE, r'<<: {"\e[2J": 1}' + "\n"),
+    ],
+)
+def test_a_text_that_would_steer_a_terminal_is_refused_with_its_place(old, new):
+    found = complaints(old, new)
+    line = TEXT[: TEXT.index(old)].count("\n") + 1
+    assert any("control characters" in one.text and one.line == line for one in found)
+    for complaint in found:
+        assert "\n" not in str(complaint) and str(complaint) == printable(str(complaint))
 
 
 def test_motion_times_come_from_the_rows():
