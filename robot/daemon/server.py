@@ -28,7 +28,7 @@ from robot.documents import parse_document
 from robot.faults import FAULTS, InvalidRequest, Refused, fault_code
 from robot.http_server import BadBody, HttpServer
 from robot.notes import Note
-from robot.records.storage import StorageError
+from robot.records.storage import NotStored, StorageError
 from solver.errors import CubistError, shortened
 from solver.files import BadFile
 
@@ -260,7 +260,7 @@ def explain(error: Exception) -> http_server.ErrorAnswer | None:
 def _status_of(error: CubistError) -> tuple[int, str]:
     """HTTP status and stable name of an error."""
     if isinstance(error, StorageError):
-        return (404 if isinstance(error.__cause__, FileNotFoundError) else 507), "storage"
+        return (404 if isinstance(error, NotStored) else 507), "storage"
     if isinstance(error, Refused):
         return 409, "refused"
     if isinstance(error, _TooMany):

@@ -25,6 +25,7 @@ from robot.faults import FAULTS, fault_code
 from robot.notes import Note
 from robot.outcomes import OUTCOMES, Outcome
 from robot.records.storage import (
+    NotStored,
     StorageError,
     flush_directory,
     is_leftover,
@@ -355,33 +356,30 @@ class RunStore:
         return sorted(filter(_is_folder_name, names), key=int)
 
     def load(self, run_id: str) -> RunRecord:
-        """The record with this number, leading zeros optional. Raises :class:`StorageError`."""
+        """Return the record with this number, leading zeros optional.
+
+        Raises :class:`NotStored` if there is no such run, and :class:`StorageError`.
+        """
         path = self.directory_of(run_id) / RECORD_NAME
         try:
             return read_document(path, RunRecord, LARGEST_RECORD_BYTES)
         except NoSuchFile as error:
             if path.parent.exists():
                 raise StorageError(f"{path}: is missing") from None
-            # The server answers 404 by the cause.
-            missing = f"run {run_id}: no such run; `cubist runs` lists them"
-            raise StorageError(missing) from error.__cause__
+            raise NotStored(f"run {run_id}: no such run; `cubist runs` lists them") from error
         except BadFile as error:
             raise StorageError(str(error)) from error
 
     def file(self, run_id: str, name: str) -> tuple[str, bytes]:
-        """A file of a run by its name, and its media type. Raises :class:`StorageError`.
+        """Return the media type and the bytes of a run's file: the record, or one it names.
 
-        Only what the record names is there, beside the record itself.
+        Raises :class:`NotStored` if there is no such file, and :class:`StorageError`.
         """
         media = MEDIA_TYPES.get(Path(name).suffix)
         if media is None or name not in (RECORD_NAME, *self.load(run_id).photos):
             missing = f"run {int(run_id)}: no file {shortened(name)!r}; the record names them"
-            raise StorageError(missing) from FileNotFoundError(name)
-        path = self.directory_of(run_id) / name
-        try:
-            return media, read_regular(path, LARGEST_FILE_BYTES)
-        except FileNotFoundError as error:
-            raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
+            raise NotStored(missing)
+        return media, read_regular(self.directory_of(run_id) / name, LARGEST_FILE_BYTES)
 
     def directory_of(self, run_id: str) -> Path:
         """Where a run's files are; raises :class:`StorageError` for what is not a number."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from solver.errors import CubistError
-from solver.files import BadFile, read_file
+from solver.files import BadFile, NoSuchFile, read_file
 
 TEMPORARY_PREFIX = ".cubist-"
 TEMPORARY_SUFFIX = ".tmp"
@@ -35,6 +35,10 @@ _REMEDIES = {
 
 class StorageError(CubistError, OSError):
     """A file could not be written or read; the previous contents are untouched."""
+
+
+class NotStored(StorageError):
+    """There is no such run, or no such file of it."""
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -78,13 +82,13 @@ def read_regular(path: Path, limit: int) -> bytes:
     """Return all bytes of an ordinary file of at most ``limit`` bytes.
 
     A pipe, device, folder or socket in its place is never waited for nor read. Raises
-    FileNotFoundError if nothing is there, and :class:`StorageError` for everything else.
+    :class:`NotStored` if nothing is there, and :class:`StorageError` for everything else.
     """
     try:
         return read_file(path, limit)
+    except NoSuchFile as error:
+        raise NotStored(str(error)) from error
     except BadFile as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise error.__cause__ from None
         raise StorageError(str(error)) from error
 
 

@@ -22,7 +22,7 @@ from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, docum
 from robot.daemon.server import make_app, serving
 from robot.faults import InvalidRequest, MotionFault, NotReadable, Refused
 from robot.notes import Note
-from robot.records.storage import StorageError
+from robot.records.storage import NotStored, StorageError
 from solver.errors import CubistError
 
 CALIBRATED = Calibration(robot="cubotino", values={})
@@ -210,17 +210,11 @@ async def test_a_trial_gets_its_body_or_what_it_knows_of_the_query() -> None:
     assert both.asked[-1][2] is given
 
 
-def _absent() -> StorageError:
-    error = StorageError("no such run")
-    error.__cause__ = FileNotFoundError()
-    return error
-
-
 @pytest.mark.parametrize(
     ("error", "status", "name", "fault"),
     [
         (StorageError("the disk is full"), 507, "storage", None),
-        (_absent(), 404, "storage", None),
+        (NotStored("no such run"), 404, "storage", None),
         (Refused(Note.of("starting")), 409, "refused", None),
         (server._BadRequest("no"), 400, "bad-request", None),
         (BadCalibration("no"), 400, "bad-request", None),
