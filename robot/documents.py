@@ -7,7 +7,6 @@ with :func:`solver.files.parse_object`, which has the same bounds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -15,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from solver.errors import shortened
+from solver.errors import one_line, shortened
 from solver.files import BadFile, decode_text, parse_json, read_file
 
 JsonObject = dict[str, Any]
@@ -71,12 +70,7 @@ def read_document(path: Path, model: type[Document], limit: int = LARGEST_DOCUME
 def parse_document(data: bytes | str, model: type[Document], source: str) -> Document:
     """Return the document that ``data`` of ``source`` holds; raises ``BadFile``."""
     text = decode_text(data, source) if isinstance(data, bytes) else data
-    # Parsed once more by pydantic, whose strict models know JSON's types only from a text.
-    found = parse_json(text, source)
-    try:
-        return model.model_validate_json(json.dumps(found))
-    except ValidationError as error:
-        raise BadFile(f"{source}: {_problems_of(error)}") from error
+    return check_document(parse_json(text, source), model, source)
 
 
 def check_document(found: object, model: type[Document], source: str) -> Document:
@@ -92,8 +86,7 @@ def _problems_of(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False)
     listed = [_dotted(item["loc"]) + _problem_of(item) for item in problems[:MOST_PROBLEMS]]
     more = len(problems) - len(listed)
-    line = "; ".join(listed) + (f"; and {more} more" if more else "")
-    return "".join(c if c.isprintable() else "?" for c in line)
+    return one_line("; ".join(listed) + (f"; and {more} more" if more else ""))
 
 
 def _problem_of(item: ErrorDetails) -> str:

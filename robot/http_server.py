@@ -37,7 +37,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
 from robot.documents import JsonMapping
-from solver.errors import CubistError, shortened
+from solver.errors import CubistError, one_line, shortened
 
 BACKLOG = 128
 HEAD_LIMIT_S = 15.0
@@ -168,13 +168,12 @@ async def read_body(request: web.Request) -> bytes:
     except TimeoutError as error:
         raise BadBody("the body did not arrive in time") from error
     except BODY_ERRORS as error:
-        raise BadBody(f"the body cannot be read: {one_line(str(error))}") from error
+        raise BadBody(f"the body cannot be read: {_quoted(str(error))}") from error
 
 
-def one_line(text: str) -> str:
-    """The first line of ``text``, fit for a line of the journal."""
-    line = text.strip().partition("\n")[0].strip()
-    return shortened("".join(c if c.isprintable() else "?" for c in line), 120)
+def _quoted(text: str) -> str:
+    """Return the first line of what aiohttp or a stranger said, short enough for a log."""
+    return shortened(one_line(text.strip().partition("\n")[0]), 120)
 
 
 class SparingLog:
@@ -304,7 +303,7 @@ class _Connection(RequestHandler):
             self.log_exception("a request failed", exc_info=exc)
             refused = ErrorAnswer(status, "internal", self._server.internal)
         else:
-            reason = one_line(message or str(exc))
+            reason = _quoted(message or str(exc))
             self._journal.write("not-http", f"not HTTP/1.1: {reason}")
             refused = ErrorAnswer(status, "bad-request", f"not HTTP/1.1: {reason}")
         answer = _answer(refused, None, self._server)
@@ -316,7 +315,7 @@ class _Connection(RequestHandler):
         """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
         error = kwargs.get("exc_info")
         if isinstance(error, BODY_ERRORS):
-            text = f"a request's body cannot be read: {one_line(str(error))}"
+            text = f"a request's body cannot be read: {_quoted(str(error))}"
             self._journal.write("body", text)
         else:
             text = str(args[0]) if args else "a request failed"
@@ -407,7 +406,7 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
         except Exception as error:
             refused = _explained(error) or server.explain(error)
             if refused is None:
-                text = f"{request.method} {one_line(request.path)}"
+                text = f"{request.method} {_quoted(request.path)}"
                 journal.write("internal", f"{text} failed", logging.ERROR, error)
                 refused = ErrorAnswer(500, "internal", server.internal)
             found = _answer(refused, request, server)

@@ -20,7 +20,7 @@ from robot.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
-from solver.errors import CubistError
+from solver.errors import CubistError, one_line
 from solver.files import BadFile, NoHomeDirectory, open_file
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -213,11 +213,11 @@ class Notifier:
 
     def ready(self, status: str) -> None:
         """Say that the service is up."""
-        self._send(f"READY=1\nSTATUS={_one_line(status)}")
+        self._send(f"READY=1\nSTATUS={one_line(status)}")
 
     def status(self, status: str) -> None:
         """Set the line that ``systemctl status`` shows."""
-        self._send(f"STATUS={_one_line(status)}")
+        self._send(f"STATUS={one_line(status)}")
 
     def alive(self) -> None:
         """Feed the watchdog."""
@@ -225,7 +225,7 @@ class Notifier:
 
     def stopping(self, status: str) -> None:
         """Say that we are shutting down on purpose."""
-        self._send(f"STOPPING=1\nSTATUS={_one_line(status)}")
+        self._send(f"STOPPING=1\nSTATUS={one_line(status)}")
 
     def _send(self, message: str) -> None:
         if not self.address:
@@ -237,10 +237,6 @@ class Notifier:
             except OSError:
                 # A manager that has gone is no reason to let go of the robot.
                 return
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 _PRIORITIES = {

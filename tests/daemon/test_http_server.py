@@ -365,15 +365,3 @@ async def test_at_a_unix_socket_each_process_is_a_peer(short_folder: Path) -> No
         await Visitor(*idle[0]).wait_until_closed()
         for _, writer in idle:
             writer.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("  first \nsecond", "first"),
-        ("a\tb\x00c", "a?b?c"),
-        ("x" * 121, "x" * 120 + "... (121 characters)"),
-    ],
-)
-def test_what_others_said_is_one_short_line(text: str, line: str) -> None:
-    assert http_server.one_line(text) == line

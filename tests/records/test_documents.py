@@ -27,7 +27,7 @@ from robot.settings import load_profile
 from robot.web.announcement import FILE_NAME as PAGE
 from robot.web.announcement import find_page
 from robot.web.sessions import kept_token
-from solver.errors import CubistError
+from solver.errors import CubistError, one_line
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBOTINO = load_profile("cubotino")
@@ -258,3 +258,17 @@ def test_what_steers_a_terminal_is_taken_out_of_what_is_read(
     told.append(capsys.readouterr().err)
     for text in told:
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text), repr(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  first \n\n\tsecond\x85third", "first second third"),
+        ("a\x1b[2Jb\x00", "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}"),
+        ("a file's name, \udcff", "a file's name, \N{REPLACEMENT CHARACTER}"),
+        ("ü \N{IDEOGRAPHIC SPACE}立方体", "ü 立方体"),
+    ],
+)
+def test_a_line_of_a_log_is_one_line_that_can_be_written(text: str, line: str) -> None:
+    assert one_line(text) == line
+    line.encode()
