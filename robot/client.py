@@ -194,7 +194,7 @@ class ControlClient:
                 another = now["state"] == "maintenance" and now["since"] != since
                 if another or not now["calibrating"]:
                     return
-                time.sleep(0.01)
+                time.sleep(0.1)
 
     def _connected(self, timeout_s: float | None) -> _UnixConnection:
         connection = _UnixConnection(self.path, timeout_s)
