@@ -44,6 +44,7 @@ from robot.motion.stepper import stepper_move
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
+"""Longest wait for the confirmation of an emergency stop; shorter than ``LOST_AFTER_S``."""
 
 
 class Link:

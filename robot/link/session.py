@@ -37,6 +37,9 @@ log = logging.getLogger("cubistd")
 
 HELLO_EVERY_S = 0.1
 LOST_AFTER_S = 2.5
+"""Silence after which the board counts as lost. Longer than an emergency stop waits to be confirmed
+(``robot.link.link.STOP_PATIENCE_S``): whoever gives that up closes the session, and with it ends
+what still waits for the board."""
 PUMP_EVERY_S = 0.02
 ASK_AGAIN_S = 0.02
 """A heartbeat without an answer is repeated so soon: a bad line must not look like a lost one."""
@@ -136,7 +139,8 @@ class LinkSession:
         return self.capabilities
 
     async def close(self) -> None:
-        """End the session and close the transport."""
+        """End the session and close the transport; whoever still waits gets ``LINK_LOST``."""
+        self.fail(LinkFault(Fault.LINK_LOST, "disconnected"))
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:

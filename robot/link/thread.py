@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Generic, Protocol, TypeVar
+
+from robot.faults import Fault, LinkFault
+
+log = logging.getLogger("cubistd")
 
 T = TypeVar("T")
 
@@ -30,17 +36,42 @@ class LinkThread(Generic[L]):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="link", daemon=True)
         self._thread.start()
+        self._ordering = threading.Lock()
+        self._is_closed = False
         self.link = make()
 
     def wait(self, work: Coroutine[object, object, T]) -> T:
-        """What a coroutine of :attr:`link` returns or raises, for a thread that may block."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Return what a coroutine of :attr:`link` returns, or raise what it raises.
+
+        For a thread that may block. Raises ``LINK_LOST`` once another thread has closed this.
+        """
+        with self._ordering:
+            if self._is_closed:
+                work.close()
+                raise LinkFault(Fault.LINK_LOST, "disconnected")
+            running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return running.result()
+        except concurrent.futures.CancelledError:
+            raise LinkFault(Fault.LINK_LOST, "disconnected") from None
 
     def close(self) -> None:
-        """Disconnect and end the thread; idempotent."""
-        if not self._thread.is_alive():
-            return
-        self.wait(self.link.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Disconnect and end the thread, and the waiting of all others; idempotent."""
+        with self._ordering:
+            if not self._is_closed:
+                self._is_closed = True
+                asyncio.run_coroutine_threadsafe(self._end(), self._loop)
         self._thread.join()
         self._loop.close()
+
+    async def _end(self) -> None:
+        try:
+            await self.link.close()
+        except Exception:
+            log.exception("the link could not be closed in order")
+        finally:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            self._loop.stop()

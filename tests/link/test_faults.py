@@ -214,6 +214,18 @@ async def test_a_surprise_ends_the_session_and_nobody_waits_for_ever(
     assert caught.value.fault == Fault.LINK_LOST
 
 
+async def test_who_waits_for_a_link_that_is_closed_is_told(link: Link, rig: Rig) -> None:
+    """An emergency stop that nobody confirmed is given up before the line counts as lost."""
+    run = await running(link, LONG_PLAN)
+    rig.port.inwards.damage = virtual.drop(1.0)
+    with pytest.raises(LinkFault, match="not confirmed"):
+        await link.emergency_stop()
+    await link.close()
+    with pytest.raises(LinkFault) as caught:
+        await run
+    assert caught.value.fault == Fault.LINK_LOST
+
+
 async def test_a_pulled_cable_is_noticed_and_found_again(link: Link, rig: Rig) -> None:
     run = await running(link, LONG_PLAN)
     rig.port.unplug()
