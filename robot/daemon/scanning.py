@@ -125,8 +125,8 @@ async def _wait_for_clear_view(
         if job.step != step:
             job.enter(phase, step)
         await asyncio.sleep(LOOK_EVERY_S)
-        taken = await job.run_blocking("wait", machine.scanner.take, view.looks, moved=True)
-        try:
+        try:  # a camera that finds the faces itself says already here that there are none
+            taken = await job.run_blocking("wait", machine.scanner.take, view.looks, moved=True)
             await job.run_blocking("wait", machine.scanner.check_view, taken)
             clear += 1
         except NotReadable as error:

@@ -164,3 +164,24 @@ async def test_no_motion_waits_for_the_disk(
     assert names == [f"scanning-{i}-{face}.jpg" for i, face in enumerate("URFDLB", 1)]
     kept = controller.store.directory_of(run_id)
     assert all((kept / name).read_bytes() for name in record.photos)
+
+
+async def test_a_camera_that_finds_no_faces_itself_is_a_view_that_is_not_clear(
+    fake: Any, controller: JobController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the robot waits for the end of what is in view, no picture may show a cube at all."""
+    with_policy(fake, controller, wait_for_clear_view_s=60)
+    take, hidden = fake.scanner.take, [HANDS]
+
+    def find(looks: Any, *, moved: bool = False) -> Any:
+        if fake.scanner.seen and hidden:  # not at the first look
+            raise hidden.pop()
+        return take(looks, moved=moved)
+
+    monkeypatch.setattr(fake.scanner, "take", find)
+    fake.scanner.odd = [HANDS]
+    run_id = await controller.start(SOLVE)
+    await controller.finished()
+    record = await controller.run_record(run_id)
+    assert record.outcome == "solved"
+    assert record.recoveries == [f"looked again: {HANDS}"]
