@@ -121,7 +121,10 @@ class DriftWatch:
         told = _told(correction, record)
         log.info("run %s: %s", job.record.id, told)
         await job.add_notes([told, *self.notes])
-        await asyncio.to_thread(self._store.save, after)
+        try:
+            await asyncio.to_thread(self._store.save, after)
+        except CubistError as error:  # the robot is adjusted all the same
+            log.warning("run %s: the correction was not recorded: %s", job.record.id, error)
         return True
 
     def _load(self) -> tuple[RobotProfile, DriftRecord]:
