@@ -40,7 +40,7 @@ def start(wait: bool, as_json: bool) -> int:
 
 
 @click.command()
-@click.option("--emergency", is_flag=True, help="Outputs off at once; the robot must home again.")
+@click.option("--emergency", is_flag=True, help="Halt at once and hold; the robot must home again.")
 @json_option
 def stop(emergency: bool, as_json: bool) -> int:
     """Stop the robot: it finishes the current motion and holds."""
@@ -102,7 +102,13 @@ def shutdown(yes: bool, as_json: bool) -> int:
 def run_job(kind: str, wait: bool, as_json: bool, **more: str | None) -> int:
     """Start a job and, unless told not to, follow it to its end; the command's exit code."""
     client = daemon_client()
-    run_id = client.start(kind, **{key: value for key, value in more.items() if value is not None})
+    try:
+        given = {key: value for key, value in more.items() if value is not None}
+        run_id = client.start(kind, **given)
+    except KeyboardInterrupt:  # the daemon starts what it was asked for all the same
+        note("stopping the robot")
+        client.stop()
+        raise
     if not wait:
         _tell_started(run_id, as_json)
         return ExitCode.DONE

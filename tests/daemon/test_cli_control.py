@@ -49,6 +49,22 @@ def test_start_without_waiting(daemon: Any, ask: Ask) -> None:
     assert ask("start", "--no-wait")[:2] == (0, [{"run": "000001"}])
 
 
+def test_ctrl_c_before_the_daemon_has_answered_stops_the_robot(
+    daemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.motion.hold = threading.Event()
+    start = ControlClient.start
+
+    def interrupted(client: ControlClient, kind: str) -> str:
+        start(client, kind)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ControlClient, "start", interrupted)
+    assert run(["start"]) == ExitCode.STOPPED
+    (ended,) = ControlClient().runs()
+    assert ended["outcome"] == "stopped"
+
+
 def test_an_unreadable_cube_is_a_no(daemon: Any, ask: Ask) -> None:
     daemon.scanner.readings = [("scrambled", "F")] * 3
     code, (record,), _ = ask("start")
