@@ -51,6 +51,7 @@ NOTES: Mapping[str, str] = {
     ),
     "no-picture-yet": "the robot works and has taken no picture yet",
     "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
+    "ending": "the robot is shutting down",
     "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
     "nothing-before": "nothing was kept before: there is no version to go back to",
     # What is amiss with the calibration.

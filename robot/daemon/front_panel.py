@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from robot.daemon.job_control import JobController
-from robot.daemon.models import WORKING, Event, RobotState, StartRequest
+from robot.daemon.models import WORKING, Event, StartRequest
 from robot.faults import MotionFault
 from robot.outcomes import Outcome
 from robot.panel.button import Hands, Press
@@ -17,6 +17,8 @@ from robot.panel.panel import Listener, Panel, PanelPins
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd.panel")
+
+STUCK = "button-stuck"
 
 
 class FrontPanel:
@@ -79,7 +81,7 @@ class FrontPanel:
 
     async def hands(self, hands: Hands) -> None:
         """Hands on the pads: ready, then lifted, they start; laid down again, they call it off."""
-        if self._controller.state in WORKING or self._controller.state is RobotState.MAINTENANCE:
+        if self._controller.state in WORKING or self._controller.is_calibrated:
             return
         if hands is Hands.LAID:
             self._call_off("hands on the pads again")
@@ -132,7 +134,8 @@ class FrontPanel:
         if opened:
             self._call_off("emergency stop")
             log.warning("emergency stop pressed, or its wire is broken")
-            await self._controller.stop(emergency=True)
+            stopping = self._controller.stop(emergency=True)
+            await self._told_of_refusal("emergency stop", stopping)
         else:
             log.info("emergency stop released")
 
@@ -140,10 +143,10 @@ class FrontPanel:
         """Buttons or pads that are pressed all the time; none, when all were let go."""
         if pins:
             self._call_off("a button is stuck")
-            self._controller.report_panel(_fault("button-stuck", ", ".join(pins)))
+            self._controller.report_panel(_fault(STUCK, ", ".join(pins)))
         else:
             log.info("no button is stuck any more")
-            self._controller.report_panel(None)
+            self._controller.clear_panel(STUCK)
         self._panel.show(self._controller.state)
 
     async def failed(self, fault: PanelFault) -> None:

@@ -123,6 +123,8 @@ class Job:
             self._loop.call_soon_threadsafe(self._hear, progress)
 
     def _hear(self, progress: Progress) -> None:
+        if self.cancel.is_set():  # an emergency stop may have ended the state already
+            return
         if progress.done == 1.0:
             if self._interrupted is not None:
                 self._note(RobotState.SOLVING, self._interrupted)
@@ -213,7 +215,7 @@ class Job:
         if self.explanation is None:
             return
         try:
-            drawn = await _in_own_thread(self.explanation)
+            drawn = await run_in_own_thread(self.explanation)
             await self._keep(self.writer.save_photo, EXPLANATION_NAME, drawn)
         except Exception:
             # Whatever a drawing fails for, the job ended as it did.
@@ -257,10 +259,17 @@ class Job:
         return (now - began_s) * (1.0 - progress) / (progress - began_at)
 
 
-async def _in_own_thread(function: Callable[[], T]) -> T:
-    """Run it in a thread that ends with it: OpenCV keeps 6 MB for every thread that has drawn."""
-    with ThreadPoolExecutor(1, "draw") as pool:
+async def run_in_own_thread(function: Callable[[], T]) -> T:
+    """Run it at once, in a thread that ends with it.
+
+    For a stop, which must not queue behind searches and a slow disk in the loop's pool of threads,
+    and for drawing: OpenCV keeps 6 MB for every thread that has drawn.
+    """
+    pool = ThreadPoolExecutor(1, "own")
+    try:
         return await asyncio.get_running_loop().run_in_executor(pool, function)
+    finally:
+        pool.shutdown(wait=False)
 
 
 QUEUE_LENGTH = 256

@@ -15,7 +15,7 @@ from typing import NoReturn
 from robot.calibration.report import CalibrationReport
 from robot.daemon import jobs
 from robot.daemon.drift_watch import DriftWatch
-from robot.daemon.job import EventBoard, Job
+from robot.daemon.job import EventBoard, Job, run_in_own_thread
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import (
     WORKING,
@@ -58,7 +58,7 @@ log = logging.getLogger("cubistd")
 Performer = Callable[[Job, Machine], Awaitable[Outcome]]
 
 STOP_LIMIT_S = 10.0
-"""How long a run may take to end after a stop before the outputs are turned off."""
+"""Seconds from a stop to the end of the run, after which an emergency stop follows."""
 
 EMERGENCY = "emergency-stop"
 """The fault that only a person clears, by :meth:`JobController.acknowledge`: whatever else a robot
@@ -88,6 +88,7 @@ class JobController:
         self.state = RobotState.IDLE
         self.ended = asyncio.Event()
         self.power_off = False
+        self._is_ending = False
         self.estop_open = False
         self.drift: DriftWatch | None = None
         self.calibration: CalibrationReport | None = None
@@ -100,7 +101,7 @@ class JobController:
         self._homed = False
         self._fault: FaultRecord | None = None
         self._emergency: FaultRecord | None = None
-        self._panel_fault: FaultRecord | None = None
+        self._panel_faults: dict[str, FaultRecord] = {}
         self._job: Job | None = None
         self._run: MotionRun | None = None
         self._successor: Machine | None = None
@@ -192,6 +193,7 @@ class JobController:
         :class:`Refused` when another run is under way, ``MotionFault`` for anything but homing
         after an emergency stop, and ``InvalidRequest`` for moves or a cube that cannot be.
         """
+        self._check_ending()
         if self._run is not None and self._calibrating is None:
             self._refuse_busy()
         self.check_estop()
@@ -243,7 +245,10 @@ class JobController:
         return emergency or called_off or calibrating or run is not None
 
     async def end_trial(self, by: str) -> None:
-        """End the trial under way, if any, ``by`` something that is no person at the robot."""
+        """End the trial under way, if any, ``by`` something that is no person at the robot.
+
+        One that has not begun yet is its caller's: :meth:`trial` does not wait before it begins.
+        """
         run = self._run
         if run is not None and self.is_calibrated:
             run.by, self.was_stopped = by, True
@@ -252,12 +257,13 @@ class JobController:
 
     async def _come_to_rest(self, run: MotionRun, *, held: bool = False) -> None:
         """Wait for the end of a run that was cancelled; ``held``: its motion has ended already."""
-        if not held:
-            await asyncio.to_thread(self.machine.motion.stop)
         try:
-            await asyncio.wait_for(run.ended.wait(), STOP_LIMIT_S)
+            async with asyncio.timeout(STOP_LIMIT_S):
+                if not held:
+                    await run_in_own_thread(self.machine.motion.stop)
+                await run.ended.wait()
         except TimeoutError:
-            log.error("motion did not stop in %g s; turning the outputs off", STOP_LIMIT_S)
+            log.error("motion did not stop in %g s: emergency stop", STOP_LIMIT_S)
             await self._emergency_stop()
 
     @contextmanager
@@ -277,6 +283,9 @@ class JobController:
         Raises ``MotionFault`` where it was stopped, whatever its motion made of that, and where an
         emergency stop is not acknowledged.
         """
+        self._check_ending()
+        if self._run is not None:
+            self._refuse_busy()
         run = MotionRun()
         if not moves:
             self.check_emergency()
@@ -323,16 +332,23 @@ class JobController:
         A person has seen that all is well. Nothing moves. Raises :class:`Refused` while the stop's
         circuit is open, and while something still comes to rest.
         """
+        self._check_ending()
         self.check_estop()
         if self._emergency is None:
             return False
         if self._run is not None:
             raise Refused(Note.of("starting"))
         self._clear_emergency()
-        if self.is_calibrated:
-            self._enter(RobotState.MAINTENANCE, "maintenance")
-        else:
-            await self._connect()
+        self._run = run = MotionRun()  # nothing else begins meanwhile
+        try:
+            if self.is_calibrated:
+                await self._replace_by_successor()
+                if self._emergency is None:
+                    self._enter(RobotState.MAINTENANCE, "maintenance")
+            else:
+                await self._connect()
+        finally:
+            self._end(run)
         return True
 
     def _clear_emergency(self) -> None:
@@ -384,10 +400,31 @@ class JobController:
     async def shut_down(self, *, power_off: bool) -> bool:
         """Stop and let the daemon end, then the machine if ``power_off``; whether a job ended."""
         log.info("shutting down")
-        stopped = await self.stop()
-        self.power_off = power_off
+        self._is_ending, self.power_off = True, power_off
+        stopped = await self._stop_in_any_case()
         self.ended.set()
         return stopped
+
+    async def end(self) -> None:
+        """Stop what moves, before anything that could stop it is closed. Nothing begins after it.
+
+        A program that calibrates with nothing moving is no reason to stop: when its connection is
+        closed, motors that only count their steps still turn back.
+        """
+        self._is_ending = True
+        self.call_off_start()
+        if self._run is not None:
+            await self._stop_in_any_case()
+
+    async def _stop_in_any_case(self) -> bool:
+        """Stop before the end, which comes whether or not the robot can be reached."""
+        try:
+            return await self.stop()
+        except CubistError as error:
+            log.error("the robot did not confirm the stop: %s", error)
+        except Exception:
+            log.exception("the robot could not be stopped")
+        return True
 
     async def finished(self) -> None:
         """Wait for the job under way, if any."""
@@ -396,24 +433,39 @@ class JobController:
 
     async def close(self) -> None:
         """Stop safely and give everything back. Idempotent."""
+        self._is_ending = True
         self._unwanted.set()
-        await self.stop()
+        await self._stop_in_any_case()
         if self._preparing is not None:
             await asyncio.wait({self._preparing})
         self.events.close()
         await self._let_go()
+
+    def _check_ending(self) -> None:
+        if self._is_ending:
+            raise Refused(Note.of("ending"))
 
     def check_estop(self) -> None:
         """Raise :class:`Refused` while the emergency stop's circuit is open: nothing may move."""
         if self.estop_open:
             raise Refused(Note.of("estop-open"))
 
-    def report_panel(self, fault: CubistError | None) -> None:
-        """A part of the panel is out of order (None: no more). It needs help, but whoever does not
-        use the panel can still start a job."""
-        self._panel_fault = None if fault is None else FaultRecord.of(fault)
-        if self._panel_fault is not None and fault is not None:
-            log.error("fault %s: %s", self._panel_fault.code, complaint(fault))
+    def report_panel(self, fault: CubistError) -> None:
+        """Note that a part of the panel is out of order, until :meth:`clear_panel` of its code.
+
+        It needs help, but whoever does not use the panel can still start a job.
+        """
+        record = FaultRecord.of(fault)
+        log.error("fault %s: %s", record.code, complaint(fault))
+        self._panel_faults[record.code] = record
+        self._show_panel_faults()
+
+    def clear_panel(self, code: str) -> None:
+        """Note that the panel has the fault of this code no more."""
+        self._panel_faults.pop(code, None)
+        self._show_panel_faults()
+
+    def _show_panel_faults(self) -> None:
         if (
             self.state in {RobotState.IDLE, RobotState.FAULT}
             and self._run is None
@@ -432,6 +484,7 @@ class JobController:
         Raises :class:`Refused` while a job or another person is at it, and ``MotionFault`` after an
         emergency stop that nobody has acknowledged.
         """
+        self._check_ending()
         if self._calibrating is not None:
             self._calibrating.refuse_others()
         if self._run is not None:
@@ -468,6 +521,11 @@ class JobController:
         else:
             self._successor = machine
 
+    async def _replace_by_successor(self) -> None:
+        """Go on with the robot that waited for the emergency stop to be acknowledged, if any."""
+        if self._successor is not None:
+            await self.replace(self._successor)
+
     @property
     def next_machine(self) -> Machine:
         """The robot that moves next."""
@@ -497,12 +555,11 @@ class JobController:
         """Connect to the robot; why it cannot work, which then is the present fault: it is not
         there, or nobody has confirmed yet where it may go.
 
-        After an emergency stop nothing is tried.
+        After an emergency stop, and once the daemon ends, it tries nothing.
         """
-        if self._emergency is not None:
+        if self._emergency is not None or self._is_ending:
             return None
-        if self._successor is not None:
-            await self.replace(self._successor)
+        await self._replace_by_successor()
         try:
             await asyncio.to_thread(self.machine.motion.open)
             self.machine.motion.require_confirmed()
@@ -572,11 +629,12 @@ class JobController:
         log.warning("emergency stop")
         # At once: while the robot confirms it, nothing may begin.
         self._set_fault(MotionFault(EMERGENCY, FAULTS[EMERGENCY].about))
-        await asyncio.to_thread(self.machine.motion.emergency_stop)
+        await run_in_own_thread(self.machine.motion.emergency_stop)
 
     @property
     def _present_fault(self) -> FaultRecord | None:
-        return self._emergency or self._fault or self._panel_fault
+        panel = next(iter(self._panel_faults.values()), None)
+        return self._emergency or self._fault or panel
 
     def _set_fault(self, error: CubistError) -> None:
         record = FaultRecord.of(error)

@@ -136,6 +136,7 @@ async def serve(
         await controller.ended.wait()
         notifier.stopping("stopping")
         log.info("ending: what moves comes to rest first")
+        await controller.end()
     if controller.power_off:
         _request_power_off(options)
 

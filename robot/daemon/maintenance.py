@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
@@ -92,6 +92,7 @@ class Maintenance:
         """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""
         self._controller.enter_maintenance(place, process)
         self._contact.calibrating = self._is_open = True
+        self._provisional = {}
         self._revision = Revision(self._store)
 
     async def leave(self) -> None:
@@ -103,31 +104,63 @@ class Maintenance:
         person is told before anything homes.
         """
         self._is_open = False
-        with suppress(MotionFault):  # is noted by the controller
-            await self._controller.end_trial(CONNECTION_ENDED)
+        await self._attempt(self._controller.end_trial(CONNECTION_ENDED))
         async with self._busy:
             self._contact.calibrating = False
-            try:
-                lost = await self._bring_back() if self._changed else ()
-                await self._withdraw()
-                await self._renew()
-                if lost:
-                    self._controller.next_machine.motion.distrust_positions(
-                        Distrust.of_calibration(lost)
-                    )
-                await asyncio.to_thread(self._store.note_over)
-            except CubistError as error:
-                await self._controller.leave_maintenance(error)
-            else:
-                await self._controller.leave_maintenance()
+            lost = await self._bring_back() if self._changed else ()
+            if error := await self._attempt(self._forget_tried_out()):
+                error = MotionFault("calibration-unusable", str(error))
+                self._contact.forbid(error)
+            if lost:
+                motion = self._controller.next_machine.motion
+                motion.distrust_positions(Distrust.of_calibration(lost))
+            await self._attempt(asyncio.to_thread(self._store.note_over))
+            await self._controller.leave_maintenance(error)
+
+    async def _attempt(self, step: Awaitable[object]) -> CubistError | None:
+        """Take one step of the end, so that a failure keeps no other from being taken; return what
+        went wrong."""
+        try:
+            await step
+        except CubistError as error:
+            log.error("at the end of calibrating: %s", error)
+            return error
+        except Exception as error:
+            log.exception("at the end of calibrating")
+            return MotionFault("internal", f"internal error: {error}")
+        return None
 
     async def _bring_back(self) -> tuple[str, ...]:
-        """See :meth:`robot.machine.motion_controller.MotionController.bring_back`."""
+        """See :meth:`robot.machine.motion_controller.MotionController.bring_back`.
+
+        If that fails, every motor that only counts its steps is lost.
+        """
         motion, run = self._controller.machine.motion, MotionRun()
         if self._controller.was_stopped:
             run.cancel.set()
-        with self._controller.moving(run):
-            return await asyncio.to_thread(motion.bring_back, guessed_steps(self._provisional))
+        lost = self._counting
+
+        async def bring_back() -> None:
+            nonlocal lost
+            with self._controller.moving(run):
+                guessed = guessed_steps(self._provisional)
+                lost = await asyncio.to_thread(motion.bring_back, guessed)
+
+        await self._attempt(bring_back())
+        return lost
+
+    @property
+    def _counting(self) -> tuple[str, ...]:
+        """The motors that only count their steps."""
+        steppers = self._profile.actuators_of(Stepper)
+        return tuple(name for name, one in steppers.items() if one.homing is None)
+
+    async def _forget_tried_out(self) -> None:
+        """Put the robot together from what was kept."""
+        if self._provisional:
+            self._provisional = {}
+            self._set(await self.values())
+        await self._renew()
 
     async def _renew(self) -> None:
         """Put the robot together anew, if anything was saved since the last time."""
@@ -148,8 +181,9 @@ class Maintenance:
             stored = await asyncio.to_thread(self._store.load, self._profile)
             kept = apply(self._profile, stored)
             profile = apply(self._profile, stored.changed(self._provisional))
-            if any(one.homing is None for one in profile.actuators_of(Stepper).values()):
+            if self._counting:
                 await asyncio.to_thread(self._store.note_under_way)
+            self._require()  # the connection may have ended meanwhile
             async with self._controller.trial(moves=trial.moves) as run:
                 machine = self._controller.machine
                 bench = Bench(machine, profile, self._contact, kept, run.cancel)
@@ -181,12 +215,6 @@ class Maintenance:
             require_plausible(self._profile, calibrated, values)
             self._provisional = dict(values)
             return self._set(stored)
-
-    async def _withdraw(self) -> None:
-        """What was only tried out counts no more."""
-        if self._provisional:
-            self._provisional = {}
-            self._set(await self.values())
 
     async def save(
         self,

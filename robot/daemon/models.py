@@ -168,7 +168,7 @@ class Started(ApiDocument):
 
 
 class StopRequest(ApiRequest):
-    """How to stop: finish the motion under way and hold, or ``emergency``: outputs off now."""
+    """How to stop: finish the motion under way, or ``emergency``: halt at once. Both hold."""
 
     emergency: bool = False
 

@@ -58,7 +58,7 @@ async def test_a_panel_out_of_order_needs_help_until_it_is_in_order(
     told = await told_by(
         controller,
         lambda: controller.report_panel(fault),
-        lambda: controller.report_panel(None),
+        lambda: controller.clear_panel("board-absent"),
     )
     assert [(one.state, one.text) for one in told] == [
         ("fault", "the panel is gone"),
@@ -78,7 +78,7 @@ async def test_a_job_may_start_without_the_panel_and_ends_in_need_of_help(
     await controller.finished()
     assert controller.state is RobotState.FAULT
     assert controller.status().homed
-    controller.report_panel(None)
+    controller.clear_panel("board-absent")
     assert controller.state is RobotState.IDLE
 
 
@@ -90,10 +90,10 @@ async def test_a_panel_changes_nothing_while_something_else_is_the_matter(
     state = controller.state
     controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
     assert controller.state is state
-    controller.report_panel(None)
+    controller.clear_panel("board-absent")
     await controller.stop(emergency=True)
     controller.report_panel(MotionFault("board-absent", "the panel is gone", "Plug it in"))
-    controller.report_panel(None)
+    controller.clear_panel("board-absent")
     fault = controller.status().fault
     assert (controller.state, fault and fault.code) == (RobotState.FAULT, "emergency-stop")
 
@@ -155,7 +155,7 @@ async def test_a_stop_without_a_job_is_one_only_in_an_emergency(
     assert fake.motion.done[-1] == "emergency"
 
 
-async def test_a_job_that_does_not_stop_in_time_loses_its_outputs(
+async def test_a_job_that_does_not_stop_in_time_is_halted_at_once(
     controller: JobController,
     fake: Any,
     eventually: Any,
@@ -169,21 +169,21 @@ async def test_a_job_that_does_not_stop_in_time_loses_its_outputs(
     await eventually(fake.motion.moving)
     assert await controller.stop() is True
     assert fake.motion.done[-2:] == ["stop", "emergency"]
-    assert "motion did not stop in 0.05 s; turning the outputs off" in caplog.text
+    assert "motion did not stop in 0.05 s: emergency stop" in caplog.text
     await controller.finished()
 
 
 async def test_shutting_down_says_whether_a_job_ended_and_the_machine_is_to_go_off(
     controller: JobController, fake: Any, eventually: Any
 ) -> None:
-    assert await controller.shut_down(power_off=False) is False
-    assert controller.ended.is_set()
-    assert not controller.power_off
     fake.motion.hold = threading.Event()
     await controller.start(SOLVE)
     await eventually(fake.motion.moving)
     assert await controller.shut_down(power_off=True) is True
     assert controller.power_off
+    assert controller.ended.is_set()
+    assert await controller.shut_down(power_off=False) is False
+    assert not controller.power_off
 
 
 async def test_runs_under_way_are_listed_and_found(

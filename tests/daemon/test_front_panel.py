@@ -15,7 +15,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _open_panel
 from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import parse
-from robot.faults import Refused
+from robot.faults import MotionFault, Refused
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, Pull, RpiGpio
 from robot.panel.inspection import Inspection
@@ -278,8 +278,11 @@ async def test_hands_are_ignored_while_something_else_is_done(
 ) -> None:
     controller.enter_maintenance()
     await pads.hands(Hands.LIFTED)
-    assert not pads._inspection.running
+    assert controller.status().inspection_left_s is None
     assert controller.state is RobotState.MAINTENANCE
+    await controller.stop(emergency=True)
+    await pads.hands(Hands.LIFTED)
+    assert controller.status().inspection_left_s is None
 
 
 async def test_an_inspection_is_counted_down_with_warnings() -> None:
@@ -369,7 +372,7 @@ async def test_hands_are_shown_from_the_pads_to_the_start(
 async def test_hands_are_ignored_in_every_state_that_works(
     pads: FrontPanel, controller: JobController, told: list[str]
 ) -> None:
-    for state in RobotState:
+    for state in set(RobotState) - {RobotState.MAINTENANCE}:
         controller.state = state
         await pads.hands(Hands.READY)
         free = state in {RobotState.IDLE, RobotState.FAULT}
@@ -501,6 +504,27 @@ async def test_a_failed_panel_opens_the_emergency_stop_only_where_it_has_one(
     front = FrontPanel(controller, gpio, PanelPins(estop=Input(23, active=True)))
     await front.failed(PanelFault("GPIO 23: gone"))
     assert controller.estop_open
+
+
+async def test_an_emergency_stop_that_is_not_confirmed_is_told_by_the_buzzer(
+    pads: FrontPanel, fake: Any, told: list[str]
+) -> None:
+    def unconfirmed() -> None:
+        raise MotionFault("no-answer")
+
+    fake.motion.emergency_stop = unconfirmed
+    await pads.estop(True)
+    assert "FAULT" in told
+
+
+async def test_a_button_let_go_does_not_mend_a_panel_that_failed(
+    pads: FrontPanel, controller: JobController
+) -> None:
+    await pads.failed(PanelFault("GPIO 5: gone"))
+    await pads.stuck(("GPIO 17",))
+    await pads.stuck(())
+    fault = controller.status().fault
+    assert (controller.state, fault and fault.code) == (RobotState.FAULT, "panel-failed")
 
 
 async def test_what_the_panel_tells_on_its_thread_is_done_in_the_loop(

@@ -165,6 +165,31 @@ async def test_an_emergency_stop_that_nobody_confirms_ends_the_job_all_the_same(
     assert (await controller.run_record(run_id)).outcome == "stopped"
 
 
+async def test_what_the_search_reports_after_an_emergency_stop_is_ignored(
+    controller: JobController, fake: Any, eventually: Wait
+) -> None:
+    unexpected: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: unexpected.append(about))
+    making = threading.Event()
+    plan = fake.planner.plan
+
+    def with_tables(*arguments: Any) -> Any:
+        making.set()
+        assert fake.planner.tables_done.wait(240)
+        return plan(*arguments)
+
+    fake.planner.plan = with_tables
+    fake.planner.tables = [Progress("corners", 0.5, making=True)]
+    await controller.start(SOLVE)
+    await eventually(making)
+    stopping = asyncio.create_task(controller.stop(emergency=True))
+    await asyncio.sleep(0)
+    fake.planner.tables_done.set()
+    await stopping
+    await controller.finished()
+    assert unexpected == []
+
+
 async def test_a_jam_is_homed_looked_at_and_solved_again(
     controller: JobController, fake: Any
 ) -> None:

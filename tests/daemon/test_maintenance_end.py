@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from robot.calibration.store import BadCalibration, CalibrationStore
 from robot.client import ControlClient
+from robot.daemon.job_control import JobController
+from robot.faults import InvalidRequest
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 
@@ -34,3 +37,40 @@ def test_nothing_moves_where_nothing_was_tried_out(daemon: Any) -> None:
     with ControlClient().maintenance():
         daemon.motion.done.clear()
     assert daemon.motion.done == ["open"]
+
+
+async def test_values_that_were_tried_out_are_over_also_where_the_rest_cannot_be_read(
+    controller: JobController, fake: Any, maintenance_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maintenance = maintenance_of(controller, fake)
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+
+    def unreadable(*_: object) -> None:
+        raise BadCalibration("line 1: no JSON")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(CalibrationStore, "load", unreadable)
+        await maintenance.leave()
+    fault = controller.status().fault
+    assert fault is not None and (fault.code, fault.cause) == (
+        "calibration-unusable",
+        "line 1: no JSON",
+    )
+    maintenance.enter()
+    assert DIRECTION not in (await maintenance.values()).values
+
+
+async def test_motors_that_could_not_turn_back_are_doubted(
+    controller: JobController, fake: Any, maintenance_of: Any
+) -> None:
+    def out_of_reach(_: object) -> None:
+        raise InvalidRequest("table: 9000 is above its limit")
+
+    maintenance = maintenance_of(controller, fake)
+    maintenance.enter()
+    await maintenance.try_out({DIRECTION: True})
+    fake.motion.bring_back = out_of_reach
+    await maintenance.leave()
+    assert "table" in fake.motion.doubted
+    assert controller.status().fault is None

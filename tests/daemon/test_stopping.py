@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from robot.calibration.store import CalibrationStore
 from robot.calibration.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
@@ -89,6 +91,105 @@ async def test_a_trial_ends_at_the_next_safe_point_with_the_reason(
     assert fake.motion.done.count("perform") == 1
     assert fake.motion.done.count("emergency") == emergency
     assert (controller.state is RobotState.FAULT) is emergency
+
+
+async def test_a_trial_whose_connection_ends_before_it_begins_moves_nothing(
+    maintenance: Maintenance, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, may_go = threading.Event(), threading.Event()
+    load = CalibrationStore.load
+
+    def slowly(*arguments: Any) -> Any:
+        loading.set()
+        assert may_go.wait(240)
+        return load(*arguments)
+
+    maintenance.enter()
+    monkeypatch.setattr(CalibrationStore, "load", slowly)
+    trial = asyncio.create_task(maintenance.perform(TURNING, ApiRequest()))
+    await eventually(loading)
+    leaving = asyncio.create_task(maintenance.leave())
+    await asyncio.sleep(0)
+    may_go.set()
+    await leaving
+    with pytest.raises(Refused):
+        await trial
+    assert "perform" not in fake.motion.done
+
+
+@pytest.mark.parametrize("how", ["stop", "emergency stop", "emergency button"])
+async def test_a_stop_waits_for_nothing_else_that_is_done(
+    trial: asyncio.Task[Nothing],
+    controller: JobController,
+    maintenance: Maintenance,
+    panel: FrontPanel,
+    how: str,
+) -> None:
+    """Searches, and writing to an SD card, have all threads of the loop's pool."""
+    done = threading.Event()
+    pool = ThreadPoolExecutor(1)
+    pool.submit(done.wait)
+    asyncio.get_running_loop().set_default_executor(pool)
+    try:
+        async with asyncio.timeout(60):
+            await STOPS[how](controller, maintenance, panel)
+            with pytest.raises(MotionFault):
+                await trial
+    finally:
+        done.set()
+
+
+async def test_a_stop_that_takes_too_long_becomes_an_emergency_stop(
+    trial: asyncio.Task[Nothing],
+    controller: JobController,
+    fake: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The board says for ever that something moves."""
+    halted, emergency_stop = threading.Event(), fake.motion.emergency_stop
+
+    def halt() -> None:
+        emergency_stop()
+        halted.set()
+
+    monkeypatch.setattr("robot.daemon.job_control.STOP_LIMIT_S", 0.01)
+    monkeypatch.setattr(fake.motion, "stop", lambda: halted.wait(240))
+    monkeypatch.setattr(fake.motion, "emergency_stop", halt)
+    await controller.stop()
+    with pytest.raises(MotionFault, match="emergency stop"):
+        await trial
+
+
+@pytest.mark.parametrize("power_off", [False, True])
+async def test_the_daemon_ends_although_the_robot_does_not_confirm_the_stop(
+    trial: asyncio.Task[Nothing], controller: JobController, fake: Any, power_off: bool
+) -> None:
+    def unconfirmed() -> None:
+        raise MotionFault("link-lost")
+
+    fake.motion.stop = unconfirmed
+    await controller.shut_down(power_off=power_off)
+    assert (controller.ended.is_set(), controller.power_off) == (True, power_off)
+    await controller.close()
+    assert fake.motion.done[-1] == "close"
+    fake.motion.hold.set()
+    with pytest.raises(MotionFault):
+        await trial
+
+
+async def test_nothing_begins_once_the_daemon_ends(
+    controller: JobController, maintenance: Maintenance, fake: Any, eventually: Any
+) -> None:
+    await in_a_job(controller, maintenance, fake, eventually)
+    ending = asyncio.create_task(controller.end())
+    await asyncio.sleep(0)
+    for begin in (controller.start(HOME), controller.acknowledge()):
+        with pytest.raises(Refused, match="shutting down"):
+            await begin
+    with pytest.raises(Refused, match="shutting down"):
+        maintenance.enter()
+    await ending
+    assert (await controller.runs(1)).runs[0].outcome == "stopped"
 
 
 async def test_a_stop_between_two_trials_ends_the_program_that_makes_them(
@@ -240,6 +341,44 @@ async def test_calibrating_goes_on_once_the_emergency_stop_is_acknowledged(
     await controller.acknowledge()
     assert controller.state is RobotState.MAINTENANCE
     await maintenance.perform(TURNING, ApiRequest())
+
+
+async def test_calibrating_goes_on_with_the_robot_that_was_put_together_last(
+    maintenance: Maintenance, controller: JobController, fake: Any
+) -> None:
+    maintenance.enter()
+    await controller.stop(emergency=True)
+    await controller.replace(successor := fake.machine())
+    assert controller.machine is not successor, "the robot holds the cube"
+    await controller.acknowledge()
+    assert controller.machine is successor
+    assert controller.state is RobotState.MAINTENANCE
+
+
+async def test_nothing_begins_while_the_robot_is_taken_into_use_again(
+    maintenance: Maintenance,
+    controller: JobController,
+    fake: Any,
+    eventually: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opening, may_go = threading.Event(), threading.Event()
+
+    def slowly() -> None:
+        opening.set()
+        assert may_go.wait(240)
+
+    await controller.stop(emergency=True)
+    monkeypatch.setattr(fake.motion, "open", slowly)
+    acknowledgement = asyncio.create_task(controller.acknowledge())
+    await eventually(opening)
+    with pytest.raises(Refused, match="in a moment"):
+        await controller.start(SOLVE)
+    with pytest.raises(Refused, match="in a moment"):
+        maintenance.enter()
+    may_go.set()
+    assert await acknowledgement
+    assert controller.state is RobotState.IDLE
 
 
 async def test_after_an_emergency_stop_the_robot_holds_until_it_is_acknowledged(
