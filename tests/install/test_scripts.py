@@ -264,6 +264,16 @@ def test_the_version_before_stays_whatever_the_clock_says(
         before = installation.current
 
 
+def test_only_versions_of_the_installer_are_removed(installation: Installation) -> None:
+    strangers = {installation.home / "versions" / name for name in ("mine", "20260501-backup")}
+    for folder in {*strangers, installation.home / "versions/20260101-120000"}:
+        folder.mkdir(parents=True)
+    for _ in range(3):
+        assert installation.install("good") == 0
+    previous = (installation.home / "previous").resolve(strict=True)
+    assert installation.versions == {installation.current, previous, *strangers}
+
+
 def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
     installation: Installation,
 ) -> None:
