@@ -7,7 +7,6 @@ from typing import Any
 
 from robot.link import ActuatorSetup, EndstopHoming, ServoSetup, StepperSetup, TurnCheckSetup
 from robot.link.actuators import UNLIMITED_STEPS
-from robot.mechanism.durations import NotDrivable
 from robot.mechanism.registry import MECHANISMS, HomingRequest, HomingStep, build_mechanism
 from robot.motion.stepper import stepper_limits
 from robot.settings.actuators import Servo
@@ -33,18 +32,14 @@ SERVO_HOME_MS = 800
 def actuator_setups(profile: RobotProfile) -> tuple[ActuatorSetup, ...]:
     """Every actuator, in the order of the profile; each board numbers its own on the wire so.
 
-    Homing brings them to where the mechanism starts. Raises
-    :class:`robot.mechanism.durations.NotDrivable` for an actuator of which only times are known.
+    Homing brings them to where the mechanism starts. Raises :class:`robot.settings.NotDrivable` for
+    a robot of which only times are known.
     """
+    profile.require_drivable()
     mechanism = build_mechanism(profile)
     starts = mechanism.configurations[mechanism.start.configuration].positions
     setups: list[ActuatorSetup] = []
     for name, actuator in profile.actuators.items():
-        if not actuator.drivable:
-            raise NotDrivable(
-                f"{name} of {profile.name} is only timed: describe it as a servo or stepper with "
-                "its pins to drive this robot"
-            )
         part = profile.mechanism.rotated_by(name)
         setups.append(SET_UPS[actuator.kind](name, actuator, starts, part))
     return tuple(setups)

@@ -14,11 +14,6 @@ from robot.motion.schedule import MotionError, MotionProfile
 from robot.settings.document import BadProfile, Path
 from robot.settings.mechanisms import RotatingPart
 from robot.settings.profile import RobotProfile
-from solver.errors import CubistError
-
-
-class NotDrivable(CubistError, RuntimeError):
-    """A schedule was asked of an actuator that has no pins, only times."""
 
 
 class ImpossibleRobot(BadProfile):
@@ -77,8 +72,8 @@ SQUARE_DEGREES = 1e-3
 def travel_profile(
     profile: RobotProfile, name: str, start: str, end: str, held: bool
 ) -> MotionProfile:
-    """The motion between two named positions; raises :class:`NotDrivable`."""
-    require_drivable(profile, name)
+    """Return the motion between two named positions; raises :class:`robot.settings.NotDrivable`."""
+    profile.require_drivable()
     with _drive(profile, name) as drive:
         return drive.travel(start, end, held)
 
@@ -86,19 +81,13 @@ def travel_profile(
 def rotation_profile(
     profile: RobotProfile, name: str, angle: int, quarters: int, held: bool
 ) -> MotionProfile:
-    """The rotation by quarter turns from an angle in them; raises :class:`NotDrivable`."""
-    require_drivable(profile, name)
+    """Return the rotation by quarter turns from an angle in them.
+
+    Raises :class:`robot.settings.NotDrivable`.
+    """
+    profile.require_drivable()
     with _drive(profile, name) as drive:
         return drive.rotation(angle, quarters, held)
-
-
-def require_drivable(profile: RobotProfile, name: str) -> None:
-    """Raise :class:`NotDrivable` for an actuator of which only times are known."""
-    if not profile.actuators[name].drivable:
-        raise NotDrivable(
-            f"{name} of {profile.name} is only timed: this profile can be planned for, not driven; "
-            "describe it as a servo or stepper with its pins"
-        )
 
 
 @contextlib.contextmanager

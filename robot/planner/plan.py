@@ -90,7 +90,7 @@ class Plan:
             time_us += step.duration_us
 
     def schedule(self) -> Schedule:
-        """The turns for the firmware, worked out once; NotDrivable for an actuator only timed."""
+        """Return the turns for the firmware, worked out once; see :func:`schedule_of`."""
         return self._schedule
 
     @cached_property
@@ -136,7 +136,7 @@ def schedule_of(
 ) -> Schedule:
     """The turns of ``timed`` transitions; equal motions share a profile.
 
-    Raises :class:`robot.mechanism.durations.NotDrivable` for an actuator that is only timed.
+    Raises :class:`robot.settings.NotDrivable` for a robot of which only times are known.
     """
     quarters = _quarters(mechanism.configurations[start.configuration].positions)
     profiles: dict[MotionProfile, int] = {}

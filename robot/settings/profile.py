@@ -15,10 +15,16 @@ from robot.settings.boards import BOARD_TARGETS
 from robot.settings.document import Complaint, Path, ProfileDocument, dotted
 from robot.settings.kinds import OneOf
 from robot.settings.mechanisms import MechanismSettings
+from solver.errors import CubistError
 from solver.processors import MOST_THREADS, spare_processors
 from vision.cameras import registry as cameras
 
 Own = TypeVar("Own", bound=ActuatorSettings)
+
+
+class NotDrivable(CubistError, ValueError):
+    """A robot that its profile describes only by how long motions take."""
+
 
 SIMULATED_CAMERA = "simulated"
 """The kind of a camera that only the simulated robot has."""
@@ -335,6 +341,15 @@ class RobotProfile(Settings):
     def is_drivable(self) -> bool:
         """Whether every actuator can be driven; otherwise it is planned for only."""
         return all(one.drivable for one in self.actuators.values())
+
+    def require_drivable(self) -> None:
+        """Raise :class:`NotDrivable` unless every actuator can be driven."""
+        timed = [name for name, one in self.actuators.items() if not one.drivable]
+        if timed:
+            raise NotDrivable(
+                f"{self.name} only says how long motions take: it is to plan with, not to drive or "
+                f"simulate. Describe {', '.join(timed)} with kind and pins to drive it"
+            )
 
     def actuators_of(self, kind: type[Own]) -> dict[str, Own]:
         """The actuators of one kind, by name."""

@@ -19,7 +19,6 @@ from robot.twin.maestro import Maestro
 from robot.twin.pulses import PulseMaker
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import SimulatedRobot
-from solver.errors import CubistError
 
 FASTEST_TOGETHER = 2.0
 """Times real time for a robot of several boards: the daemon starts them together by real time."""
@@ -112,19 +111,6 @@ def require_pace(profile: RobotProfile, speed: float) -> None:
             f"{profile.name} has several boards, which start together within milliseconds of real "
             f"time: --speed {fastest(profile):g} at most"
         )
-
-
-def require_drivable(profile: RobotProfile) -> None:
-    """Raise :class:`TimesOnly` for a profile that only says how long motions take."""
-    if not profile.is_drivable:
-        raise TimesOnly(
-            f"{profile.name} only says how long motions take: it is to plan with, not to drive or "
-            "simulate"
-        )
-
-
-class TimesOnly(CubistError, ValueError):
-    """A robot that nobody can build from its profile."""
 
 
 def _host_command(profile: RobotProfile, folder: Path) -> list[str]:

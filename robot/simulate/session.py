@@ -27,7 +27,6 @@ from robot.simulate.boards import (
     at_board,
     firmware_at,
     own_firmware,
-    require_drivable,
     require_pace,
 )
 from robot.simulate.cable import Cable
@@ -151,7 +150,7 @@ class Demo:
     """A simulated ``robot``, its firmware and its daemon, in a folder of their own."""
 
     def __init__(self, options: DemoOptions, display: Display) -> None:
-        require_drivable(options.profile)
+        options.profile.require_drivable()
         self._firmware = options.firmware or own_firmware(options.profile)
         require_pace(options.profile, options.speed)
         profile = at_board(self._firmware, options.profile)

@@ -20,7 +20,7 @@ from robot.client import NoDaemon
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, NotReadable
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
-from robot.settings import RobotProfile
+from robot.settings import NotDrivable, RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from solver.errors import CubistError
@@ -50,8 +50,12 @@ def stages_of(profile: RobotProfile) -> tuple[str, ...]:
 
 
 def require_finder(profile: RobotProfile) -> type[Finder]:
-    """What finds this robot's positions; raises :class:`CouldNot` where nothing does."""
-    found = finder_for(profile) if profile.is_drivable else None
+    """Return what finds this robot's positions; raises :class:`CouldNot` where nothing does."""
+    try:
+        profile.require_drivable()
+    except NotDrivable as error:
+        raise CouldNot(str(error)) from error
+    found = finder_for(profile)
     if found is None:
         raise CouldNot(_why_not(profile))
     return found
@@ -334,9 +338,7 @@ class AutomaticCalibration(Measurement):
 
 
 def _why_not(profile: RobotProfile) -> str:
-    """Why nothing finds this robot's positions, and what to do instead."""
-    if not profile.is_drivable:
-        return f"{profile.name} only says how long motions take: it is to plan with, not to drive"
+    """Say why nothing finds this robot's positions, and what to do instead."""
     sensed = [name for name, one in profile.actuators_of(Stepper).items() if one.homing is not None]
     if sensed:
         names = ", ".join(sensed)
