@@ -199,8 +199,7 @@ class JobController:
         self.check_estop()
         if request.kind != "home":
             self.check_emergency()
-        if self._calibrating is not None:
-            self._calibrating.refuse_others()
+        self.check_not_calibrated()
         known = self._fault is None and self._emergency is None and self._successor is None
         self._clear_emergency()
         self._run = run = MotionRun()
@@ -478,6 +477,11 @@ class JobController:
         """Whether a program has the robot for calibrating."""
         return self._calibrating is not None
 
+    def check_not_calibrated(self) -> None:
+        """Raise :class:`Refused` while a program calibrates: no other has the robot."""
+        if self._calibrating is not None:
+            self._calibrating.refuse_others()
+
     def enter_maintenance(self, place: Place = "terminal", process: int = 0) -> None:
         """Let a person calibrate, with that program; nobody else has the robot until it leaves.
 
@@ -485,8 +489,7 @@ class JobController:
         emergency stop that nobody has acknowledged.
         """
         self._check_ending()
-        if self._calibrating is not None:
-            self._calibrating.refuse_others()
+        self.check_not_calibrated()
         if self._run is not None:
             self._refuse_busy()
         self.check_emergency()

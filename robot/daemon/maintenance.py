@@ -29,7 +29,7 @@ from robot.daemon.models import (
     Restored,
     VersionList,
 )
-from robot.daemon.motion_run import MotionRun, Place
+from robot.daemon.motion_run import CALLER, Caller, MotionRun, Place
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, Refused
 from robot.link import Distrust
@@ -48,7 +48,7 @@ log = logging.getLogger("cubistd")
 
 class Maintenance:
     """Single steps on the robot, for calibration; all methods but :meth:`values`, :meth:`versions`
-    and :meth:`adjust` need the mode.
+    and :meth:`adjust` need the mode, and serve only the program that began it.
 
     All that is kept while the mode lasts is one version, written again with each value: whatever
     ends the mode, what a person has kept until then stays and can be taken back as a whole.
@@ -72,6 +72,7 @@ class Maintenance:
         self._make_machine = make_machine
         self._busy = asyncio.Lock()
         self._is_open = False
+        self._holder: Caller | None = None
         self._changed = False
         self._contact = contact
         self._provisional: JsonObject = {}
@@ -92,6 +93,7 @@ class Maintenance:
         """Begin, for a program of that process; raises as ``JobController.enter_maintenance``."""
         self._controller.enter_maintenance(place, process)
         self._contact.calibrating = self._is_open = True
+        self._holder = CALLER.get(None)
         self._provisional = {}
         self._revision = Revision(self._store)
 
@@ -349,3 +351,5 @@ class Maintenance:
         self._controller.check_emergency()
         if not self._is_open:
             raise Refused(Note.of("not-in-maintenance"))
+        if CALLER.get(self._holder) != self._holder:
+            self._controller.check_not_calibrated()

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NoReturn
 
+from robot.daemon.rights import Program
 from robot.faults import MotionFault, Refused
 from robot.notes import Note
 
 Place = Literal["terminal", "page", "display"]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A program that asks the daemon for something.
+
+    ``program`` is the one whose socket it uses, None at the control socket; ``process`` is its
+    number by the kernel, 0 if unknown, as in another container.
+    """
+
+    program: Program | None
+    process: int
+
+
+CALLER: ContextVar[Caller] = ContextVar("caller")
+"""The program whose request is being handled; unset if the daemon acts by itself."""
 
 
 @dataclass

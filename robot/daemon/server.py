@@ -20,7 +20,8 @@ from robot import http_server
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
-from robot.daemon.models import ErrorReply, MaintenanceRequest
+from robot.daemon.models import CalibrationRequest, ErrorReply, MaintenanceRequest
+from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.rights import Program
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
@@ -58,7 +59,8 @@ def make_app(
     app = web.Application(client_max_size=MAX_BODY)
     for route in ROUTES:
         if program is None or program.may_ask(route.method, route.path):
-            app.router.add_route(route.method, route.path, _handler(controller, maintenance, route))
+            handler = _handler(controller, maintenance, route)
+            app.router.add_route(route.method, route.path, _known(handler, program))
     if program is not None:
         return app
     description = document(version)
@@ -121,6 +123,16 @@ def _give_to(path: Path, group: str | None) -> None:
         log.info("%s stays with the daemon's own group: %s", path.name, error)
 
 
+def _known(handler: Handler, program: Program | None) -> Handler:
+    """Return ``handler`` for a socket of ``program``, with :data:`CALLER` set."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        CALLER.set(Caller(program, http_server.process_of(request.transport)))
+        return await handler(request)
+
+    return handle
+
+
 def _handler(controller: JobController, maintenance: Maintenance, route: Route) -> Handler:
     if route.handler is not None:
         return _answering(controller, maintenance, route)
@@ -131,6 +143,7 @@ def _answering(controller: JobController, maintenance: Maintenance, route: Route
     async def handler(request: web.Request) -> web.StreamResponse:
         query = _checked_query(request, route)
         body = await _checked_body(request, route.body)
+        _check_rights(body, CALLER.get().program)
         call = Call(controller, maintenance, body, dict(request.match_info), query)
         assert route.handler is not None
         # If the client disconnects, the operation still finishes.
@@ -153,7 +166,7 @@ def _lease(maintenance: Maintenance) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         asked = await _checked_body(request, MaintenanceRequest)
         assert isinstance(asked, MaintenanceRequest)
-        maintenance.enter(asked.place, http_server.process_of(request.transport))
+        maintenance.enter(asked.place, CALLER.get().process)
         try:
             if not http_server.keep_connection(request):
                 raise _TooMany("too many connections last already; end one of them")
@@ -204,6 +217,15 @@ async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> 
         return parse_document(raw or b"{}", model, "body")
     except BadFile as error:
         raise _BadRequest(str(error)) from error
+
+
+def _check_rights(body: BaseModel | None, program: Program | None) -> None:
+    """Raise ``_BadRequest`` for a calibrated value that the program may not set."""
+    if program is None or not isinstance(body, CalibrationRequest):
+        return
+    for key in body.values:
+        if not program.may_set(key):
+            raise _BadRequest(f"values.{shortened(key)}: the {program} may not set it")
 
 
 def _checked_query(request: web.Request, route: Route) -> dict[str, str]:

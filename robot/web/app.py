@@ -16,7 +16,7 @@ from typing import Final
 
 from aiohttp import web
 
-from robot.daemon.rights import MOVING, WATCHING
+from robot.daemon.rights import OPERATING, WATCHING
 from robot.documents import ApiRequest, parse_document
 from robot.http_server import ErrorAnswer, SparingLog, keep_connection, read_body
 from robot.languages import LANGUAGES, catalogue
@@ -59,7 +59,7 @@ PUBLIC = frozenset({"/", "/login"})
 
 FORWARDED = tuple(
     (method, path)
-    for method, path in sorted(WATCHING | MOVING)
+    for method, path in sorted(WATCHING | OPERATING)
     if path not in {"/events", "/picture"}  # which come over the WebSocket
 )
 """The daemon's routes that are asked for below ``/api``; it would answer no others."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import grp
 import json
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,32 +17,33 @@ import aiohttp
 import pytest
 
 from robot.daemon.job_control import JobController
-from robot.daemon.rights import MOVING, WATCHING, Program
+from robot.daemon.rights import OPERATING, WATCHING, Program
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
 
-CALIBRATING = {("POST", "/maintenance"), ("PUT", "/calibration"), ("POST", "/calibration/undo")}
+CALIBRATING = {("POST", "/maintenance"), ("PUT", "/calibration")}
+UNDOING = ("POST", "/calibration/undo")
 TRIALS = {(one.method, one.path) for one in ROUTES if one.path.startswith("/maintenance/")}
 LEARNING = ("POST", "/maintenance/colours")
 OWNERS = {
+    UNDOING,
     ("POST", "/shutdown"),
     ("POST", "/calibration/restore"),
     ("POST", "/calibration/import"),
     ("GET", "/calibration/versions"),
-    ("POST", "/acknowledge"),
 }
-"""What the page has no right to; homing acknowledges an emergency stop there."""
+"""Routes that the page may not ask for."""
 
 RIGHTS = {
-    Program.PAGE: WATCHING | MOVING,
-    Program.GUIDE: WATCHING | CALIBRATING | TRIALS | {("POST", "/stop")},
-    Program.DISPLAY: WATCHING | MOVING | CALIBRATING | {LEARNING, ("POST", "/shutdown")},
+    Program.PAGE: WATCHING | OPERATING,
+    Program.GUIDE: WATCHING | CALIBRATING | TRIALS | {UNDOING, ("POST", "/stop")},
+    Program.DISPLAY: WATCHING | OPERATING | CALIBRATING | {LEARNING, ("POST", "/shutdown")},
 }
 
 
 def test_every_route_is_allowed_or_not_on_purpose() -> None:
     """A new route fails here until somebody says who may ask for it."""
-    known = WATCHING | MOVING | CALIBRATING | TRIALS | OWNERS
+    known = WATCHING | OPERATING | CALIBRATING | TRIALS | OWNERS
     assert {(route.method, route.path) for route in ROUTES} == known
     for program, routes in RIGHTS.items():
         assert {one for one in known if program.may_ask(*one)} == routes
@@ -80,6 +83,105 @@ async def test_a_program_that_was_taken_over_gets_no_other_route(
         async with session.get("/status") as response:
             assert response.status == 200
     assert fake.motion.done in ([], ["open"]), "nothing has moved"
+
+
+LIGHTS = {face: [0.1 * (n + 1), 0.5, 0.2] for n, face in enumerate("URFDLB")}
+COLOURS = {"colours": {"linear_rgb": LIGHTS}}
+POSITION = {"actuators.lid.positions_us.open": 1345}
+
+
+@pytest.mark.parametrize("provisional", [False, True])
+async def test_the_display_sets_colours_and_nothing_that_counts_as_confirmed(
+    controller: JobController,
+    fake: Any,
+    maintenance_of: Any,
+    short_folder: Path,
+    provisional: bool,
+) -> None:
+    async with opened(controller, maintenance_of(controller, fake), short_folder) as sockets:
+        display = sockets[Program.DISPLAY]
+        async with display.post("/maintenance", json={"place": "display"}) as lease:
+            assert lease.status == 200
+            for values in (POSITION, COLOURS | POSITION, {"coloursx": 1}, dict.fromkeys(POSITION)):
+                body = {"values": values, "provisional": provisional}
+                async with display.put("/calibration", json=body) as answer:
+                    assert answer.status == 400, values
+                    assert "may not set" in (await answer.json())["reason"]
+            async with display.get("/calibration") as answer:
+                assert (await answer.json())["values"] == {}
+            body = {"values": COLOURS, "provisional": provisional}
+            async with display.put("/calibration", json=body) as answer:
+                assert answer.status == 200, await answer.text()
+
+
+ASKS_AS_ANOTHER = """
+import sys
+from pathlib import Path
+from robot.client import ControlClient, RequestRefused
+client = ControlClient(Path(sys.argv[1]))
+for method, path, body in (
+    ("PUT", "/calibration", {"values": {"actuators.lid.positions_us.open": 1345}}),
+    ("PUT", "/calibration", {"values": {}, "provisional": True}),
+    ("POST", "/calibration/undo", {}),
+    ("POST", "/maintenance/move", {"actuator": "lid", "to": 1500}),
+):
+    try:
+        client.call(method, path, body)
+    except RequestRefused as refused:
+        print(refused.status, refused.reason)
+    else:
+        print("done", path)
+"""
+
+
+@pytest.mark.parametrize("who", [None, Program.GUIDE])
+async def test_only_the_program_that_calibrates_may_keep_and_move(
+    controller: JobController,
+    fake: Any,
+    maintenance_of: Any,
+    short_folder: Path,
+    who: Program | None,
+) -> None:
+    """Another process at the same socket, and the same process at another, are refused."""
+    maintenance = maintenance_of(controller, fake)
+    async with opened(controller, maintenance, short_folder) as sockets:
+        owner = sockets[who]
+        async with owner.post("/maintenance", json={}) as lease:
+            assert lease.status == 200
+            for other in sockets.keys() - {who, Program.PAGE}:
+                async with sockets[other].put("/calibration", json={"values": {}}) as answer:
+                    assert answer.status == 409, other
+            path = (who or Program.PAGE).socket_beside(short_folder / "control.sock")
+            path = path if who else short_folder / "control.sock"
+            asking = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", ASKS_AS_ANOTHER, str(path)), stdout=asyncio.subprocess.PIPE
+            )
+            told, _ = await asking.communicate()
+            lines = told.decode().splitlines()
+            assert len(lines) == 4
+            assert all(line.startswith("409 the robot is being calibrated") for line in lines)
+            async with owner.put("/calibration", json={"values": POSITION}) as answer:
+                assert answer.status == 200, "on another connection of the same process"
+    assert "jog" not in " ".join(fake.motion.done)
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    controller: JobController, maintenance: Any, folder: Path
+) -> AsyncIterator[dict[Program | None, aiohttp.ClientSession]]:
+    """Serve all sockets, and give a client of each."""
+    control = folder / "control.sock"
+    async with contextlib.AsyncExitStack() as stack:
+        sessions: dict[Program | None, aiohttp.ClientSession] = {}
+        for program in (None, *Program):
+            path = program.socket_beside(control) if program else control
+            app = make_app(controller, maintenance, "1", program)
+            await stack.enter_async_context(serving(app, path))
+            connector = aiohttp.UnixConnector(str(path))
+            sessions[program] = await stack.enter_async_context(
+                aiohttp.ClientSession("http://localhost", connector=connector)
+            )
+        yield sessions
 
 
 @pytest.fixture
