@@ -18,7 +18,7 @@ from robot.planner import build_mechanism
 from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
-from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, needs_browser, scene, until
+from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
 
 pytestmark = needs_browser
 
@@ -165,6 +165,22 @@ async def test_emergency_stop_in_mid_turn_then_the_daemon_dies() -> None:
         await until(
             page, "document.getElementById('answer').textContent.includes('switch at the robot')"
         )
+
+
+async def test_an_emergency_stop_is_acknowledged_on_the_page_and_nothing_moves() -> None:
+    async with scene() as here:
+        page = await here.open()
+        button = page.locator("#acknowledge")
+        assert not await button.is_visible()
+        await page.locator("#estop").click()
+        await until(page, "cubist.status.state === 'fault'")
+        await button.click()
+        assert (await here.stage.daemon.status()).fault is not None, "it has to be held down"
+        await hold_down(page, "#acknowledge")
+        await until(page, "cubist.status.state === 'idle'")
+        assert not await button.is_visible()
+        status = await here.stage.daemon.status()
+        assert (status.fault, status.last_run, status.homed) == (None, None, False)
 
 
 async def test_a_short_press_starts_nothing_and_a_long_key_press_does() -> None:

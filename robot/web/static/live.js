@@ -4,7 +4,7 @@ import { CubeDrawing, CubeModel } from "./cube.js";
 import { Hold } from "./hold.js";
 import { causeOf, outcomeName, reasonOf, remedyOf, seconds, stateName, stepOf, t } from "./language.js";
 import { drawMechanism } from "./mechanism.js";
-import { $, ask, el, endedWell, themed } from "./util.js";
+import { $, ask, el, endedWell, msg, themed } from "./util.js";
 
 /** Pictures come several times a second while the robot rests or looks. */
 const OLD_S = 3;
@@ -53,7 +53,8 @@ export class Live {
     $("answer").textContent = "";
     try {
       await ask("POST", `/api${path}`, kind ? { kind } : undefined);
-      $("answer").textContent = t("{what}: started", { what: button.textContent });
+      const done = button === $("acknowledge") ? msg("{what}: done") : msg("{what}: started");
+      $("answer").textContent = t(done, { what: button.textContent });
     } catch (error) {
       $("answer").textContent = t("Not started: {why}", { why: reasonOf(error) });
     }
@@ -78,6 +79,7 @@ export class Live {
     $("fault").hidden = !fault;
     $("fault-cause").textContent = fault ? sentence(causeOf(fault)) : "";
     $("fault-remedy").textContent = fault ? sentence(remedyOf(fault)) || t("The journal (cubist logs) may say more.") : "";
+    $("acknowledging").hidden = fault?.code !== "emergency-stop";
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
     // What cannot be started leaves its room to what is to be seen.
