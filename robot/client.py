@@ -181,7 +181,7 @@ class ControlClient:
             self._wait_for_the_end_of_maintenance(since)
 
     def _wait_for_the_end_of_maintenance(self, since: str | None) -> None:
-        """So that whatever is asked for next finds the daemon at work again.
+        """Wait until the daemon is at work again, for whatever is asked next.
 
         The robot may have to be put together anew from what was calibrated, which takes a slow
         computer seconds. ``since`` tells our turn of it from another person's; after an emergency

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for people and programs that may send anything: how our servers serve.
+"""An HTTP/1.1 server for clients that may send anything.
 
 ``cubistd`` at its sockets and ``cubist-web`` in the network serve alike. Whatever is wrong with a
 request has an answer, a JSON document or, for a browser, a readable page; it costs the journal one
@@ -246,7 +246,7 @@ class _Connections:
 
 
 class _Connection(RequestHandler):
-    """A client's connection, on which also what is no HTTP has an answer."""
+    """A client's connection; input that is not HTTP is answered too."""
 
     __slots__ = ("_connections", "_journal", "_server", "is_kept")
 
@@ -271,7 +271,7 @@ class _Connection(RequestHandler):
 
     @property
     def is_working(self) -> bool:
-        """Whether a request of it is being answered."""
+        """Return whether one of its requests is being answered."""
         return self._current_request is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -296,7 +296,7 @@ class _Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to a request that could not be read; a line of the journal, no traceback."""
+        """Return the answer to an unreadable request, and log a line instead of a traceback."""
         if request.writer.output_size > 0 or isinstance(exc, ConnectionError):
             raise ConnectionError("an answer has begun, or nobody is there to get one")
         if status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -312,7 +312,7 @@ class _Connection(RequestHandler):
         return answer
 
     def log_exception(self, *args: object, **kwargs: object) -> None:
-        """A body that breaks off or is cut up wrongly is its sender's fault, not worth a trace."""
+        """Log an error; for a malformed body, the sender's fault, without a traceback."""
         error = kwargs.get("exc_info")
         if isinstance(error, BODY_ERRORS):
             text = f"a request's body cannot be read: {_quoted(str(error))}"
@@ -375,7 +375,7 @@ def _affordable(server: HttpServer) -> int:
 
 
 def _peer_of(transport: asyncio.BaseTransport) -> str:
-    """The host that a connection comes from; at a Unix socket the process."""
+    """Return the host a connection comes from, or its process for a Unix socket."""
     name = transport.get_extra_info("peername")
     if isinstance(name, tuple):
         return str(name[0])
@@ -383,7 +383,7 @@ def _peer_of(transport: asyncio.BaseTransport) -> str:
 
 
 def process_of(transport: asyncio.BaseTransport | None) -> int:
-    """The number of the process at the other end of a Unix socket, by the kernel; 0: unknown."""
+    """Return the process at the other end of a Unix socket, by the kernel; 0 if unknown."""
     end = transport.get_extra_info("socket") if transport is not None else None
     if end is None:
         return 0
@@ -395,13 +395,13 @@ def process_of(transport: asyncio.BaseTransport | None) -> int:
 
 
 def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog) -> Handler:
-    """``handler``, which is asked for every request, with an answer to whatever it raises."""
+    """Wrap ``handler``, which gets every request, so that each of its errors is answered."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await handler(request)
         except ConnectionError:
-            # Nobody is there any more who could be answered.
+            # The client is gone.
             raise
         except Exception as error:
             refused = _explained(error) or server.explain(error)
@@ -419,13 +419,13 @@ def _answering_errors(handler: Handler, server: HttpServer, journal: SparingLog)
 
 
 def _explained(error: Exception) -> ErrorAnswer | None:
-    """What aiohttp itself refuses, and bodies that cannot be read."""
+    """Return the answer to what aiohttp itself refuses and to an unreadable body."""
     if isinstance(error, web.HTTPException):
         # Named by aiohttp's class: Python's phrases for a status differ between versions.
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__.removeprefix("HTTP"))
         return ErrorAnswer(error.status, name.lower(), error.reason)
     if isinstance(error, UnicodeEncodeError):
-        # What aiohttp says of an unknown Expect repeats it, whatever bytes it has.
+        # aiohttp quotes an unknown Expect header, whatever bytes it has.
         return ErrorAnswer(400, "bad-request", "a header holds bytes that are no text")
     return ErrorAnswer(400, "bad-request", str(error)) if isinstance(error, BadBody) else None
 
@@ -433,7 +433,7 @@ def _explained(error: Exception) -> ErrorAnswer | None:
 def _answer(
     refused: ErrorAnswer, request: web.BaseRequest | None, server: HttpServer
 ) -> web.Response:
-    """A refusal in JSON; to a browser that wants a page, as one."""
+    """Return a refusal as JSON, or as a page if a browser asks for one."""
     if request is not None and not server.is_api(request.path):
         accepted = request.headers.get("Accept", "")
         if request.method in {"GET", "HEAD"} and "text/html" in accepted:

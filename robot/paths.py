@@ -179,7 +179,7 @@ def _lock(file: IO[Any]) -> bool:
 
 
 def _answers(path: Path) -> bool:
-    """Whether somebody listens at a socket, be it that we may not talk to them."""
+    """Return whether a server listens, even if access is denied."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(str(path))

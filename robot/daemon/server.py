@@ -1,4 +1,4 @@
-"""The control socket: HTTP/1.1 and JSON over a Unix socket, for the socket's group alone."""
+"""The daemon's sockets: HTTP/1.1 and JSON over Unix sockets, each for its group only."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def explain(error: Exception) -> http_server.ErrorAnswer | None:
 
 
 def _status_of(error: CubistError) -> tuple[int, str]:
-    """HTTP status and stable name of an error."""
+    """Return the HTTP status and the stable name of an error."""
     if isinstance(error, StorageError):
         return (404 if isinstance(error, NotStored) else 507), "storage"
     if isinstance(error, Refused):
@@ -292,12 +292,12 @@ def _status_of(error: CubistError) -> tuple[int, str]:
 
 
 def _fault_of(error: CubistError) -> str | None:
-    """The name by which the table of faults knows an error, if it does."""
+    """Return an error's code in the table of faults, if it has one."""
     code = fault_code(error)
     return code if code in FAULTS else None
 
 
 def _note_of(error: CubistError) -> Note | None:
-    """Its text, where that has a code."""
+    """Return the error's text as a note, if it is one."""
     told = error.args[0] if error.args else None
     return told if isinstance(told, Note) else None

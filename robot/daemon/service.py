@@ -1,4 +1,4 @@
-"""What ``cubistd`` needs as a service: flags, lock, journal and the service manager."""
+"""``cubistd`` as a service: flags, lock, journal and the service manager."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _lock_file(descriptor: int, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Notifier:
-    """Tells the service manager how we are; does nothing where there is none.
+    """Reports the daemon's state to the service manager; does nothing if there is none.
 
     ``address``: the manager's datagram socket (``@name`` for the abstract namespace) or None.
     ``watchdog_s``: seconds within which the manager wants a sign of life, or None.
@@ -271,12 +271,12 @@ def configure_logging(level: str) -> None:
 
 
 def ending(record: RunRecord) -> str:
-    """How a job ended: ``stopped after 3.2 s: stopped by a person``."""
+    """Return how a job ended: ``stopped after 3.2 s: stopped by a person``."""
     text = f"{record.outcome} after {record.duration_s:.1f} s"
     return f"{text}: {record.reason}" if record.reason else text
 
 
 def complaint(error: Exception) -> str:
-    """An error and its remedy, which most errors name themselves."""
+    """Return an error's text with its remedy, which most texts name already."""
     text, remedy = str(error), str(getattr(error, "remedy", ""))
     return text if remedy in text else advised(text, remedy)

@@ -62,7 +62,7 @@ class LinkStatistics:
 
 
 class RecentTraffic:
-    """What went over the line lately: a line is judged by that, so that a mended one is good."""
+    """Recent traffic only, so that a repaired line stops being reported."""
 
     def __init__(self) -> None:
         self._marks = [LinkRecord()]
