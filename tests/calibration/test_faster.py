@@ -14,11 +14,13 @@ from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import Trial
+from robot.client import RequestRefused
 from robot.faults import MotionFault
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
+from solver.errors import CubistError
 from tests.calibration.found import Outcome
 from tests.virtual.calibrating import CalibratingSession
 from tests.virtual.rehearsal import Rehearsal
@@ -55,15 +57,15 @@ class ProvingSession(CalibratingSession):
     """Its robot solves cubes as long as the lid has ``enough_ms`` from open to close."""
 
     enough_ms = 0.0
-    faults = False
-    """Whether a robot that is too quick stops with a fault, rather than leave the cube unsolved."""
+    fault: CubistError | None = None
+    """What a robot that is too quick stops with, rather than leave the cube unsolved."""
 
     def perform(self, trial: Trial[Any, Any], **asked: object) -> Any:
         assert trial is PROVING
         (row, *_) = apply(self.profile, self.calibration).actuators_of(Servo)["lid"].travel
         solved = row.ms >= self.enough_ms
-        if self.faults and not solved:
-            raise MotionFault("cube-slipped", "the cube has slipped")
+        if self.fault is not None and not solved:
+            raise self.fault
         return Proof(
             solved=solved,
             facelets="",
@@ -74,31 +76,48 @@ class ProvingSession(CalibratingSession):
         )
 
 
-def shorten(enough_ms: float, faults: bool) -> Finding:
+SLIPPED = "cube-slipped"
+FAILURES = [
+    None,
+    MotionFault(SLIPPED),
+    RequestRefused(503, "robot", "the cube has slipped", SLIPPED),
+]
+"""Of a robot whose times are too short; the last as the daemon's answer."""
+
+
+def shorten(enough_ms: float, fault: CubistError | None) -> Finding:
     """What a robot finds whose lid needs ``enough_ms`` of the profile's 300."""
     with Rehearsal(CUBOTINO, scrambled(3, 1)) as rehearsal:
         session = ProvingSession(rehearsal)
         session.enough_ms = enough_ms
-        session.faults = faults
+        session.fault = fault
         return AutomaticCalibration(session, faster=0.2)._shortened({"holder"})
 
 
-@pytest.mark.parametrize("faults", [False, True])
+@pytest.mark.parametrize("fault", FAILURES, ids=["unsolved", "fault", "answer"])
 @pytest.mark.parametrize(
     ("enough_ms", "percent"), [(0.0, 20.0), (250.0, 10.0), (290.0, 0.0), (262.0, 5.0)]
 )
 def test_after_a_failure_it_goes_back_by_two_steps(
-    enough_ms: float, percent: float, faults: bool
+    enough_ms: float, percent: float, fault: CubistError | None
 ) -> None:
-    finding = shorten(enough_ms, faults)
+    finding = shorten(enough_ms, fault)
     assert finding.evidence["percent"] == percent
     assert bool(finding.values) is (percent > 0)
 
 
-@pytest.mark.parametrize("faults", [False, True])
-def test_a_robot_that_solves_no_more_even_with_its_own_times_says_what_to_do(faults: bool) -> None:
+@pytest.mark.parametrize("fault", FAILURES, ids=["unsolved", "fault", "answer"])
+def test_a_robot_that_solves_no_more_even_with_its_own_times_says_what_to_do(
+    fault: CubistError | None,
+) -> None:
     with pytest.raises(CouldNot, match="put it in again"):
-        shorten(310.0, faults)
+        shorten(310.0, fault)
+
+
+@pytest.mark.parametrize("code", ["calibration-stopped", "emergency-stop", ""])
+def test_a_stop_is_no_failure_of_shorter_times(code: str) -> None:
+    with pytest.raises(RequestRefused, match="stopped"):
+        shorten(250.0, RequestRefused(503, "robot", "stopped", code))
 
 
 @pytest.mark.long

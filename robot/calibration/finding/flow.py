@@ -16,7 +16,7 @@ from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
 from robot.calibration.travel import rate_of, too_few, travel_values
-from robot.client import NoDaemon
+from robot.client import NoDaemon, RequestRefused
 from robot.documents import JsonMapping, JsonObject
 from robot.faults import MotionFault, NotReadable
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
@@ -27,6 +27,10 @@ from solver.errors import CubistError
 
 MARGIN = 1.04
 """Travel times are kept so much longer than measured: too short a time spoils a solve."""
+
+NOT_FOR_TIMES = frozenset({"", "emergency-stop", "calibration-stopped"})
+"""Codes of faults that say nothing about times: a person stopped the robot, or the daemon refused
+what it was asked for another reason, which has no fault's code."""
 
 PROOFS = 2
 FILMS = 6
@@ -272,7 +276,9 @@ class AutomaticCalibration(Measurement):
         for _ in range(PROOFS):
             try:
                 proofs.append(self.session.perform(PROVING, solved=bool(proofs)))
-            except (MotionFault, NotReadable):
+            except (MotionFault, NotReadable, RequestRefused) as error:
+                if error.code in NOT_FOR_TIMES:
+                    raise
                 return False
             if not proofs[-1].solved:
                 return False
