@@ -183,7 +183,8 @@ static bool start_next(uint32_t now)
         return false;
     }
     const struct profile *profile = profiles_get(turn.profile);
-    if (!profile || turn.actuator >= actuator_count) {
+    bool beyond_plan = player.started == player.turns; /* which would never end then */
+    if (!profile || turn.actuator >= actuator_count || beyond_plan) {
         return refuse(FAULT_BAD_TURN, turn.actuator);
     }
     struct actuator *actuator = &actuators[turn.actuator];

@@ -17,8 +17,13 @@ static uint8_t times_held;
 
 void safety_stop(uint8_t cause)
 {
-    stepper_halt_all();
     stopped = cause;
+    stepper_halt_all();
+}
+
+bool safety_is_stopping(void)
+{
+    return stopped;
 }
 
 /* Steppers lose their place when stopped dead; nothing is known of where the cube's layers
@@ -89,11 +94,11 @@ void safety_poll(void)
     if (stopped) {
         fault_clear();
         player_fail(stopped, 0);
-        stopped = FAULT_NONE;
         make_safe();
         for (uint8_t i = 0; i < actuator_count; i++) {
             actuator_lose_place(&actuators[i]); /* somebody will set the robot square */
         }
+        stopped = FAULT_NONE; /* from now on the fault keeps everything from starting */
     }
     if (watching) {
         watch_host();

@@ -10,6 +10,9 @@
  * cannot keep up. */
 void safety_stop(uint8_t cause);
 
+/* Whether the main loop has yet to deal with a safety_stop(); no motor starts before it has. */
+bool safety_is_stopping(void);
+
 /* Everything off, nothing homed. */
 void safety_release(void);
 

@@ -6,6 +6,7 @@
  */
 #include "stepper.h"
 
+#include "safety.h"
 #include "timer.h"
 
 /* Kept out of the interrupt's straight way, so that it saves fewer registers. */
@@ -178,7 +179,7 @@ bool stepper_start(struct stepper *motor, const struct step_segment *segments, u
     }
     board_lock_t lock = board_lock();
     uint16_t wait = (uint16_t)first - timer_last_event();
-    bool met = timer_request(wait);
+    bool met = !safety_is_stopping() && timer_request(wait);
     if (met) {
         motor->wait = wait;
         motor->active = true;

@@ -4,7 +4,9 @@
 #include "actuators.h"
 #include "bench.h"
 #include "board.h"
+#include "homing.h"
 #include "link.h"
+#include "player.h"
 #include "safety.h"
 
 #define SESSION 17
@@ -307,6 +309,39 @@ static void a_stop_needs_no_round_of_the_main_loop(void)
     bench_run_ms(1);
 }
 
+/* The receive interrupt may come between the main loop's look at it and what starts motion. */
+static void a_stop_comes_before_whatever_is_about_to_start(void)
+{
+    start_turning(29);
+    static const uint8_t turns[] = {0, 2};
+    bench_command(MESSAGE_ABORT, 0, 0);
+    run_with_heartbeat(29, 2500);
+    CHECK(bench_status().state == STATE_IDLE);
+    const struct plan_begin begin = {.plan = 8, .turns = 1};
+    bench_command(MESSAGE_PLAN_BEGIN, &begin, sizeof begin);
+    bench_command(MESSAGE_TURNS, turns, sizeof turns);
+    player_go();
+    safety_stop(FAULT_EMERGENCY_STOP);
+    player_poll();
+    CHECK(!actuators[2].motor.stepper.active);
+    bench_run_ms(1);
+    CHECK(bench_status().fault == FAULT_EMERGENCY_STOP);
+
+    inputs[SENSOR_PIN] = true; /* not pressed */
+    bench_home_travel = 40000; /* sought in two motions, one after the other */
+    bench_command(MESSAGE_CLEAR, 0, 0);
+    bench_configure();
+    bench_home(1 << 1);
+    run_with_heartbeat(29, 50);
+    CHECK(actuators[1].motor.stepper.active);
+    safety_stop(FAULT_EMERGENCY_STOP);
+    homing_poll();
+    CHECK(!actuators[1].motor.stepper.active);
+    bench_run_ms(1);
+    CHECK(bench_status().fault == FAULT_EMERGENCY_STOP);
+    bench_home_travel = 500;
+}
+
 static void what_is_released_does_not_go_on(void)
 {
     start_turning(26);
@@ -460,6 +495,7 @@ int main(void)
     another_host_with_the_same_number_begins_anew();
     emergency_stop_ends_all_steps();
     an_emergency_stop_is_told_rather_than_what_was_before();
+    a_stop_comes_before_whatever_is_about_to_start();
     a_stop_needs_no_round_of_the_main_loop();
     what_is_released_does_not_go_on();
     silence_ends_homing();

@@ -72,6 +72,19 @@ static void go_at(uint64_t tick)
     bench_command(MESSAGE_GO_AT, &at, sizeof at);
 }
 
+static void a_turn_beyond_the_plan_is_refused(void)
+{
+    start_over();
+    begin_plan(1);
+    give(SHORT, FIRST);
+    give(SHORT, SECOND);
+    go();
+    bench_run_ms(100);
+    CHECK(bench_status().fault == FAULT_BAD_TURN && bench_status().fault_detail == SECOND);
+    CHECK(bench_status().moving == 0 && bench_status().turns_done == 1);
+    CHECK(bench_rises(SECOND_PIN) == 0);
+}
+
 static void a_new_plan_forgets_what_was_told_before(void)
 {
     start_over();
@@ -381,6 +394,7 @@ static void what_cannot_be_met_at_all_is_an_overload(void)
 
 int main(void)
 {
+    a_turn_beyond_the_plan_is_refused();
     a_new_plan_forgets_what_was_told_before();
     a_first_turn_of_any_timing_starts_with_the_plan();
     a_turn_is_timed_by_the_one_before();
