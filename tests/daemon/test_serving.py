@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,7 +24,7 @@ from robot.calibration.store import CalibrationStore
 from robot.daemon import main as daemon_main
 from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
-from robot.daemon.models import RobotState
+from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
 from robot.faults import MotionFault
 from robot.panel.gpio import PanelFault
@@ -121,6 +122,30 @@ def test_no_signal_but_those_of_an_error_ends_the_daemon_out_of_order() -> None:
     others = {"SIGKILL", "SIGSTOP", "SIGSTKFLT", "SIGRTMIN", "SIGRTMAX"}
     names = {number.name for number in signal.Signals} - own_errors - harmless - stopping - others
     assert names == {number.name for number in END_SIGNALS}
+
+
+async def test_motion_is_stopped_before_anything_that_could_stop_it_is_closed(
+    served: Served, fake: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was_open: list[bool] = []
+    stop, begun = fake.motion.stop, []
+
+    def noted() -> None:
+        was_open.append(served.options.socket_path.exists())
+        stop()
+
+    async def end_a_job() -> None:
+        await served.controllers[-1].start(StartRequest())
+        await eventually(fake.motion.moving)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    fake.motion.hold = threading.Event()
+    monkeypatch.setattr(fake.motion, "stop", noted)
+    served.manager.then = lambda: begun.append(asyncio.create_task(end_a_job()))
+    controller = await served.run()
+    assert was_open[0]
+    (ended,) = (await controller.runs(1)).runs
+    assert ended.outcome == "stopped"
 
 
 @pytest.mark.parametrize("number", sorted({*END_SIGNALS} - {signal.SIGALRM}))  # the time limit's
