@@ -66,7 +66,7 @@ class FrontPanel:
         await asyncio.to_thread(self._panel.close)
 
     def _soon(self, work: Awaitable[None]) -> None:
-        """From the panel's thread: do this in the event loop."""
+        """Run this in the event loop; for the panel's thread."""
         self._loop.call_soon_threadsafe(self._spawn, work)
 
     def _spawn(self, work: Awaitable[None]) -> None:
@@ -75,7 +75,7 @@ class FrontPanel:
         task.add_done_callback(self._tasks.discard)
 
     async def pressed(self, press: Press) -> None:
-        """Do what a press asks for; a refusal is told by the buzzer."""
+        """Do what a press asks for; sound the buzzer if it is refused."""
         log.info("button: %s press", press)
         await self._told_of_refusal("button", self._act(press))
 
@@ -99,7 +99,7 @@ class FrontPanel:
             self._panel.show(self._controller.state)
 
     def _call_off(self, reason: str) -> bool:
-        """End the inspection, if one is under way; whether it was."""
+        """Cancel the inspection; return whether one was under way."""
         if not self._inspection.cancel():
             return False
         log.info("inspection called off: %s", reason)
@@ -107,7 +107,7 @@ class FrontPanel:
         return True
 
     async def _told_of_refusal(self, what: str, work: Awaitable[object]) -> bool:
-        """Do it; a refusal is told by the buzzer and the journal. Whether it was done."""
+        """Wait for the work; sound and log a refusal. Return whether it was done."""
         try:
             await work
         except CubistError as error:
@@ -129,7 +129,7 @@ class FrontPanel:
             await self._controller.start(StartRequest.model_validate({"kind": kind}))
 
     async def estop(self, opened: bool) -> None:
-        """The emergency stop was pressed (its circuit opened) or released."""
+        """Handle a press of the emergency stop (its circuit opened) or its release."""
         self._controller.estop_open = opened
         if opened:
             self._call_off("emergency stop")
@@ -140,7 +140,7 @@ class FrontPanel:
             log.info("emergency stop released")
 
     async def stuck(self, pins: Sequence[str]) -> None:
-        """Buttons or pads that are pressed all the time; none, when all were let go."""
+        """Note which buttons or pads are stuck; none once all are released."""
         if pins:
             self._call_off("a button is stuck")
             self._controller.report_panel(_fault(STUCK, ", ".join(pins)))
@@ -150,7 +150,7 @@ class FrontPanel:
         self._panel.show(self._controller.state)
 
     async def failed(self, fault: PanelFault) -> None:
-        """A pin does not answer any more. An emergency stop that nobody watches counts as open."""
+        """Note a pin that does not answer. An emergency stop that nobody watches counts as open."""
         self._controller.report_panel(_fault("panel-failed", str(fault)))
         if self._has_estop:
             await self.estop(True)

@@ -41,10 +41,10 @@ T = TypeVar("T")
 Report = Callable[[RobotState, str], None]
 
 TOLD_EVERY = 0.1
+"""Fraction of a step after which its progress is published again."""
 
 ENOUGH_TO_ESTIMATE = 0.02
-"""Share of a motion from which on its pace says when it ends."""
-"""Part of a step after which its progress is told again."""
+"""Fraction of a motion from which its remaining time can be estimated."""
 
 
 class Job:

@@ -158,7 +158,7 @@ class JobController:
         )
 
     def status(self) -> RobotStatus:
-        """What the robot is doing."""
+        """Return what the robot is doing."""
         link = self.machine.motion.link_statistics()
         warnings: list[str] = list(complaints(self._traffic.of(link)))
         warnings += [] if self.drift is None else self.drift.notes
@@ -187,7 +187,7 @@ class JobController:
         )
 
     async def start(self, request: StartRequest) -> str:
-        """Start a job; its run number.
+        """Start a job and return its run number.
 
         Homing is how a person takes the robot into use again after an emergency stop. Raises
         :class:`Refused` when another run is under way, ``MotionFault`` for anything but homing
@@ -225,11 +225,12 @@ class JobController:
         return job.record.id
 
     async def stop(self, *, emergency: bool = False) -> bool:
-        """End whatever moves the robot, in order or at once; whether there was something.
+        """Stop the robot after the turns in progress, or at once; return whether there was anything
+        to stop.
 
-        A program that calibrates makes many trials: also between two of them the next one is
-        refused. Raises ``MotionFault`` for an emergency stop that the robot did not confirm:
-        nothing begins any more all the same.
+        Between two trials of a program that calibrates, the next trial is refused. Raises
+        ``MotionFault`` if the robot did not confirm an emergency stop; nothing moves afterwards in
+        either case.
         """
         called_off = self.call_off_start()
         run, calibrating = self._run, self.is_calibrated
@@ -244,9 +245,9 @@ class JobController:
         return emergency or called_off or calibrating or run is not None
 
     async def end_trial(self, by: str) -> None:
-        """End the trial under way, if any, ``by`` something that is no person at the robot.
+        """Stop the trial under way, if any. ``by`` is the reason, where no person stopped it.
 
-        One that has not begun yet is its caller's: :meth:`trial` does not wait before it begins.
+        The caller keeps further trials from beginning.
         """
         run = self._run
         if run is not None and self.is_calibrated:
@@ -255,7 +256,10 @@ class JobController:
             await self._come_to_rest(run)
 
     async def _come_to_rest(self, run: MotionRun, *, held: bool = False) -> None:
-        """Wait for the end of a run that was cancelled; ``held``: its motion has ended already."""
+        """Stop the motion of a cancelled run, unless it is ``held`` already, and wait for its end.
+
+        After ``STOP_LIMIT_S`` an emergency stop follows.
+        """
         try:
             async with asyncio.timeout(STOP_LIMIT_S):
                 if not held:
@@ -267,7 +271,7 @@ class JobController:
 
     @contextmanager
     def moving(self, run: MotionRun) -> Iterator[None]:
-        """Own the robot's motion for a run: whatever stops the robot ends it."""
+        """Make ``run`` the one that a stop ends, for as long as the context lasts."""
         self._run = run
         self.machine.motion.begin(run.cancel)
         try:
@@ -277,7 +281,7 @@ class JobController:
 
     @asynccontextmanager
     async def trial(self, *, moves: bool = True) -> AsyncIterator[MotionRun]:
-        """A run of motion for calibrating, or a look at a robot that is at rest.
+        """Begin a run of motion for calibrating, or look at the robot at rest.
 
         Raises ``MotionFault`` where it was stopped, whatever its motion made of that, and where an
         emergency stop is not acknowledged.
@@ -326,7 +330,7 @@ class JobController:
         raise Refused(Note.of("busy", state=self.state, run=run))
 
     async def acknowledge(self) -> bool:
-        """Take the robot into use again after an emergency stop; whether there was one.
+        """Take the robot into use again after an emergency stop; return whether there was one.
 
         A person has seen that all is well. Nothing moves. Raises :class:`Refused` while the stop's
         circuit is open, and while something still comes to rest.
@@ -362,7 +366,7 @@ class JobController:
             raise MotionFault(EMERGENCY, self._emergency.cause, self._emergency.remedy)
 
     async def runs(self, count: int) -> RunList:
-        """Summaries of the latest records, newest first."""
+        """Return summaries of the latest records, newest first."""
         listed = await asyncio.to_thread(self.store.latest, count)
         # What could not be written is known here all the same.
         present = (self._job.record if self._job else None, self._last_whole)
@@ -371,7 +375,7 @@ class JobController:
         return listed.model_copy(update={"runs": runs})
 
     async def run_record(self, run_id: str) -> RunRecord:
-        """One record; raises ``StorageError`` when there is none."""
+        """Return one record; raises ``StorageError`` if there is none."""
         number = self.store.directory_of(run_id).name
         for record in (self._job.record if self._job else None, self._last_whole):
             if record is not None and record.id == number:
@@ -379,7 +383,7 @@ class JobController:
         return await asyncio.to_thread(self.store.load, run_id)
 
     async def run_file(self, run_id: str, name: str) -> tuple[str, bytes]:
-        """A file of a run by its name, with its media type; ``StorageError`` if there is none."""
+        """Return the media type and content of a run's file; raises ``StorageError`` if missing."""
         return await asyncio.to_thread(self.store.file, run_id, name)
 
     async def picture(self, camera: str | None) -> ShownPicture:
@@ -397,7 +401,8 @@ class JobController:
         return shown
 
     async def shut_down(self, *, power_off: bool) -> bool:
-        """Stop and let the daemon end, then the machine if ``power_off``; whether a job ended."""
+        """Stop, then end the daemon, and switch the computer off if ``power_off``; return whether
+        there was anything to stop."""
         log.info("shutting down")
         self._is_ending, self.power_off = True, power_off
         stopped = await self._stop_in_any_case()
@@ -405,10 +410,11 @@ class JobController:
         return stopped
 
     async def end(self) -> None:
-        """Stop what moves, before anything that could stop it is closed. Nothing begins after it.
+        """Stop the motion under way, and refuse all further starts.
 
-        A program that calibrates with nothing moving is no reason to stop: when its connection is
-        closed, motors that only count their steps still turn back.
+        Call it before closing whatever could stop the robot. It leaves a program that calibrates
+        alone while nothing moves: when its connection closes, motors that only count their steps
+        still turn back.
         """
         self._is_ending = True
         self.call_off_start()
@@ -416,7 +422,7 @@ class JobController:
             await self._stop_in_any_case()
 
     async def _stop_in_any_case(self) -> bool:
-        """Stop before the end, which comes whether or not the robot can be reached."""
+        """Stop the robot; log an error instead of raising it, so that the daemon can still end."""
         try:
             return await self.stop()
         except CubistError as error:
@@ -498,7 +504,7 @@ class JobController:
         self._enter(RobotState.MAINTENANCE, "maintenance")
 
     async def leave_maintenance(self, error: CubistError | None = None) -> None:
-        """Back to work, or to what is in the way of it (``error``, where that is known already).
+        """Return to normal operation, or to the fault that prevents it (``error``, if known).
 
         What was calibrated moved things, so the robot is not homed any more. An emergency stop
         stays until a person acknowledges it.
@@ -531,7 +537,7 @@ class JobController:
 
     @property
     def next_machine(self) -> Machine:
-        """The robot that moves next."""
+        """Return the robot that moves next."""
         return self._successor or self.machine
 
     async def _let_go(self) -> None:
@@ -547,16 +553,15 @@ class JobController:
             return unrecorded(*job)
 
     async def _reconnect(self, run: MotionRun) -> None:
-        """Connect for a run that begins; raises what is in the way, an emergency stop meanwhile
-        included."""
+        """Connect for a new run; raises the fault that prevents it, or an emergency stop since."""
         error = None if run.cancel.is_set() else await self._connect()
         self.check_emergency()
         if error is not None:
             raise error
 
     async def _connect(self) -> CubistError | None:
-        """Connect to the robot; why it cannot work, which then is the present fault: it is not
-        there, or nobody has confirmed yet where it may go.
+        """Connect to the robot; return the error that keeps it from working, if any, which is also
+        the present fault: the robot does not answer, or its positions are not confirmed.
 
         After an emergency stop, and once the daemon ends, it tries nothing.
         """
@@ -618,7 +623,7 @@ class JobController:
         self._publish("finished", job.record.reason, run=job.record.id, outcome=outcome)
 
     async def _close_record(self, job: Job) -> bool:
-        """Write how the job ended, and learn from it; whether the robot was adjusted to that."""
+        """Complete the record and track drift; return whether the calibration was adjusted."""
         job.record.latency_s = self.machine.stopwatch.take()
         job.note_link_statistics(self.machine.motion.link_statistics())
         await asyncio.to_thread(self.store.prune)
@@ -650,7 +655,7 @@ class JobController:
         self._rest("")
 
     def _report(self, state: RobotState, step: str) -> None:
-        """A job entered a state or a step."""
+        """Publish the state or step that a job has entered."""
         log.info("run %s: %s", self._job.record.id if self._job else "-", step)
         if state is self.state:
             self._publish("step", step)
@@ -658,12 +663,12 @@ class JobController:
             self._enter(state, step)
 
     def _progressed(self, fraction: float) -> None:
-        """A job is so far with its step; told where that takes longer than anything else."""
+        """Publish the progress of the turns, the longest step of a job."""
         if self.state is RobotState.TURNING:
             self._publish("progress", f"{fraction:.0%} turned", progress=fraction)
 
     def _rest(self, text: str) -> None:
-        """Ready for the next job, or in need of help."""
+        """Enter ``idle``, or ``fault`` if there is one."""
         fault = self._present_fault
         if fault is None:
             self._enter(RobotState.IDLE, text)
@@ -709,7 +714,7 @@ def _preparation(
 
 
 def _performer(request: StartRequest, planner: SolvePlanner) -> Performer:
-    """What the job does; raises ``InvalidRequest`` before anything moves."""
+    """Return the coroutine function of the job; raises ``InvalidRequest``."""
     if request.kind == "home":
         return jobs.home
     if request.kind == "scramble":

@@ -33,7 +33,7 @@ UNREADABLE = "unreadable"
 RECONNECT_ATTEMPTS = 20
 
 ENOUGH = 0.85
-"""Part of the head after which the search for a faster rest ends."""
+"""Fraction of the head after which the search for a faster tail ends."""
 
 
 async def home(job: Job, machine: Machine) -> Outcome:
@@ -43,7 +43,7 @@ async def home(job: Job, machine: Machine) -> Outcome:
 
 
 async def scramble(job: Job, machine: Machine, cube: AnyCube) -> Outcome:
-    """Do to whatever cube is held what makes the solved one ``cube``."""
+    """Apply the scramble that turns a solved cube into ``cube``."""
     await _home(job, machine)
     job.enter(RobotState.SOLVING, JobStep.of("plan-scramble"))
     work = machine.planner.plan_scramble
@@ -101,7 +101,7 @@ async def _reconnect(job: Job, machine: Machine) -> None:
 async def _turn_until_solved(
     job: Job, machine: Machine, cube: AnyCube, state: State | None
 ) -> Outcome:
-    """Plan, turn, check; what is then found unsolved is solved on from there."""
+    """Plan, turn and check; if the cube is not solved then, go on from there."""
     if cube.is_solved:
         # An earlier attempt may have turned to the end before something else went wrong.
         return Outcome.SOLVED if job.record.moves else Outcome.ALREADY_SOLVED
@@ -152,7 +152,7 @@ async def _plan(job: Job, machine: Machine, cube: AnyCube, state: State | None) 
 
 
 async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None = None) -> State:
-    """Perform a plan; the mechanism's state at its end.
+    """Perform a plan and return the mechanism's state at its end.
 
     ``cube`` is the cube before it: where it is given and the policy says so, the rest is improved
     on the way. The record, in which the plan is noted, says what was performed.
@@ -187,7 +187,7 @@ async def perform(job: Job, machine: Machine, plan: Plan, cube: AnyCube | None =
 
 
 async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
-    """Put into the record what is performed, these plans one after the other, and what it saves.
+    """Record the moves of these plans, performed one after the other, and the time they save.
 
     A turn that a cut went through the middle of is one move, as it was in the whole plan.
     """
@@ -199,7 +199,7 @@ async def note(job: Job, machine: Machine, parts: Sequence[Plan]) -> None:
 
 
 def _turning(job: Job, *, faster: bool = False) -> JobStep:
-    """The step, in the record's own figures; ``faster``: with a better end than before."""
+    """Return the step with the record's figures; ``faster``: a faster rest was found."""
     seconds = f"{(job.record.planned_us or 0) / 1e6:.1f}"
     if job.record.move_count == 1:
         return JobStep.of("turn-once", seconds=seconds)
@@ -218,7 +218,7 @@ async def _parts(
 async def _turn_and_improve(
     job: Job, machine: Machine, parts: SplitPlan, progress: Callable[[float], None]
 ) -> tuple[int, Plan]:
-    """Perform the head while a faster tail is searched; microseconds it took, and the tail."""
+    """Perform the head while searching for a faster tail; return its microseconds and the tail."""
     enough = threading.Event()
 
     def advance(fraction: float) -> None:
@@ -237,7 +237,7 @@ async def _turn_and_improve(
 
 
 def _progress(job: Job, parts: Sequence[Plan], current: int) -> Callable[[float], None]:
-    """Tells the job how far all parts are when the current one is so far."""
+    """Convert progress of the current part to progress of the whole plan, for the job."""
     before_us = sum(part.duration_us for part in parts[:current])
     total_us = max(1, sum(part.duration_us for part in parts))
     own_us = parts[current].duration_us

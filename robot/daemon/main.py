@@ -50,16 +50,16 @@ ROBOT_FAILED = 3
 POWER_OFF_MARK = "power-off"
 STATUS_EVERY_S = 1.0
 JOB = "a job"
-"""What broke off, in the note of it."""
+"""The name by which the store notes that a job, rather than calibrating, was interrupted."""
 
 _FOR_A_PERSON = (AlreadyRunning, StorageError, UnknownProfile, ValueError)
-"""Errors that starting again does not help: bad profiles are ValueErrors."""
+"""Errors that a restart cannot fix. Bad profiles are ValueErrors."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point; exit codes: 0 stopped in order, 2 bad configuration, 3 the robot failed.
 
-    128 and the number of a signal that nobody sends to stop a daemon: it stopped in order, too.
+    For a signal that nobody sends to stop a daemon: 128 plus its number, after an orderly stop.
     """
     signals = EndSignals()
     signals.exit_at_once()
@@ -160,12 +160,12 @@ def _calibrated(
 
 
 def _programs(options: Options) -> list[Program]:
-    """Programs that get a socket; the page calibrates only where the owner allows it."""
+    """Return the programs that get a socket; the page may calibrate only if the owner allows it."""
     return [one for one in Program if one is not Program.GUIDE or options.page_calibrates]
 
 
 def _machine(calibrated: RobotProfile, options: Options, contact: FirstContact) -> Machine:
-    """The robot as calibrated."""
+    """Return the robot as calibrated."""
     return make_machine(calibrated, contact=contact, port=options.port, twin=options.twin)
 
 
@@ -191,7 +191,7 @@ async def _open_panel(
 
 
 async def _keep_manager_informed(controller: JobController, notifier: Notifier) -> None:
-    """Feed the watchdog while the loop turns and no job hangs; tell the manager each new state."""
+    """Feed the watchdog while the event loop runs; report each new state to systemd."""
     period = min(STATUS_EVERY_S, (notifier.watchdog_s or STATUS_EVERY_S * 3) / 3)
     told = ""
     while True:
@@ -204,14 +204,14 @@ async def _keep_manager_informed(controller: JobController, notifier: Notifier) 
 
 
 async def _forget_doubts(controller: JobController, values: CalibrationStore) -> None:
-    """Forget what broke off before this start once somebody was told, or everything is homed."""
+    """Delete the note of an interrupted job once the robot is homed or a person was warned."""
     while controller.machine.motion.has_doubts or controller.state is RobotState.MAINTENANCE:
         await asyncio.sleep(STATUS_EVERY_S)
     await asyncio.to_thread(values.note_over)
 
 
 def _request_power_off(options: Options) -> None:
-    """Leave the mark that the unit ``cubist-poweroff.path`` waits for: we have no such right."""
+    """Write the file that ``cubist-poweroff.path`` waits for; the daemon may not power off."""
     write_atomically(options.runtime_dir / POWER_OFF_MARK, b"")
 
 

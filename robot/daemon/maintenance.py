@@ -47,8 +47,8 @@ log = logging.getLogger("cubistd")
 
 
 class Maintenance:
-    """Single steps on the robot, for calibration; all methods but :meth:`values`, :meth:`versions`
-    and :meth:`adjust` need the mode, and serve only the program that began it.
+    """Runs single trials on the robot, for calibration; all methods but :meth:`values`,
+    :meth:`versions` and :meth:`adjust` need the mode, and serve only the program that began it.
 
     All that is kept while the mode lasts is one version, written again with each value: whatever
     ends the mode, what a person has kept until then stays and can be taken back as a whole.
@@ -79,14 +79,14 @@ class Maintenance:
         self._revision = Revision(store)
 
     async def begin(self) -> None:
-        """Find out how the robot is calibrated; at the start of the daemon."""
+        """Report the calibration when the daemon starts."""
         await self._report()
         if (found := self._controller.calibration) is not None:
             for note in found.notes(self._profile.name):
                 log.warning("%s", note)
 
     async def _report(self) -> None:
-        """Let the status say how the robot is calibrated by now."""
+        """Update the calibration shown in the status."""
         self._controller.calibration = await asyncio.to_thread(report, self._profile, self._store)
 
     def enter(self, place: Place = "terminal", process: int = 0) -> None:
@@ -120,8 +120,7 @@ class Maintenance:
             await self._controller.leave_maintenance(error)
 
     async def _attempt(self, step: Awaitable[object]) -> CubistError | None:
-        """Take one step of the end, so that a failure keeps no other from being taken; return what
-        went wrong."""
+        """Carry out one step of leaving and return its error, so that the other steps follow."""
         try:
             await step
         except CubistError as error:
@@ -153,12 +152,12 @@ class Maintenance:
 
     @property
     def _counting(self) -> tuple[str, ...]:
-        """The motors that only count their steps."""
+        """Return the names of motors that only count their steps."""
         steppers = self._profile.actuators_of(Stepper)
         return tuple(name for name, one in steppers.items() if one.homing is None)
 
     async def _forget_tried_out(self) -> None:
-        """Put the robot together from what was kept."""
+        """Withdraw values that were only tried out, and put the robot together without them."""
         if self._provisional:
             self._provisional = {}
             self._set(await self.values())
@@ -172,7 +171,7 @@ class Maintenance:
             self._changed = False
 
     async def perform(self, trial: Trial[Asked, Found], request: Asked) -> Found:
-        """Have the robot do something, with what is calibrated by now.
+        """Run a trial with the present calibration.
 
         Raises ``MotionFault`` for a trial that was stopped, with the reason.
         """
@@ -196,7 +195,7 @@ class Maintenance:
                     return await asyncio.to_thread(trial.run, bench, request)
 
     async def values(self) -> Calibration:
-        """What is calibrated, with what is only tried out."""
+        """Return the calibration, including values that are only tried out."""
         stored = await asyncio.to_thread(self._store.load, self._profile)
         return stored.changed(self._provisional)
 
@@ -340,7 +339,7 @@ class Maintenance:
             await self._controller.replace(machine)
 
     def _set(self, stored: Calibration) -> Calibration:
-        """Let what is stored count, with what is only tried out."""
+        """Put the stored values in force, together with those only tried out."""
         self._contact.confirmed = stored.confirmed | self._provisional
         self._contact.forbid(None)  # it could be read, and fits the robot
         self._changed = True
