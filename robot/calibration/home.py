@@ -5,6 +5,9 @@ from __future__ import annotations
 from robot.calibration.step import STEPS, Command, Measurement, Question, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
 from robot.documents import ApiRequest, Nothing
+from robot.machine.first_contact import FirstContact, NotConfirmed
+
+KEEP_FIRST = "keep them first, in the steps of calibration before this one"
 
 
 class HomeRequest(ApiRequest):
@@ -47,10 +50,19 @@ class Homing(Measurement):
 
     def measure(self, choice: str = "") -> Script:
         """See :meth:`Measurement.measure`."""
+        if not self._as_profile:
+            self._require_confirmed()
         self.session.perform(HOMING, as_profile=self._as_profile)
         self.document = {"homed": True}
         self.text = "everything is at its start position"
         yield from ()
+
+    def _require_confirmed(self) -> None:
+        """Raise :class:`NotConfirmed`, whose remedy fits a person who is calibrating already."""
+        try:
+            FirstContact(self.session.calibration.confirmed).require_all(self.session.profile)
+        except NotConfirmed as error:
+            raise NotConfirmed(error.cause, KEEP_FIRST) from error
 
 
 STEPS["home"] = Step(

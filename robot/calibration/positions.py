@@ -25,10 +25,11 @@ from robot.calibration.step import (
     Session,
     Step,
 )
-from robot.calibration.store import require_possible
+from robot.calibration.store import Calibration, apply, require_possible
 from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
+from robot.calibration.versions import Means, Source
 from robot.client import RequestRefused
-from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject, WholeNumber
+from robot.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import (
     direction_key,
@@ -47,6 +48,16 @@ NOT_CONFIRMED = (
     "Take its arm off, or see that nothing is in its way; then choose Begin."
 )
 """Guidance before the first pulse of a servo that has no confirmed position."""
+
+UNCONFIRMED = "not confirmed"
+CONFIRMED: Mapping[Means, str] = {
+    "auto": "by the robot",
+    "drift": "by the robot",
+    "person": "by a person",
+    "earlier": "earlier",
+    "import": UNCONFIRMED,
+}
+"""Who has confirmed a position that was found like this, in a list."""
 
 
 class MoveRequest(ApiRequest):
@@ -125,8 +136,9 @@ class Position:
     """A named position of an actuator, by its key in the calibration.
 
     ``value`` counts now, ``original`` is the profile's; ``limits``: lowest and highest, if any.
-    ``unit`` is ``us`` of pulse or ``steps``. ``is_confirmed``: a person has kept it. ``step``: how
-    far the actuator may go at a time beyond what is confirmed.
+    ``unit`` is ``us`` of pulse or ``steps``. ``is_confirmed``: this robot was seen with it.
+    ``step``: how far the actuator may go at a time beyond what is confirmed. ``source``: where the
+    value comes from; None: from the profile.
     """
 
     key: str
@@ -138,15 +150,17 @@ class Position:
     limits: tuple[int, int] | None
     is_confirmed: bool
     step: int
+    source: Source | None = None
 
 
 def positions(session: Session) -> list[Position]:
-    """Every named position of every actuator."""
-    return list(_positions(session.profile, session.calibrated, session.calibration.confirmed))
+    """Return every named position of every actuator."""
+    calibration = session.calibration
+    return list(_positions(session.profile, apply(session.profile, calibration), calibration))
 
 
 def _positions(
-    original: RobotProfile, calibrated: RobotProfile, kept: JsonMapping
+    original: RobotProfile, calibrated: RobotProfile, calibration: Calibration
 ) -> Iterator[Position]:
     for name, actuator in calibrated.actuators.items():
         for position, value in actuator.places.items():
@@ -159,8 +173,9 @@ def _positions(
                 value=value,
                 original=original.actuators[name].places[position],
                 limits=actuator.limits,
-                is_confirmed=key in kept,
+                is_confirmed=key in calibration.confirmed,
                 step=largest_step(actuator) or 0,
+                source=calibration.sources.get(key),
             )
 
 
@@ -306,13 +321,20 @@ Wanted = Callable[[Position], bool]
 
 
 def position_items(session: Session, wanted: Wanted = lambda _: True) -> Iterator[Item]:
-    """The lines of a list of positions."""
+    """Yield the lines of a list of positions."""
     for one in positions(session):
         if wanted(one):
-            changed = "" if one.value == one.original else f"{one.original}"
-            changed = changed if one.is_confirmed else "not confirmed"
-            cells = (one.actuator, one.name, f"{one.value} {one.unit}", changed)
+            original = "" if one.value == one.original else f"{one.original}"
+            value = f"{one.value} {one.unit}"
+            cells = (one.actuator, one.name, value, original, *_confirmation_of(one))
             yield Item(cells, partial(Placing, session, one))
+
+
+def _confirmation_of(one: Position) -> tuple[str, str]:
+    """Return who has confirmed a position, and on which day."""
+    if one.source is None or not one.is_confirmed:
+        return UNCONFIRMED, ""
+    return CONFIRMED[one.source.how], f"{one.source.at.astimezone():%Y-%m-%d}"
 
 
 def _servo_items(session: Session) -> Iterator[Item]:
@@ -389,8 +411,9 @@ STEPPER_POSITION = Command(
 
 
 def position_keys(profile: RobotProfile) -> dict[str, str]:
-    """``actuator.position`` -> its key in the calibration."""
-    return {f"{one.actuator}.{one.name}": one.key for one in _positions(profile, profile, {})}
+    """Return ``actuator.position`` -> its key in the calibration."""
+    nothing = Calibration(robot=profile.name)
+    return {f"{one.actuator}.{one.name}": one.key for one in _positions(profile, profile, nothing)}
 
 
 def _unattended(session: Session, given: Mapping[str, int]) -> Iterator[Measurement]:
@@ -405,7 +428,7 @@ STEPS["positions"] = Step(
         "nobody has kept yet, the robot does not go to."
     ),
     trials=[MOVING],
-    columns=("actuator", "position", "value", "profile"),
+    columns=("actuator", "position", "value", "profile", "confirmed", "since"),
     items=position_items,
     commands=[
         Command(

@@ -193,7 +193,7 @@ def _items(session: Session) -> Iterator[Item]:
         for what, value, measurement in _of_motor(profile, name):
             yield Item((name, what, value), partial(measurement, session, name))
     for item in position_items(session, lambda one: one.unit == "steps"):
-        actuator, position, value, _ = item.cells
+        actuator, position, value, *_ = item.cells
         yield Item((actuator, f"position {position}", value), item.begin)
 
 

@@ -25,6 +25,7 @@ from robot.cli.guide.camera import Picture
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen
 from robot.client import BadRequest, RequestRefused
+from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
@@ -252,6 +253,18 @@ async def test_keys_faster_than_motion_go_to_the_last_place(
     assert client.moves[-1] == 1425
 
 
+async def test_home_sends_nobody_to_where_they_are(session: Session, client: FakeClient) -> None:
+    async with CalibrationApp(session, screens(session, "home")).run_test() as pilot:
+        await press(pilot, "enter")
+        said = message(pilot)
+        assert "position ccw of holder" in said and "before this one" in said
+        assert "cubist calibrate" not in said
+        assert not [path for path, _ in client.asked if path == "/home"]
+        client.values = confirmable(session.profile)
+        await press(pilot, "enter")
+        assert [path for path, _ in client.asked if path == "/home"] == ["/home"]
+
+
 async def test_what_was_kept_can_be_undone(session: Session, client: FakeClient) -> None:
     client.values[KEY] = 1340
     app = CalibrationApp(session, screens(session, "positions"))
@@ -261,7 +274,7 @@ async def test_what_was_kept_can_be_undone(session: Session, client: FakeClient)
         row = [str(table.get_row_at(i)[1]) for i in range(table.row_count)].index("open")
         await press(pilot, *["down"] * row, "enter", "up", "enter")
         assert client.values == {KEY: 1350}
-        assert table.get_row_at(row)[2:] == ["1350 us", "1335"]
+        assert table.get_row_at(row)[2:5] == ["1350 us", "1335", "by a person"]
         await press(pilot, "ctrl+z")
         assert client.values == {KEY: 1340}
         await press(pilot, "ctrl+z")
@@ -312,8 +325,9 @@ async def test_colours_and_timing_are_kept_only_when_wanted(
 
 
 async def test_the_menu_leads_everywhere_and_all_goes_through_all(
-    session: Session,
+    session: Session, client: FakeClient
 ) -> None:
+    client.values = confirmable(session.profile)
     app = CalibrationApp(session)
     async with app.run_test() as pilot:
         await settled(pilot)

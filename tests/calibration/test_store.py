@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,12 +29,13 @@ from robot.calibration.store import (
     differences,
 )
 from robot.calibration.trial import Bench
+from robot.calibration.versions import Source
 from robot.client import RequestRefused
 from robot.faults import InvalidRequest
 from robot.machine.first_contact import FirstContact, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
-from tests.virtual.kept import answered
+from tests.virtual.kept import answered, kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"
@@ -281,12 +284,15 @@ class Keeps:
 
 
 def test_positions_are_listed_with_what_is_known_of_them() -> None:
-    daemon: Any = Keeps("cubotino", **{OPEN: 1340, "actuators.lid.positions_us.close": 1500})
+    close = "actuators.lid.positions_us.close"
+    measured = Source(how="auto", at=datetime(2026, 5, 4, 12, tzinfo=UTC))
+    found = kept("cubotino", {OPEN: 1340}).changed({close: 1500}, {close: measured})
+    daemon: Any = SimpleNamespace(call=lambda *_: found.model_dump(mode="json"))
     cells = [item.cells for item in position_items(Session(daemon))]
     assert cells[-3:] == [
-        ("lid", "open", "1340 us", "1335"),
-        ("lid", "close", "1500 us", ""),
-        ("lid", "flip", "1050 us", "not confirmed"),
+        ("lid", "open", "1340 us", "1335", "by a person", "2026-05-03"),
+        ("lid", "close", "1500 us", "", "by the robot", "2026-05-04"),
+        ("lid", "flip", "1050 us", "", "not confirmed", ""),
     ]
     only = position_items(Session(daemon), lambda one: one.name == "flip")
     assert [item.cells[1] for item in only] == ["flip"]

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from robot import languages
-from robot.calibration.positions import NOT_CONFIRMED
+from robot.calibration.positions import CONFIRMED, NOT_CONFIRMED
 from robot.calibration.step import STEPS as CALIBRATION
 from robot.calibration.step import Measurement
 from robot.cli.texts import TerminalText
@@ -73,7 +73,7 @@ def texts_of_the_guide() -> set[str]:
     """What the steps of calibration say before anything is measured, and what its pages say."""
     steps = list(CALIBRATION.values())
     measured = [one for one in kinds_of(Measurement) if one.__module__.startswith("robot.")]
-    found = {NOT_CONFIRMED, MENU, HEADING, OTHER_CORNER}
+    found = {NOT_CONFIRMED, MENU, HEADING, OTHER_CORNER, *CONFIRMED.values()}
     for said in (*steps, *measured):
         found |= {said.guidance, *(said.columns if isinstance(said.columns, tuple) else ())}
     found |= {step.title for step in steps}

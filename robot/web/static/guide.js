@@ -156,7 +156,7 @@ export class Guide {
   #table(columns, rows) {
     const head = columns.map((column) => el("th", { scope: "col" }, guided(column)));
     const body = rows.map(({ cells, colour, opens }, row) => el("tr", {}, cells.map((cell, i) => {
-      if (i > 0) return el("td", {}, cell);
+      if (i > 0) return el("td", {}, guided(cell));
       const swatch = colour && el("i", { class: "swatch" });
       if (swatch) swatch.style.background = `rgb(${colour.join()})`;
       return el("td", {}, swatch, opens ? el("button", { click: () => this.#send({ do: "open", row }) }, `${cell} ${cells[1] ?? ""}`.trim()) : cell);
