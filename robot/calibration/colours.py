@@ -67,12 +67,12 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
 
 
 def solved_facelets(size: int) -> str:
-    """The letters of a solved cube."""
+    """Return the letters of a solved cube."""
     return "".join(face * size**2 for face in FACES)
 
 
 def _remedy_for(facelets: str) -> str:
-    """What to do about a cube that is not the one that somebody named."""
+    """Return the remedy for a cube that is not the one that somebody named."""
     if facelets == solved_facelets(round((len(facelets) / 6) ** 0.5)):
         return "put a solved cube in, or leave --solved out"
     return "see that --facelets names the stickers in the order URFDLB, U above and F in front"

@@ -96,8 +96,8 @@ class PositionDrift(BaseModel):
 
 
 class CameraDrift(BaseModel):
-    """Where the middle of the face was in the first ``solves``, and how far away it is now; by how
-    much the picture was turned then, and how far it has ``turned`` since.
+    """The middle of the face in the first ``solves``, and its distance from there now; the turn of
+    the picture then, and the degrees it has ``turned`` since.
 
     ``doubt``: degrees by which ``turned`` may be off, by how much it differs from solve to solve.
     """
@@ -118,7 +118,7 @@ class CameraDrift(BaseModel):
         return float(np.hypot(*self.moved))
 
     def seen_at(self, place: tuple[float, float], picture: float = 0.0) -> CameraDrift:
-        """After another solve in which the faces were there, in a picture that was turned so."""
+        """Return the estimate after another solve, whose picture was turned like this."""
         solves = self.solves + 1
         jump = abs(picture - self.last_turn) if self.solves else 0.0
         doubt = self.doubt + (jump - self.doubt) * max(WEIGHT, 1 / solves)
@@ -134,7 +134,7 @@ class CameraDrift(BaseModel):
         return self.model_copy(update=update)
 
     def part_in(self, degrees: float) -> float | None:
-        """Degrees of the turn of faces that are the camera's: none or all; None: nobody can tell.
+        """Return the degrees of a turn of faces that are the camera's: none or all; None: unknown.
 
         Either is believed only where the other would be off by more than half of the turn.
         """
@@ -214,8 +214,10 @@ class DriftRecord(BaseModel):
         return self.camera.distance > CAMERA_MOVED
 
     def camera_part(self, one: PositionDrift) -> float | None:
-        """Degrees of what a position seems to have moved that are the camera's; None where the
-        pictures do not tell. What is too little to be corrected counts as the position's."""
+        """Return the degrees of a position's apparent motion that are the camera's; None: unknown.
+
+        What is too little to be corrected counts as the position's.
+        """
         if not one.turns_face or abs(one.degrees) < ADJUST_FROM_DEGREES:
             return 0.0
         return self.camera.part_in(one.degrees)

@@ -16,25 +16,25 @@ from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper, StepperLoad
 
 MICROSTEPS = tuple(2.0**power for power in range(-4, 5))
-"""By which factors a turn may have other steps than the profile says: switches of the driver."""
+"""Factors by which the steps of a turn may differ from the profile: switches of the driver."""
 
 STEPS_OFF = 0.08
-"""By which part the steps of a turn may be off one of these."""
+"""Largest relative error of the steps of a turn beside one of these factors."""
 
 MOST_PLAY_DEGREES = 15.0
-"""Of what a stepper drives: a layer so far off square jams."""
+"""Degrees of the layer that a stepper turns: one so far off square jams."""
 
 FASTER, SLOWER = 4.0, 100.0
-"""By how much a motor's limits may be above and below the profile's, in turns."""
+"""Factors by which a motor's limits may be above and below the profile's, in turns."""
 
 LEAST_MS_PER_US = 0.04
-"""A servo needs more time than this for a microsecond of pulse: 60 degrees in 27 ms."""
+"""Least time of a servo for a microsecond of pulse: 60 degrees in 27 ms."""
 
 LONGER = 10.0
-"""By how much a servo may be slower than the profile says."""
+"""Factor by which a servo may be slower than the profile says."""
 
 LONGEST_SIDE = 4.0
-"""By how much the sides of a face in the picture may differ: the camera sees it at an angle."""
+"""Largest ratio of the sides of a face in the picture: the camera sees it at an angle."""
 
 
 def require_plausible(

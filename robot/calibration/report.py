@@ -1,4 +1,4 @@
-"""A calibration in a few words: since when, by what, how sure, and what is still to be done."""
+"""A summary of a calibration: its date, maker, accuracy, and the steps still to be done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robot.settings import RobotProfile
 
 
 class CalibrationReport(ApiDocument):
-    """How a robot is calibrated.
+    """Summary of the calibration in force.
 
     ``version`` in force (0: nothing is calibrated), made ``at`` a time by ``by``; the number of its
     ``values``. ``uncertain``: by how much a value may be off, in its own unit, or why it is as it

@@ -147,8 +147,8 @@ def _sighting(look: LookTaken, turner: CubeTurner) -> Sighting | None:
 
 
 def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:
-    """Degrees of a level face with these corners in its plane, how far they are beside where they
-    were, and where a degree more takes them."""
+    """Return the degrees of a level face with these corners in its plane, their distance from where
+    they were, and the motion of a degree more."""
     if off_square(flat - flat.mean(axis=0)) > LIFTED:
         return None
     # Angles of what is below count clockwise from below; the camera looks at it from above.
@@ -156,8 +156,8 @@ def _turned(flat: Floats) -> tuple[float, Floats, Floats] | None:
 
 
 def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
-    """Degrees of a face that the gripper at a site tilts, how far its corners are beside that, and
-    where a degree more takes them."""
+    """Return the degrees of a face that the gripper at a site tilts, the distance of its corners
+    from that, and the motion of a degree more."""
     gauge = TiltGauge(site)
     degrees = gauge.degrees(flat)
     off = flat - gauge.corners(degrees)
@@ -167,7 +167,7 @@ def _tilted(flat: Floats, site: Site) -> tuple[float, Floats, Floats] | None:
 
 
 def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> Floats:
-    """Where corners go in the face's plane when the picture turns by a degree about its middle."""
+    """Return the motion of corners in the face's plane as the picture turns by a degree."""
     middle = np.array([image.shape[1], image.shape[0]]) / 2
     turned = _rotated(usual - middle, -1.0) + middle
     flat = cv2.perspectiveTransform(turned[None], matrix)[0].astype(np.float64)
@@ -175,8 +175,8 @@ def _camera_turning(usual: Floats, image: NDArray[np.uint8], matrix: Floats) -> 
 
 
 def _picture_turn(off: Floats, moving: Floats, camera: Floats) -> float:
-    """Degrees by which the picture has turned, by where that, what turns the cube, and a camera
-    that has moved or come nearer take the corners."""
+    """Return the degrees by which the picture has turned, fitted beside the motions of what turns
+    the cube and of a camera that has moved or come nearer."""
     across, down = np.tile([1.0, 0.0], (4, 1)), np.tile([0.0, 1.0], (4, 1))
     ways = np.stack([one.ravel() for one in (camera, moving, across, down, UNIT_SQUARE)], axis=1)
     lengths = np.linalg.norm(ways, axis=0)

@@ -59,8 +59,10 @@ class Session:
 
     @contextlib.contextmanager
     def maintenance(self) -> Iterator[None]:
-        """The robot in maintenance, which ends with this context, or with this process. What was
-        kept meanwhile is one version."""
+        """Hold the robot in maintenance until this context or this process ends.
+
+        All that is kept meanwhile is one version.
+        """
         with self._client.maintenance(self._place):
             yield
 
@@ -69,7 +71,7 @@ class Session:
         return self._client.stop()
 
     def stop_beside(self) -> None:
-        """Likewise, on a thread of its own: the robot rests within a turn."""
+        """Stop on a thread of its own: the robot rests within a turn."""
 
         def stop() -> None:
             with contextlib.suppress(CubistError):
@@ -79,7 +81,7 @@ class Session:
 
     @property
     def kept(self) -> list[str]:
-        """The keys of all values kept so far and not undone."""
+        """Return the keys of all values kept so far and not undone."""
         return list(dict.fromkeys(key for keys in self._undo for key in keys))
 
     @cached_property
@@ -299,12 +301,12 @@ class Step:
 
     @property
     def measures_unasked(self) -> bool:
-        """Whether anything is measured where nobody watches."""
+        """Return whether anything is measured where nobody watches."""
         return not self.on_request and bool(self.unattended or self.begin)
 
     @property
     def heading(self) -> str:
-        """The title without its explanation, for the head of a screen."""
+        """Return the title without its explanation, for the head of a screen."""
         return self.title.partition(":")[0]
 
     def unasked(self, session: Session, given: Mapping[str, int]) -> Iterable[Measurement]:

@@ -95,8 +95,8 @@ class Ramp:
 
     @property
     def safe(self) -> int | None:
-        """What may be kept; None when nothing was good. Trials in which nothing was lost are no
-        reason to make it slower."""
+        """Return the value to keep; None if nothing was good. Trials in which nothing was lost are
+        no reason to make it slower."""
         if self.good is None:
             return None
         safe = round(SAFE * self.good)

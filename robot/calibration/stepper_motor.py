@@ -192,8 +192,8 @@ def _with(profile: RobotProfile, name: str, settings: Stepper) -> RobotProfile:
 
 
 def _with_room_at_the_edge(settings: Stepper) -> Stepper:
-    """The same motor, allowed a little further than its positions: the edge of an end stop at the
-    end of its way is looked at from both sides, as homing does."""
+    """Return the motor with room beyond its positions: the edge of an end stop at the end of its
+    way is looked at from both sides, as homing does."""
     room = largest_step(settings)
     if settings.homing is None or room is None:
         return settings

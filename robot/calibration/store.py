@@ -1,4 +1,4 @@
-"""What was calibrated on one's own robot: values that replace those of its profile.
+"""Values calibrated on one's own robot, which replace those of its profile.
 
 A calibration is a flat map from dotted keys of the profile to numbers, so that it can be read,
 compared and edited: ``actuators.lid.positions_us.open: 1510``. Beside each value stands where it
@@ -73,7 +73,7 @@ class Calibration(BaseModel):
 
     @property
     def confirmed(self) -> JsonObject:
-        """The values that somebody has confirmed on this robot."""
+        """Return the values that somebody has confirmed on this robot."""
         return {
             key: value
             for key, value in self.values.items()
@@ -83,8 +83,8 @@ class Calibration(BaseModel):
     def changed(
         self, values: JsonMapping, sources: Mapping[str, Source] | None = None
     ) -> Calibration:
-        """The same with some values set, which come from ``sources``; None removes one, back to
-        the profile's."""
+        """Return a copy with some values set, which come from ``sources``; None removes one, back
+        to the profile's."""
         known = {key: one for key, one in self.sources.items() if key not in values}
         known |= sources or {}
         merged = self.values | dict(values)
@@ -93,7 +93,7 @@ class Calibration(BaseModel):
         return self.model_copy(update={"values": kept, "sources": sources})
 
     def kept(self) -> KeptValues:
-        """Each value beside its source, as in a file."""
+        """Return each value beside its source, as in a file."""
         unknown = Source(how="import", at=self.at or datetime.now(UTC), confirmed=False)
         return {
             key: KeptValue(value=value, **self.sources.get(key, unknown).model_dump())
@@ -426,7 +426,7 @@ def changes(before: JsonMapping, after: JsonMapping) -> dict[str, Change]:
 
 
 def apply(profile: RobotProfile, calibration: Calibration) -> RobotProfile:
-    """The profile with calibrated values in place; raises :class:`BadCalibration`."""
+    """Return the profile with calibrated values in place; raises :class:`BadCalibration`."""
     document = profile.model_dump(mode="json")
     unused = ignored(profile, calibration.values)
     for key, value in calibration.values.items():
@@ -485,7 +485,7 @@ def ignored(profile: RobotProfile, keys: Iterable[str]) -> list[str]:
 def differences(
     profile: RobotProfile, calibration: Calibration
 ) -> Iterator[tuple[str, object, object]]:
-    """``(key, the profile's value, the calibrated one)`` for every value that is not the same."""
+    """Yield ``(key, the profile's value, the calibrated one)`` for each value that differs."""
     document = profile.model_dump(mode="json")
     unused = ignored(profile, calibration.values)
     for key, value in sorted(calibration.values.items()):
@@ -536,7 +536,7 @@ def _place(document: JsonObject, key: str, value: object) -> None:
 
 
 def _path(document: JsonObject, key: str) -> list[str | int]:
-    """The way to a key: lists are entered by number or by name."""
+    """Return the path to a key: lists are entered by number or by name."""
     parts = key.split(".")
     if parts[0] not in ROOMS:
         raise BadCalibration(f"{key}: only {', '.join(ROOMS)} can be calibrated")
@@ -561,5 +561,5 @@ def _step(document: object, part: str, key: str) -> str | int:
 
 
 def _name_of(item: object) -> str | None:
-    """What tells members of a list apart: a camera's name, a view's site."""
+    """Return the name that tells members of a list apart: a camera's name, a view's site."""
     return item.get("name", item.get("site")) if isinstance(item, dict) else None

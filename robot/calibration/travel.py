@@ -68,7 +68,7 @@ class TravelRequest(ApiRequest):
 
 
 class Travel(ApiDocument):
-    """How long a servo took, known to ``within_us``; nothing where the camera cannot see it, and
+    """The time that a servo took, known to ``within_us``; None where the camera cannot see it, and
     ``why``.
 
     ``values`` are calibrated values with the measured time, and what it is known to on top.
@@ -151,7 +151,7 @@ def motion_in(pictures: Sequence[tuple[int, Grey]], still: int = STILL_PICTURES)
 def why_unseen(
     pictures: Sequence[tuple[int, Grey]], planned_us: int, still: int = STILL_PICTURES
 ) -> str:
-    """Why :func:`motion_in` finds none that should take about ``planned_us``."""
+    """Return why :func:`motion_in` finds none that should take about ``planned_us``."""
     moved = _changed(pictures, still)
     if moved and moved[-1] == len(pictures) - 2:
         return f"the picture still changes after {PATIENCE * planned_us / 1e3:.0f} ms"
@@ -164,7 +164,7 @@ def why_unseen(
 
 
 def too_few(pictures: int, rate: float) -> str:
-    """What to say of a motion that was over between two pictures or three."""
+    """Return the text for a motion that was over between two pictures or three."""
     count = f"{pictures} picture{'' if pictures == 1 else 's'}"
     return f"only {count} during the motion: the camera's {rate:.0f} pictures/s are too few for it"
 

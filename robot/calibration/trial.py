@@ -55,7 +55,7 @@ class Trial(Generic[Asked, Found]):
 
     @property
     def moves(self) -> bool:
-        """Whether it may move the robot."""
+        """Return whether it may move the robot."""
         return self.method == "POST"
 
     @property

@@ -47,15 +47,15 @@ MOST_BYTES = 8 * 2**20
 _NUMBERED = re.compile(r"([0-9]{6,9})\.json")
 
 Means = Literal["auto", "person", "import", "drift", "earlier"]
-"""How a value was found: measured by ``calibrate auto``, kept by a person at the robot, taken from
-a file, corrected by the robot itself, or kept by a release that did not note it."""
+"""Ways in which a value was found: measured by ``calibrate auto``, kept by a person at the robot,
+taken from a file, corrected by the robot itself, or kept by a release that did not note it."""
 
 Maker = Literal["auto", "person", "import", "drift", "restore", "earlier"]
-"""What made a version."""
+"""Makers of a version."""
 
 
 class Source(BaseModel):
-    """Where a calibrated value comes from.
+    """The origin of a calibrated value.
 
     ``confirmed``: somebody has seen this robot with it. ``uncertain``: by how much it may be off,
     in its own unit, or why it is as it is. ``robot``: the other robot that it was imported from.
@@ -243,7 +243,7 @@ class VersionFiles:
                 self._move(previous, robot, number)
 
     def _number_of_earlier(self, robot: str) -> int:
-        """The number that ``calibration.json`` gets; one is left free for the version before."""
+        """Return the number that ``calibration.json`` gets; one is left free for the one before."""
         return max(self.numbers(robot), default=0) + 2
 
     def _move(self, path: Path, robot: str, number: int) -> None:

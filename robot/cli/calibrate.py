@@ -80,7 +80,7 @@ def camera(  # one argument per option
 
 
 def _print_picture(image: Image, width: int) -> None:
-    """So many columns wide, however wide the terminal is; nothing where no colours are shown."""
+    """Print a picture ``width`` columns wide, or a note if the terminal has no colours."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)

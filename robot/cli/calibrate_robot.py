@@ -94,9 +94,9 @@ def everything(
 def _perform_all(
     session: Session, steps: Sequence[Step], given: dict[str, int], as_json: bool
 ) -> ExitCode:
-    """All that nobody has to watch, in one session: a stop between two steps ends it, too.
+    """Perform the steps that nobody has to watch, in one session: a stop ends all of them.
 
-    Returns the exit code of what did not come out as it should.
+    Returns the exit code of the worst result.
     """
     codes: list[ExitCode] = []
     unasked = [step for step in steps if step.measures_unasked]
@@ -178,7 +178,7 @@ def automatic(
 
 
 def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: bool) -> bool:
-    """Whether values were kept; whatever is in the way of that, the measurement ends with it."""
+    """Measure, and return whether values were kept. An error or Ctrl-C ends the measurement."""
     try:
         with calibrating(measurement.session):
             conduct(measurement, as_json)
@@ -193,7 +193,7 @@ def _calibrate_and_keep(measurement: AutomaticCalibration, save: bool, as_json: 
 def _true_errors(
     robot: RobotProfile, twin: SimulatedRobot, values: JsonMapping
 ) -> dict[str, float]:
-    """How far positions that were found are off the truth, as the simulated robot says."""
+    """Return how many degrees found positions are off the simulated robot's true ones."""
     from robot.twin.calibrated import position_errors
 
     errors = position_errors(robot, twin.misadjusted, values)
@@ -201,7 +201,7 @@ def _true_errors(
 
 
 def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
-    """The robot as it takes a cube of the size asked for; only a simulated one is asked here.
+    """Return the robot set up for a cube of the size asked for; only a simulated one may be asked.
 
     Raises :class:`robot.settings.other_cubes.NotItsCube`.
     """
@@ -211,7 +211,7 @@ def _set_up_for(robot: RobotProfile, which: Which) -> RobotProfile:
 
 
 def _usual_robot(simulated: bool | None) -> str:
-    """The robot that is meant when none is named."""
+    """Return the robot that is meant if none is named."""
     if simulated or not _daemon_runs():
         return DEFAULT_PROFILE
     return Session().calibration.robot
@@ -223,7 +223,7 @@ def _robot_to_calibrate(
     which: Which,
     speed: float | None = None,
 ) -> Iterator[SimulatedRobot | None]:
-    """The daemon's robot, or one in simulation, at a speed, for as long as this lasts."""
+    """Yield a simulated robot at a speed, or None for the daemon's, for as long as this lasts."""
     simulated, misadjusted = _is_simulated(which), which["misadjusted"]
     if misadjusted is not None and not simulated:
         raise click.UsageError("--misadjust is for a simulated robot: add --simulated")
@@ -256,7 +256,7 @@ def _daemon_runs() -> bool:
 
 
 def _given(robot: RobotProfile, settings: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """``--set`` as calibration keys and values."""
+    """Yield ``--set`` as keys of the calibration and values."""
     from robot.calibration.positions import position_keys
 
     known = position_keys(robot)

@@ -1,4 +1,4 @@
-"""A calibration as terminals show it: since when, by what, how sure, what is missing."""
+"""Lines that a terminal shows of a calibration: its date, maker, accuracy and what is missing."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ MAKERS: Mapping[str, TerminalText] = {
     "earlier": TerminalText.KEPT_EARLIER,
     "restore": TerminalText.RESTORED,
 }
-"""What made a value or a version (:data:`robot.calibration.versions.Maker`)."""
+"""Texts for those who made a value or a version (:data:`robot.calibration.versions.Maker`)."""
 
 MOST_NAMED = 4
 
 
 def day_of(at: str) -> str:
-    """A time of a document as a day here."""
+    """Return the local day of a document's time."""
     return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d}"
 
 
 def minute_of(at: str) -> str:
-    """A time of a document to the minute, here."""
+    """Return the local day and minute of a document's time."""
     return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -63,7 +63,7 @@ def calibration_lines(status: JsonMapping) -> Iterator[str]:
 
 
 def _short(key: str) -> str:
-    """``actuators.lid.positions_us.open`` as ``lid open``."""
+    """Return ``lid open`` for ``actuators.lid.positions_us.open``."""
     _, *rest = key.split(".")
     return " ".join(part for part in rest if part not in {"positions_us", "positions_steps"})
 

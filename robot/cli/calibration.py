@@ -1,4 +1,4 @@
-"""``cubist calibration``: what was calibrated; shown, compared, moved between robots."""
+"""``cubist calibration``: show, compare and restore values, and move them between robots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def calibration() -> None:
 @calibration.command()
 @json_option
 def show(as_json: bool) -> int:
-    """Show all calibrated values, and where each comes from."""
+    """Show all calibrated values, and how each was found."""
     client = daemon_client()
     found = client.call("GET", "/calibration")
     if as_json:
@@ -44,7 +44,7 @@ def show(as_json: bool) -> int:
 
 
 def _source(source: JsonMapping | None) -> str:
-    """Return where a value comes from: ``auto, 2026-05-03, within 5``."""
+    """Return how a value was found: ``auto, 2026-05-03, within 5``."""
     if source is None:
         return "only tried out"
     words = [str(MAKERS[source["how"]]), day_of(source["at"])]
@@ -124,7 +124,7 @@ def restore(version: int | None, as_json: bool) -> int:
     for one in found["changes"]:
         click.echo(f"{one['key']}: {_text(one['before'])} -> {_text(one['after'])}")
     if not found["changes"]:
-        note("no value has changed by that")
+        note("no value has changed")
     note(f"version {found['version']} is in force now; `cubist calibration restore` undoes it")
     _tell(found, as_json)
     return ExitCode.DONE
@@ -173,20 +173,20 @@ def import_(file: Path | None, from_another: str | None, as_json: bool) -> int:
     unseen = [key for key, one in found["sources"].items() if not one["confirmed"]]
     if unseen:
         note(
-            f"{len(unseen)} of them nobody has confirmed on this robot: `cubist status` says which "
-            "of its positions and directions have to be, `cubist calibrate` does it"
+            f"{len(unseen)} of them are not confirmed on this robot: `cubist status` lists the "
+            "positions and directions that have to be, `cubist calibrate` confirms them"
         )
     return ExitCode.DONE
 
 
 def _exported(file: Path, client: ControlClient) -> JsonObject:
-    """Return what a file has, as a request to import it."""
+    """Read an exported file, and return the request that imports it."""
     exported = parse_json(read_text(file, MAX_CALIBRATION_BYTES), str(file))
     values = exported.get("values") if isinstance(exported, dict) else None
     if not isinstance(exported, dict) or not isinstance(values, dict):
-        raise BadFile(f"{file}: not an exported calibration: it has no values")
+        raise BadFile(f'{file}: "values" is missing: export it with `cubist calibration export`.')
     if not isinstance(robot := exported.get("robot"), str):
-        raise BadFile(f"{file}: robot: says not which robot it is of")
+        raise BadFile(f'{file}: "robot" is missing: the name of the robot it was exported from.')
     written = exported.get("format", FORMAT)
     if not isinstance(written, int) or not 1 <= written <= FORMAT:
         raise BadFile(f"{file}: format {written}: this release of Cubist reads 1 to {FORMAT}")
@@ -199,7 +199,7 @@ def _require_same_cube(exported: object, present: object, file: Path) -> None:
     if exported is None or exported == present:  # earlier versions did not name it
         return
     if not isinstance(exported, int):
-        raise BadFile(f"{file}: size: not a number of layers")
+        raise BadFile(f'{file}: "size" is not a number of layers.')
     raise BadFile(
         f"{file}: calibrated for cubes of {exported} layers, and the robot is set up for "
         f"{present}: start it with --size {exported} (CUBIST_SIZE) first"
@@ -214,5 +214,5 @@ def _tell(found: JsonMapping, as_json: bool) -> None:
 
 
 def _robot(found: JsonMapping) -> str:
-    """Its name, and the cube that it is set up for."""
+    """Return the robot's name, and the cube that it is set up for."""
     return f"{found['robot']} ({'x'.join([str(found['size'])] * 3)})"

@@ -1,5 +1,5 @@
-"""How a command of calibration measures, reports, and goes to the screen where something is left to
-be said."""
+"""The part of each command of calibration that measures and reports, or shows the screen where
+something is left to be said."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WHERE_IT_STANDS = "The robot stands where it was; `cubist home` brings it to its
 
 @contextlib.contextmanager
 def calibrating(session: Session) -> Iterator[None]:
-    """Have the robot for calibrating, as long as this lasts; Ctrl-C stops it at once.
+    """Hold the robot in maintenance for as long as this lasts; Ctrl-C stops it at once.
 
-    Whoever presses it reads so, and then what became of the calibration and the robot.
+    Print that it stops, then what was kept and where the robot stands.
     """
     try:
         with session.maintenance():

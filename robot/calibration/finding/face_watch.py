@@ -82,8 +82,8 @@ class FaceWatch:
         return None
 
     def lost(self, text: str) -> CouldNot:
-        """Why a face that was in view is not any more: by what is wrong with the picture, if
-        anything is, else as ``text`` says."""
+        """Return why a face left the view: what is wrong with the picture, if anything is, else
+        ``text``."""
         if not self.advice:
             return CouldNot(text)
         return CouldNot(

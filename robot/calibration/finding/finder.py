@@ -69,7 +69,7 @@ class Finder(ABC):
         """Actuators whose motion the camera sees from start to end."""
 
     def _face_in_view(self, prepared: str, session: Session | None = None) -> Finding:
-        """The face in the picture; ``prepared``: how it should be.
+        """Find the face in the picture; ``prepared``: how it should be.
 
         Given a ``session``, a robot whose positions are all confirmed homes where it sees none:
         what stands before the cube since the last motion goes away by itself. Nobody should force
@@ -131,7 +131,7 @@ FINDERS: Kinds[tuple[type[Finder], ...]] = Kinds(
 
 
 def finder_for(profile: RobotProfile) -> type[Finder] | None:
-    """What finds this robot's positions, if there is something."""
+    """Return what finds this robot's positions, if there is something."""
     kind = profile.mechanism.kind
     finders = FINDERS.get(kind, ())
     return next((one for one in finders if one.suits(profile)), None)

@@ -46,8 +46,10 @@ CAMERA, TIMES, COLOURS = "camera", "times", "colours"
 
 
 def stages_of(profile: RobotProfile) -> tuple[str, ...]:
-    """What can be found anew by itself: the positions of an actuator, and what else there is. Times
-    are filmed of servos that turn the cube."""
+    """Return what can be found anew alone: the positions of an actuator, and what else there is.
+
+    Times are filmed of servos that turn the cube.
+    """
     turning = {part.motor for part in profile.mechanism.rotating}
     times = (TIMES,) if turning & profile.actuators_of(Servo).keys() else ()
     return (*profile.actuators, CAMERA, *times, COLOURS)
@@ -129,7 +131,7 @@ class AutomaticCalibration(Measurement):
 
     @property
     def tried(self) -> JsonObject:
-        """What was found by now, proven or not."""
+        """Return the values found by now, proven or not."""
         return self._found
 
     def end(self, error: CubistError | None = None) -> None:

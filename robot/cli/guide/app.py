@@ -218,7 +218,7 @@ def screen_of(session: Session, step: Step, items: Items | None = None) -> StepS
 
 
 def screen_for(measurement: Measurement, heading: str = "") -> StepScreen:
-    """The screen of one measurement, headed by the name of its step or its own."""
+    """Return the screen of one measurement, headed by the name of its step or its own."""
     if isinstance(measurement, Placing):
         return JogScreen(measurement)
     return MeasureScreen(measurement, heading)

@@ -129,7 +129,7 @@ LEAST_COLUMN = 10
 
 
 class ResultTable(DataTable[str | Text]):
-    """What a measurement finds, line by line; the last column wraps within the screen."""
+    """Table of what a measurement finds; its last column wraps within the screen."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__(cursor_type="none", show_header=False)

@@ -71,7 +71,7 @@ class GuidePage:
         """It is shown no more."""
 
     def break_off(self) -> None:
-        """It is to be left while the robot is at work for it."""
+        """Leave it while the robot is at work for it."""
 
     def contents(self) -> JsonObject:
         """What it shows beside heading, guidance and buttons."""
