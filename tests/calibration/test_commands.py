@@ -102,7 +102,7 @@ def test_restore_export_import(daemon: Any, ask: Ask, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [("5", "cubes of 5 layers.*set up for 3"), ("[1]", "size: not a number")]
+    ("size", "text"), [("5", "cubes of 5 layers.*set up for 3"), ("[1]", '"size" is not a number')]
 )
 def test_a_calibration_for_another_cube_is_not_imported(
     daemon: Any, ask: Ask, tmp_path: Path, size: str, text: str
