@@ -66,7 +66,7 @@ def script(first: str) -> list[str]:
     *prepare, demo, test = readme_lines()
     assert (demo, test) == ("make demo", "make test"), "README's commands are others now"
     typed = {"demo": demo, "test": f"{QUICK} {test}"}
-    lines = [line.replace("<this repository>", shlex.quote(REPOSITORY)) for line in prepare]
+    lines = [line.replace("ADDRESS", shlex.quote(REPOSITORY)) for line in prepare]
     lines = [text for line in lines for text in (line, "fact prepared $?")]
     for name in (first, "test" if first == "demo" else "demo"):
         lines += [typed[name], f"fact {name} $?"]

@@ -49,7 +49,7 @@ async def test_what_is_in_view_is_told_and_then_the_cube_is_solved(make_bench: M
             assert (fault["code"], bool(fault["remedy"])) == (name, True)
         code, out, _ = await asked(bench, "start")
         assert code == 1
-        assert "face-covered in" in out
+        assert "face-covered after" in out
         assert "What to do: take your hands" in out
         code, out, _ = await asked(bench, "status")
         assert code == 1

@@ -99,7 +99,7 @@ def write_newer(file: Path) -> None:
 
 
 def write_nan(file: Path) -> None:
-    file.write_text(file.read_text().replace("1500", "NaN"))
+    file.write_text(file.read_text().replace("1500", "NaN", 1))
 
 
 SPOILT: dict[str, Callable[[Path], object]] = {
@@ -120,7 +120,7 @@ async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
 ) -> None:
     async with bench.daemon():
         await bench.confirm()
-    file = bench.state_dir / "calibration.json"
+    file = max((bench.state_dir / "calibration").rglob("*.json"))
     if damage.startswith("a "):
         file.unlink()
     SPOILT[damage](file)
@@ -135,7 +135,7 @@ async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
         assert str(file) in status.fault.cause
         assert "cubist calibration restore" in status.fault.remedy
         for kind in ("home", "solve"):
-            with pytest.raises(RequestRefused, match=r"calibration\.json"):
+            with pytest.raises(RequestRefused, match="cubist calibration restore"):
                 await asyncio.to_thread(bench.client().start, kind)
         asked = await asyncio.create_subprocess_exec(
             *bench.command("status"),
@@ -144,7 +144,7 @@ async def test_a_daemon_whose_files_cannot_be_read_says_so_and_moves_nothing(
             stderr=asyncio.subprocess.PIPE,
         )
         shown = b" ".join(await asked.communicate()).decode()
-        assert "calibration.json" in shown and "restore" in shown
+        assert file.name in shown and "restore" in shown
         child.process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(child.process.wait(), LIMIT_S) == 0
         assert "Traceback" not in child.log.read_text()

@@ -36,6 +36,7 @@ from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Go, Message
 from robot.link.session import LinkSession
+from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile
 from robot.twin.cube import scrambled
 from tests import virtual
@@ -299,9 +300,9 @@ def test_a_solve_is_on_an_uno_before_it_starts(
     sent: list[WirePlan] = []
     start = Link._start
 
-    def noted(link: Link, plan: WirePlan, *more: Any) -> Any:
+    def noted(link: Link, schedule: Schedule, plan: WirePlan, *more: Any) -> Any:
         sent.append(plan)
-        return start(link, plan, *more)
+        return start(link, schedule, plan, *more)
 
     monkeypatch.setattr(Link, "_start", noted)
     with rehearsal(profile) as r:
