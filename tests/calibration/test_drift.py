@@ -228,6 +228,16 @@ def put_in_order(robot: DriftingRobot) -> None:
     )
 
 
+def due_for_correction(robot: DriftingRobot) -> None:
+    """As after solves that have shown enough for a correction."""
+    robot.drifts.save(
+        DriftRecord.of(robot.profile, FIRST_DAY)
+        .after(seen(-4.0, "home", "ccw"))
+        .after(seen(-4.0, "home", "ccw"))
+        .after(seen(-4.0, "home", "ccw"))
+    )
+
+
 def test_a_robot_that_drifts_fails_and_says_why(tmp_path: Path) -> None:
     with drifting(tmp_path, self_adjust=False, check_after=False) as robot:
         put_in_order(robot)
@@ -285,12 +295,7 @@ def test_a_correction_that_cannot_be_kept_changes_nothing(
     from robot.records.storage import StorageError
 
     with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
-        robot.drifts.save(
-            DriftRecord.of(robot.profile, FIRST_DAY)
-            .after(seen(-4.0, "home", "ccw"))
-            .after(seen(-4.0, "home", "ccw"))
-            .after(seen(-4.0, "home", "ccw"))
-        )
+        due_for_correction(robot)
 
         def full(*_: object, **__: object) -> None:
             raise StorageError("calibration.json: the disk is full")
@@ -458,3 +463,24 @@ def test_a_gripper_holds_alone_while_its_jaws_are_closed_and_the_others_open() -
     assert not down.holds_alone(alone)
     for change in ({"right-jaw": "open"}, {"down-jaw": "closed"}, {"right": "half way"}):
         assert not right.holds_alone(alone | change)
+
+
+def test_a_correction_in_force_whose_estimate_cannot_be_kept_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from robot.records.storage import StorageError
+
+    save = DriftStore.save
+
+    def full(store: DriftStore, record: DriftRecord) -> None:
+        if record.corrections:
+            raise StorageError("drift.json: the disk is full")
+        save(store, record)
+
+    monkeypatch.setattr(DriftStore, "save", full)
+    with drifting(tmp_path, self_adjust=True, check_after=False) as robot:
+        due_for_correction(robot)
+        assert robot.solve(1, 0.0, "R") == 1
+        assert robot.in_force["holder"] != CUBOTINO.actuators["holder"].places
+        assert "was not followed" not in caplog.text
+        assert "the disk is full" in caplog.text
