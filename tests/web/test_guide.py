@@ -145,7 +145,7 @@ async def test_the_camera_is_seen_its_frame_moved_and_colours_are_learnt() -> No
 async def test_it_fits_a_phone_in_german_is_accessible_and_shows_the_camera() -> None:
     async with scene() as here:
         page = await guide(here, PHONE, locale="de-DE", bypass_csp=True)
-        for line in ("Positionen von", "Grundstellung", "Kamera:"):
+        for line in ("Positionen:", "Grundstellung", "Kamera:"):
             await choose(page, line)
             await page.wait_for_function("document.getElementById('guide-picture').width > 320")
             assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -160,7 +160,7 @@ async def test_it_fits_a_phone_in_german_is_accessible_and_shows_the_camera() ->
 
 async def choose_without_daemon(page: BrowserPage) -> None:
     """The daemon is gone: whatever is asked of the robot ends the guide, which says why."""
-    await page.locator("#guide-found button", has_text="Positionen von").first.click()
+    await page.locator("#guide-found button", has_text="Positionen:").first.click()
     await until(page, "document.getElementById('guide-answer')?.textContent.includes('cubistd')")
 
 
