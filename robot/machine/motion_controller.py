@@ -330,7 +330,11 @@ class MotionController:
                 raise RobotFault(Fault.EMERGENCY_STOP) if emergency else Stopped("before it began")
             return await motion
 
-        return thread.wait(unless_stopped())
+        try:
+            return thread.wait(unless_stopped())
+        except LinkFault:
+            motion.close()  # it did not begin if the link was closed before
+            raise
 
     def _homing_steps(self, thread: LinkThread[LinkGroup]) -> list[HomingStep]:
         """What stands askew first, by its sensor or because a fault caught it in motion: a layer
