@@ -222,12 +222,16 @@ async def _look_around(
             at = step.plan.final_positions
             seen_now = zip(kept, step.looks, strict=True)
             job.looks += [LookTaken(image, view.site, at) for image, view in seen_now]
-        # The robot goes on to the next look while this one's pictures are encoded and written.
-        meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
-        meanwhile.append(asyncio.create_task(_check_view(job, machine, step.looks, taken)))
+        view = asyncio.create_task(_check_view(job, machine, step.looks, taken))
+        meanwhile.append(view)
         if seen < count:
             # Before the robot moves again: what is there may be a hand, or no cube.
-            await meanwhile[-1]
+            await asyncio.wait({view})
+        # The robot goes on to the next look while this one's pictures are encoded and written.
+        # Both at once would take the memory of both.
+        meanwhile.append(asyncio.create_task(_show(job, phase, step.looks, taken, first)))
+        if view.done():
+            view.result()
         early = phase is RobotState.SCANNING and seen < count and machine.policy.end_scan_early
         if early and await _is_known(job, machine, images):
             return

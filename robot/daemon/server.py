@@ -63,10 +63,9 @@ def make_app(
             app.router.add_route(route.method, route.path, _known(handler, program))
     if program is not None:
         return app
-    description = document(version)
 
     async def describe(_: web.Request) -> web.StreamResponse:
-        return web.json_response(description)
+        return web.json_response(document(version))
 
     app.router.add_get("/openapi.json", describe)
     return app
