@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from robot.calibration.sighting import BELOW, Sighting, turners
 from robot.documents import JsonObject, read_document
 from robot.notes import Note
-from robot.records.storage import StorageError, write_atomically
+from robot.records.storage import StorageError, set_aside, write_atomically
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from solver.files import BadFile, NoSuchFile
@@ -322,9 +322,15 @@ class DriftStore:
         except NoSuchFile:
             return DriftRecord.of(profile, today)
         except BadFile as error:
-            log.warning("drift is counted from today: %s", error)
+            log.warning("drift is counted from today, %s: %s", self._kept_apart(), error)
             return DriftRecord.of(profile, today)
         return found if found.is_of(profile) else DriftRecord.of(profile, today)
+
+    def _kept_apart(self) -> str:
+        try:
+            return f"the record before is kept as {set_aside(self.path).name}"
+        except StorageError as error:
+            return f"the record before cannot be kept apart ({error})"
 
     def save(self, record: DriftRecord) -> None:
         """Replace it, durably; raises :class:`robot.records.storage.StorageError`."""

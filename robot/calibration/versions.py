@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,6 +29,7 @@ from robot.records.storage import (
     StorageError,
     flush_directory,
     remove_leftovers,
+    set_aside,
     write_atomically,
 )
 from robot.settings.base import Name
@@ -266,20 +267,7 @@ class VersionFiles:
         except NoSuchFile:
             return
         except BadFile:
-            self._set_aside()
-
-    def _set_aside(self) -> None:
-        try:
-            aside = _free_name(self.earlier.with_name(EARLIER_NAME + ".unreadable"))
-            self.earlier.rename(aside)
-            flush_directory(self.state_dir)
-        except OSError as error:
-            raise StorageError(f"{self.earlier}: cannot be renamed: {error.strerror}") from error
-
-
-def _free_name(path: Path) -> Path:
-    names: Iterator[Path] = (path.with_name(f"{path.name}-{count}") for count in range(2, 1000))
-    return path if not path.exists() else next(one for one in names if not one.exists())
+            set_aside(self.earlier)
 
 
 def _names_in(folder: Path) -> list[str]:

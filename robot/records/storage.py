@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from solver.errors import CubistError
@@ -119,6 +120,20 @@ def flush_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file that cannot be understood to ``NAME.unreadable``, and return its new path.
+
+    Raises :class:`StorageError`.
+    """
+    first = path.with_name(f"{path.name}.unreadable")
+    names = chain([first], (first.with_name(f"{first.name}-{count}") for count in range(2, 1000)))
+    with _explained(path):
+        aside = next(name for name in names if not name.exists())
+        path.rename(aside)
+        flush_directory(path.parent)
+    return aside
 
 
 def remove_leftovers(directory: Path) -> int:

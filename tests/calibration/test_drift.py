@@ -171,13 +171,18 @@ def test_a_camera_that_looks_straight_down_does_not_tell_what_has_turned() -> No
     assert record.correction(CUBOTINO, MAY) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"robot": 1}', b"\xff"])
-def test_a_damaged_file_starts_the_estimate_anew(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b'{"robot": 1}', b"\xff", b'{"format": 99}'])
+def test_what_cannot_be_read_is_kept_and_the_estimate_starts_anew(
+    tmp_path: Path, content: bytes
+) -> None:
     store = DriftStore(tmp_path)
-    store.save(followed(*[seen(3.0)] * 9))
-    assert moved(store.load(CUBOTINO, MAY))["home"] > 2
-    store.path.write_bytes(content)
-    assert store.load(CUBOTINO, MAY) == DriftRecord.of(CUBOTINO, MAY)
+    for count in (1, 2):
+        store.save(followed(*[seen(3.0)] * 9))
+        assert moved(store.load(CUBOTINO, MAY))["home"] > 2
+        store.path.write_bytes(content)
+        assert store.load(CUBOTINO, MAY) == DriftRecord.of(CUBOTINO, MAY)
+        kept = [one.read_bytes() for one in tmp_path.iterdir() if one != store.path]
+        assert kept == [content] * count
 
 
 @pytest.mark.parametrize(
