@@ -55,7 +55,7 @@ LARGEST_DOCUMENT = 16 * 1024 * 1024
 """Bytes; the largest of ours is the record of a big cube's solve, of about 1 MB."""
 
 MOST_PROBLEMS = 5
-"""Of a document that are listed; the others are counted."""
+"""Number of problems of a document that are listed; the others are counted."""
 
 
 def read_document(path: Path, model: type[Document], limit: int = LARGEST_DOCUMENT) -> Document:

@@ -45,7 +45,7 @@ HEAD_LIMIT_S = 15.0
 
 BODY_LIMIT_S = 10.0
 LINGER_S = 0.5
-"""How long to go on reading a request that was refused, so that its sender sees the answer."""
+"""Seconds to go on reading a refused request, so that its sender sees the answer."""
 
 MOST_CONNECTIONS = 200
 FEWEST_CONNECTIONS = 4
@@ -81,7 +81,7 @@ class ErrorAnswer:
 
 
 Explain = Callable[[Exception], ErrorAnswer | None]
-"""What a server answers where a handler raised; None: it knows no such error."""
+"""Map a handler's exception to an answer; None if it is unknown."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def prepare_streams() -> None:
 
 
 _under_way: list[Callable[[int, object], None]] = []
-"""What interrupts the work of :func:`run_async`, in order, while Ctrl-C is ignored."""
+"""Functions that interrupt the work of :func:`run_async`, in order, while Ctrl-C is ignored."""
 
 
 @contextlib.contextmanager

@@ -480,7 +480,7 @@ class JobController:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether a program has the robot for calibrating."""
+        """Return whether a program has the robot for calibrating."""
         return self._calibrating is not None
 
     def check_not_calibrated(self) -> None:

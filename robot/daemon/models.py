@@ -168,7 +168,7 @@ class Started(ApiDocument):
 
 
 class StopRequest(ApiRequest):
-    """How to stop: finish the motion under way, or ``emergency``: halt at once. Both hold."""
+    """Finish the motion under way, or with ``emergency`` halt at once. Outputs hold either way."""
 
     emergency: bool = False
 
@@ -180,7 +180,7 @@ class StopReply(ApiDocument):
 
 
 class Acknowledged(ApiDocument):
-    """Whether there was an emergency stop to acknowledge."""
+    """The answer to an acknowledgement: ``acknowledged`` if there was an emergency stop."""
 
     acknowledged: bool
 

@@ -36,7 +36,7 @@ LOOK_EVERY_S = 0.25
 """Pause between two looks of a robot that waits for a clear view."""
 
 CLEAR_LOOKS = 2
-"""So many of these in a row must be clear: a hand that leaves is given the time to."""
+"""Number of looks in a row that must be clear, so that a hand has time to leave."""
 
 WAITING = {
     "no-cube": "wait-for-cube",

@@ -84,12 +84,12 @@ class BoardClock:
 
     @property
     def latest(self) -> int:
-        """What the board told last: all its ticks, not their lower 32 bits."""
+        """The board's last report: all its ticks, not only their lower 32 bits."""
         return self._latest
 
     @property
     def drift(self) -> float:
-        """How much faster than this computer's it certainly goes: 0.0001 is 100 ppm."""
+        """Lower bound of its rate above this computer's: 0.0001 is 100 ppm."""
         bounds = self.drift_bounds
         return 0.0 if bounds is None else _nearest_to_zero(bounds)
 

@@ -30,13 +30,13 @@ T = TypeVar("T")
 LEAD_S = 0.1
 """From when all boards are ready to their start: time to order it and to ask again."""
 ON_A_BAD_LINE = 4
-"""So much longer where orders have to be sent again."""
+"""Additional lead where orders have to be sent again."""
 BAD_LINE = 0.02
 """Share of messages damaged or sent again from which a line counts as bad."""
 TAKE_BACK = 0.4
 """Part of the lead in which a start can be taken back: it must be known to be right before."""
 STARTS = 4
-"""How often one is tried, each time with twice the lead."""
+"""Number of tries, each with twice the lead."""
 COMPARISONS = 4
 """Rounds of comparing the clocks before a start, until they are known well enough."""
 CHECKS = 2
@@ -44,11 +44,11 @@ CHECKS = 2
 TOGETHER_S = 0.01
 """The most by which boards may start apart for all that is certain."""
 SLACK_S = 0.001
-"""By how much a start may miss the bounds of the check."""
+"""Margin by which a start may miss the bounds of the check."""
 
 
 class CommonStart:
-    """What the links to these boards share; :meth:`gate` is what one of them waits at."""
+    """State shared by the links to these boards; each waits at its :meth:`gate`."""
 
     def __init__(self, boards: Collection[str], clock: Clock) -> None:
         self.asking = asyncio.Lock()
@@ -62,7 +62,7 @@ class CommonStart:
         self._clock = clock
 
     def gate(self, board: str) -> BoardGate:
-        """Where the link to a board waits for the others."""
+        """Return the gate at which the link to a board waits for the others."""
         return BoardGate(self, board)
 
     def give_up(self) -> None:
@@ -89,7 +89,7 @@ class CommonStart:
         return ticks
 
     def keep_or_take_back(self) -> bool:
-        """Whether the start is kept; the next one has twice the lead."""
+        """Return whether the start is kept; the next one has twice the lead."""
         self.lead_s *= 2
         kept = self._is_right()
         if not kept:
@@ -97,7 +97,7 @@ class CommonStart:
         return kept
 
     def _is_right(self) -> bool:
-        """Whether all boards have heard of the start in time, and their clocks still agree."""
+        """Return whether all boards received the start in time and their clocks still agree."""
         late = [name for name, in_time in self.in_time.items() if not in_time]
         if late:
             self.complaint = f"{late[0]} did not confirm the start in time"
@@ -178,7 +178,7 @@ class BoardGate:
 
 
 class _Meeting:
-    """Where so many wait for each other, again and again; the last to come decides for all."""
+    """A barrier for a number of links, used repeatedly; the last to arrive decides for all."""
 
     def __init__(self, expected: int) -> None:
         self._expected = self._missing = expected

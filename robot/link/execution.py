@@ -13,7 +13,7 @@ Progress = Callable[[float], None]
 
 
 class Gate(Protocol):
-    """Where the links to several boards wait for each other before a common start."""
+    """Gate at which the links to several boards wait for each other before a common start."""
 
     async def all_uploaded(self) -> None:
         """Wait until every board has its part of the plan."""

@@ -234,7 +234,7 @@ class Link:
 
     @property
     def drift_bounds(self) -> tuple[float, float] | None:
-        """How much faster than this computer's the board's clock goes, at least and at most."""
+        """Bounds of the rate of the board's clock above this computer's."""
         return self._open_session.board_clock.drift_bounds
 
     @property

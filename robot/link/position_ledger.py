@@ -243,7 +243,7 @@ class PositionLedger:
 
     @property
     def has_doubts(self) -> bool:
-        """Whether :meth:`distrust` still holds: nobody was told, and nothing was homed since."""
+        """True while :meth:`distrust` holds: nobody was told, and nothing was homed since."""
         return self._distrusted is not None
 
     def assume_start(self) -> None:

@@ -218,7 +218,7 @@ class MotionController:
 
     @property
     def has_doubts(self) -> bool:
-        """Whether positions are distrusted, and neither homed since nor told to a person."""
+        """True while positions are distrusted, and neither homed since nor reported to a person."""
         return self._ledger.has_doubts
 
     def bring_back(self, guessed: Collection[str]) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class RpiGpio:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether this is the old RPi.GPIO, not the rpi-lgpio that replaces it."""
+        """True for the old RPi.GPIO, false for the rpi-lgpio that replaces it."""
         return not hasattr(self._gpio, "lgpio")
 
     def setup_input(self, pin: int, pull: Pull) -> None:

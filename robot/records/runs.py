@@ -58,7 +58,7 @@ NUMBER_PATTERN = "[0-9]{1,18}"
 
 _RUN_NUMBER = re.compile(NUMBER_PATTERN)
 _REMOVED_PREFIX = ".removed-"
-"""Of a run's folder while it is being removed: half of it is never taken for a run."""
+"""Suffix of a run's folder while it is being removed: half of it is never taken for a run."""
 
 _log = logging.getLogger("cubistd")
 
@@ -152,7 +152,7 @@ class LinkRecord(BaseModel):
 
 
 class _Operation(BaseModel):
-    """What every operation of a plan has; the rest of it depends on the kind of mechanism."""
+    """The fields that every operation of a plan has; others depend on the kind of mechanism."""
 
     op: str
     start_us: int = Field(ge=0)

@@ -25,7 +25,7 @@ LEAST_US = 20
 """Nearer pulses are the same place to a hobby servo: two degrees, several times its dead band."""
 
 TOGETHER = "Where both have moved, set them at once, or the one first that makes room for the other"
-"""What to do where one position does not fit another."""
+"""Remedy for a position that does not fit another."""
 
 ACTUATOR_SETTINGS: Kinds[type[ActuatorSettings]] = Kinds(
     "actuator", "robot.settings.{kind}", ("servo", "stepper", "timed")

@@ -30,7 +30,7 @@ its simulation in ``robot.twin.registry``."""
 
 
 MOST_UNEVEN = 1.5
-"""How many times another quarter turn's pulses one of the same servo may have."""
+"""Largest ratio between the pulses of two quarter turns of one servo."""
 
 
 class Jaws(NamedTuple):

@@ -89,7 +89,7 @@ class CameraSettings(Settings):
 
     @property
     def options(self) -> dict[str, object]:
-        """What is given of the keys that only one kind of camera has."""
+        """The given keys that only one kind of camera has."""
         given = {"lens_position": self.lens_position, "sensor_size": self.sensor_size}
         return {key: value for key, value in given.items() if value is not None}
 

@@ -41,7 +41,7 @@ class Stage:
 
     @property
     def is_real_time(self) -> bool:
-        """Whether it is timed by this computer's clock, not by the robot's."""
+        """True if it is timed by this computer's clock, not by the robot's."""
         return self.state in {None, RobotState.SOLVING}
 
 

@@ -154,7 +154,7 @@ def explain(error: Exception) -> ErrorAnswer | None:
 
 
 def is_api(path: str) -> bool:
-    """Whether scripts ask for this path, and no person: errors are JSON there."""
+    """Return whether scripts ask for this path, not people: errors are JSON there."""
     return path.startswith(("/api/", "/ws")) or path in {"/login", "/logout"}
 
 

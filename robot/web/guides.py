@@ -39,7 +39,7 @@ class Guides:
 
     @property
     def are_allowed(self) -> bool:
-        """Whether the robot may be calibrated on the page; then the daemon has a socket for it."""
+        """True if the page may calibrate the robot; then the daemon has a socket for it."""
         return self._daemon is not None and self._daemon.is_socket()
 
     @property

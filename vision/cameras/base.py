@@ -43,7 +43,7 @@ class CameraFault(CubistError):
 
 
 class Unsettled(StrEnum):
-    """What a camera could not find or lock in ``settle``; the values are stable names.
+    """Something a camera could not find or lock in ``settle``; the values are stable names.
 
     A camera that may have such troubles lists them as ``unsettled``, until it settles again.
     """

@@ -23,7 +23,7 @@ from vision.frame import Frame
 from vision.measure.sticker_colours import FACES
 
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"mif1", b"avif")
-"""What telephones write into the heads of their files, and newer browsers."""
+"""Brands in the file heads that telephones and newer browsers write."""
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

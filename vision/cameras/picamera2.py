@@ -39,7 +39,7 @@ _AF_MANUAL, _AF_AUTO = 0, 1
 """Values of libcamera's ``AfModeEnum``."""
 
 _AF_CANCEL = 1
-"""Of its ``AfTriggerEnum``."""
+"""A value of libcamera's ``AfTriggerEnum``."""
 
 _WAIT_S = 3.0
 _FOCUS_S = 6.0
@@ -121,7 +121,7 @@ class NoLibrary(ImportError):
 
 
 class CameraLibrary(Protocol):
-    """What is used of the class ``picamera2.Picamera2``."""
+    """The part of the class ``picamera2.Picamera2`` that is used here."""
 
     def __call__(self, number: int) -> PiCamera:
         """Open a camera."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # names of kinds are asked for where no picture is taken
 
 
 Options = Mapping[str, object]
-"""What a profile says of a camera beyond what all have, by the key there."""
+"""Options of one kind of camera, by their key in the profile."""
 
 
 class OpenCamera(Protocol):
@@ -31,7 +31,7 @@ class OpenCamera(Protocol):
 
 @dataclass(frozen=True)
 class CameraKind:
-    """How to open cameras of a kind; ``plugged_in``: each is a device that has one user;
+    """The way to open cameras of a kind; ``plugged_in``: each is a device that has one user;
     ``options``: the keys of a profile that only this kind has; ``numbered``: its devices are
     numbers.
 
@@ -77,7 +77,7 @@ def options_of(kind: str) -> frozenset[str]:
 
 
 def numbered(kind: str) -> bool:
-    """Whether the device of such a camera is a number."""
+    """Return whether the device of such a camera is a number."""
     return kind in _KINDS and _KINDS[kind].numbered
 
 

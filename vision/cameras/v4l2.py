@@ -1,4 +1,4 @@
-"""What the kernel says of a video device, which OpenCV keeps to itself.
+"""The kernel's own answers about a video device, which OpenCV hides.
 
 OpenCV reports only that a device "cannot be opened": here a missing one, one that is in use, one
 that may not be used and one that takes no pictures are told apart.
@@ -29,7 +29,7 @@ _VIDEO_CAPTURE, _MMAP = 1, 1
 _DISABLED, _READ_ONLY = 0x1, 0x4
 
 _SWITCHES = {Unsettled.EXPOSURE: 0x009A_0901, Unsettled.WHITE_BALANCE: 0x0098_090C}
-"""What switches the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
+"""Controls that switch the automatic off: V4L2_CID_EXPOSURE_AUTO, V4L2_CID_AUTO_WHITE_BALANCE."""
 
 
 class Unusable(OSError):

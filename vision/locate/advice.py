@@ -68,7 +68,7 @@ _PLACES = (
 
 
 def advise(frame: Frame, grid: FaceGrid, *, squarely: bool = True) -> list[Advice]:
-    """What should be better about a view of a face found at ``grid``; empty if all is well.
+    """Return advice on a view of a face found at ``grid``; empty if all is well.
 
     ``squarely``: the camera looks at this face alone; one at a corner sees three at an angle.
     """

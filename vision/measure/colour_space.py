@@ -178,7 +178,7 @@ def _require_one_colour_a_letter(
 
 
 def _colours_among(light: NDArray[np.floating]) -> list[int]:
-    """How many of some stickers are of each colour, most first; ``light`` without brightness."""
+    """Count the stickers of each colour, most first; ``light`` without brightness."""
     counts = []
     while len(light):
         near = np.abs(light[:, None] - light[None]).max(axis=2) < _OTHER_COLOUR
