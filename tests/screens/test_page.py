@@ -93,7 +93,8 @@ async def test_every_panel_in_every_state() -> None:
         await desk.locator("#estop").click()
         await until(desk, "cubist.status.state === 'fault' && !cubist.status.job")
         for name, page in pages.items():
-            assert await page.evaluate(IN_SIGHT, "start"), f"the remedy says: start again ({name})"
+            for button in ("acknowledge", "home-after-stop"):
+                assert await page.evaluate(IN_SIGHT, button), f"the remedy: {button} ({name})"
         await check("fault")
         for name, page in pages.items():
             await page.goto(f"{here.url.partition('#')[0]}#/runs/1")

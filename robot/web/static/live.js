@@ -79,11 +79,12 @@ export class Live {
     $("fault").hidden = !fault;
     $("fault-cause").textContent = fault ? sentence(causeOf(fault)) : "";
     $("fault-remedy").textContent = fault ? sentence(remedyOf(fault)) || t("The journal (cubist logs) may say more.") : "";
-    $("acknowledging").hidden = fault?.code !== "emergency-stop";
+    const isStopped = fault?.code === "emergency-stop";
+    $("acknowledging").hidden = !isStopped;
     const busy = job !== null || status.state === "maintenance" || gone !== null;
     for (const button of document.querySelectorAll("button.hold")) button.disabled = busy;
     // What cannot be started leaves its room to what is to be seen.
-    $("holds").hidden = job !== null;
+    $("holds").hidden = job !== null || isStopped;
     $("cube").setAttribute("aria-label", describeCube(cube, this.#watcher));
     const moves = motion?.purpose === "turn" ? motion.moves.split(" ").filter(Boolean) : [];
     if (!moves.length) $("moves-now").replaceChildren();
