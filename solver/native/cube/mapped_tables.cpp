@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
 
@@ -20,7 +19,7 @@ constexpr int kFailed = 3;
 
 // What the handler reads has no lock: `start` is set last and cleared first.
 struct Watched {
-    std::atomic<std::uintptr_t> start = 0;
+    std::atomic<char*> start = nullptr;
     std::atomic<bool> is_lost = false;
     std::size_t size = 0;
     std::array<char, kLongestPath> path{};
@@ -32,7 +31,7 @@ std::atomic<int> lost_table_signal = 0;
 std::atomic<bool> any_lost = false;
 struct sigaction before;
 
-static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
+static_assert(std::atomic<char*>::is_always_lock_free);
 
 void write_text(const char* text) {
     std::size_t left = std::strlen(text);
@@ -45,10 +44,10 @@ void write_text(const char* text) {
 }
 
 void handle_lost_page(int /*number*/, siginfo_t* info, void* /*context*/) {
-    const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    const auto* const at = static_cast<const char*>(info->si_addr);
     for (Watched& table : watched) {
-        const auto start = table.start.load(std::memory_order_acquire);
-        if (start == 0 || at < start || at - start >= table.size) continue;
+        char* const start = table.start.load(std::memory_order_acquire);
+        if (start == nullptr || at < start || at >= start + table.size) continue;
         any_lost.store(true);
         const bool is_first = !table.is_lost.exchange(true);
         if (is_first) {
@@ -59,10 +58,9 @@ void handle_lost_page(int /*number*/, siginfo_t* info, void* /*context*/) {
                 "makes it again.\n");
         }
         const int number = lost_table_signal.load();
-        void* const zeros = number == 0
-                                ? MAP_FAILED
-                                : mmap(reinterpret_cast<void*>(start), table.size, PROT_READ,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        void* const zeros = number == 0 ? MAP_FAILED
+                                        : mmap(start, table.size, PROT_READ,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (zeros == MAP_FAILED) _exit(kFailed);
         if (is_first) kill(getpid(), number);
         return;
@@ -87,21 +85,20 @@ void install_handler() {
 void watch_table(const void* start, std::size_t size, std::string_view path) {
     const std::lock_guard lock(watching);
     install_handler();
-    const auto free = std::find_if(watched.begin(), watched.end(),
-                                   [](const Watched& table) { return table.start.load() == 0; });
+    const auto free = std::find_if(watched.begin(), watched.end(), [](const Watched& table) {
+        return table.start.load() == nullptr;
+    });
     if (free == watched.end()) return;  // then SIGBUS ends the process as usual
-    const auto length = std::min(path.size(), kLongestPath - 1);
-    std::copy_n(path.data(), length, free->path.data());
-    free->path[length] = '\0';
+    free->path[path.copy(free->path.data(), kLongestPath - 1)] = '\0';
     free->size = size;
     free->is_lost.store(false);
-    free->start.store(reinterpret_cast<std::uintptr_t>(start), std::memory_order_release);
+    free->start.store(static_cast<char*>(const_cast<void*>(start)), std::memory_order_release);
 }
 
 void unwatch_table(const void* start) {
     const std::lock_guard lock(watching);
     for (Watched& table : watched) {
-        if (table.start.load() == reinterpret_cast<std::uintptr_t>(start)) table.start.store(0);
+        if (table.start.load() == start) table.start.store(nullptr);
     }
 }
 
