@@ -402,7 +402,7 @@ async def test_pictures_for_the_documentation(tmp_path: Path) -> None:
         await desk.wait_for_selector("#fault:not([hidden])")
         await desk.screenshot(path=kept / "page-fault.png")
         await until(desk, "!cubist.status.job")
-        await hold(desk, "#home")
+        await hold(desk, "#home-after-stop")
         await until(desk, "cubist.status.state === 'idle' && !cubist.status.job")
         await hold(desk, "#start")
         await until(
