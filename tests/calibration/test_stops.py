@@ -28,6 +28,8 @@ from tests.daemon.test_front_panel import FakeGpio
 from tests.virtual.rehearsal import Rehearsal
 from tests.virtual.stopping import LIMIT_S, VirtualDaemon
 
+IN_TIME = 0.93
+"""Part of a command's time in which the moments lie: one run may be shorter than another."""
 MOMENTS = 12
 EMERGENCY_S = 0.05
 """Board time within which an emergency stop has ended all motion."""
@@ -139,7 +141,7 @@ def cases() -> Iterator[Any]:
         for number, how in enumerate(STOPS):
             for moment in range(MOMENTS):
                 command = commands[moment % len(commands)]
-                part = (moment // len(commands) + 0.5) / (MOMENTS // len(commands))
+                part = IN_TIME * (moment // len(commands) + 0.5) / (MOMENTS // len(commands))
                 quick = scene == "calibration" and moment == (2 * number) % MOMENTS
                 marks = () if quick else (pytest.mark.long,)
                 name = f"{scene}-{how}-{moment}".replace(" ", "-")
