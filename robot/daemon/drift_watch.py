@@ -64,8 +64,7 @@ class DriftWatch:
 
     @property
     def estimates(self) -> list[DriftView]:
-        """How far the positions have moved of which the pictures tell enough; what the camera has
-        moved is left out."""
+        """Movements of the positions that the pictures show well enough, without the camera's."""
         if self._record is None:
             return []
         parts = {one: self._record.camera_part(one) for one in self._record.positions}
