@@ -205,9 +205,17 @@ async def _keep_manager_informed(controller: JobController, notifier: Notifier) 
 
 async def _forget_doubts(controller: JobController, values: CalibrationStore) -> None:
     """Delete the note of an interrupted job once the robot is homed or a person was warned."""
-    while controller.machine.motion.has_doubts or controller.state is RobotState.MAINTENANCE:
-        await asyncio.sleep(STATUS_EVERY_S)
-    await asyncio.to_thread(values.note_over)
+    try:
+        while _doubts_remain(controller):
+            await asyncio.sleep(STATUS_EVERY_S)
+    finally:  # cancelled at the end: perhaps resolved since the last look
+        if not _doubts_remain(controller):
+            values.note_over()
+
+
+def _doubts_remain(controller: JobController) -> bool:
+    """Return whether motors may still stand askew, as far as anybody knows."""
+    return controller.machine.motion.has_doubts or controller.state is RobotState.MAINTENANCE
 
 
 def _request_power_off(options: Options) -> None:
