@@ -56,7 +56,7 @@ bench: ready ## speed and size on fixed cubes, as JSON lines
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 mutants: ready ## how many small random changes the tests notice: make mutants ARGS="robot/link 40"
-	@$(BIN)/python -m tests.mutants $(ARGS)
+	@$(BIN)/python -m tests.audit $(ARGS)
 
 firmware: ready ## the firmware for the AVR boards, with its sizes
 	@$(BIN)/cubist firmware build

@@ -3,7 +3,7 @@
 A name may lead anywhere: to a pipe nobody writes to, to a device that never ends, to a file of
 gigabytes. Only ordinary files are opened, and no more than a stated number of bytes is read. JSON
 gets bounds of its own, as a short text can hold numbers of thousands of digits. The same bounds
-hold for what another process sends; :mod:`robot.documents` adds models to them.
+hold for what another process sends; :mod:`robot.api.documents` adds models to them.
 """
 
 from __future__ import annotations

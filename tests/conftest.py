@@ -17,7 +17,7 @@ settings.register_profile("repeatable", derandomize=True, **COMMON)
 settings.register_profile("explore", **COMMON)
 settings.load_profile("repeatable")
 
-WHOLE_ROBOTS = ("install", "simulate", "service", "web", "calibration")
+WHOLE_ROBOTS = ("system/install", "simulate", "system/service", "web", "calibration")
 """Folders whose tests take longest, a minute a file, and wait much of it."""
 
 

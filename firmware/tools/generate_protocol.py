@@ -13,7 +13,7 @@ from typing import Any
 FIRMWARE = Path(__file__).resolve().parent.parent
 HEADER = FIRMWARE / "core" / "protocol.h"
 MODULE = FIRMWARE.parent / "robot" / "link" / "protocol.py"
-FAULT_TABLE = FIRMWARE.parent / "robot" / "fault_table.py"
+FAULT_TABLE = FIRMWARE.parent / "robot" / "text" / "fault_table.py"
 BOARD_TABLE = FIRMWARE.parent / "robot" / "settings" / "board_table.py"
 NOTE = "Generated from firmware/protocol.toml by firmware/tools/generate_protocol.py; do not edit."
 C_TYPES = {
@@ -208,7 +208,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from robot.outcomes import Outcome
+from robot.text.outcomes import Outcome
 
 
 class FaultRow(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.home import HOMING
 from robot.calibration.step import STEPS, Measurement, NotPossible, Row, Script, Session, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, JsonObject
 from robot.machine.scanner import from_jpeg
 from robot.settings.profile import CameraSettings, View
 from vision.frame import Frame

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -20,8 +21,7 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, JsonObject
-from robot.faults import NotReadable
+from robot.text.faults import NotReadable
 from solver.cube.facelets import FACES
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.api.documents import JsonObject
 from robot.calibration.store import BadCalibration
-from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings
 from robot.settings import RobotProfile, Servo
 from robot.settings.actuators import LEAST_CLEAR_PART

@@ -13,6 +13,8 @@ from typing import get_args
 
 from pydantic import Field
 
+from robot.api.client import RequestRefused
+from robot.api.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -28,9 +30,6 @@ from robot.calibration.step import (
 from robot.calibration.store import Calibration, apply, require_possible
 from robot.calibration.trial import Bench, Trial, stepper_of, steppers_of
 from robot.calibration.versions import Means, Source
-from robot.client import RequestRefused
-from robot.documents import ApiDocument, ApiRequest, JsonObject, WholeNumber
-from robot.faults import InvalidRequest
 from robot.machine.first_contact import (
     direction_key,
     first_pulse,
@@ -40,6 +39,7 @@ from robot.machine.first_contact import (
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Site
+from robot.text.faults import InvalidRequest
 
 UNIT_OF = {"servo": "us", "stepper": "steps"}
 FARTHEST = (-1_000_000, 1_000_000)

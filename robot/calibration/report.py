@@ -7,13 +7,13 @@ from datetime import datetime
 
 from pydantic import Field
 
+from robot.api.documents import ApiDocument
 from robot.calibration.step import steps_of
 from robot.calibration.store import BadCalibration, CalibrationStore
 from robot.calibration.versions import Maker
-from robot.documents import ApiDocument
 from robot.machine.first_contact import confirmable
-from robot.notes import Note
 from robot.settings import RobotProfile
+from robot.text.notes import Note
 
 
 class CalibrationReport(ApiDocument):

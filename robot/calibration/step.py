@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from robot.api.client import ControlClient
+from robot.api.documents import JsonMapping, JsonObject, check_document
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import AnyTrial, Asked, Found, Trial
-from robot.client import ControlClient
-from robot.documents import JsonMapping, JsonObject, check_document
 from robot.settings import RobotProfile, load_profile
 from robot.settings.kinds import Kinds
 from robot.settings.other_cubes import for_cube

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from robot.api.documents import JsonObject
 from robot.calibration.plausible import FASTER
 from robot.calibration.step import (
     Command,
@@ -18,7 +19,6 @@ from robot.calibration.step import (
 )
 from robot.calibration.stepper_trials import SPEEDING, SpeedTried
 from robot.calibration.trial import stepper_of
-from robot.documents import JsonObject
 from robot.motion.stepper import stepper_limits
 from robot.settings import RobotProfile
 

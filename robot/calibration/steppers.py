@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from robot.api.documents import JsonObject
 from robot.calibration.plausible import STEPS_OFF
 from robot.calibration.positions import STEPPER_POSITION, position_items
 from robot.calibration.step import (
@@ -22,7 +23,6 @@ from robot.calibration.step import (
 from robot.calibration.stepper_limit import UNITS, Limit, Ramp, limit_command
 from robot.calibration.stepper_trials import PLAYING, SPEEDING, STEPPING, TURNING, changed_values
 from robot.calibration.trial import stepper_of, steppers_of
-from robot.documents import JsonObject
 from robot.machine.first_contact import direction_key
 from robot.settings import RobotProfile
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.versions import (
     FORMAT,
@@ -28,7 +29,6 @@ from robot.calibration.versions import (
     VersionFiles,
     read_version,
 )
-from robot.documents import JsonMapping, JsonObject
 from robot.machine.first_contact import confirmable, position_key
 from robot.records.storage import write_atomically
 from robot.settings import RobotProfile

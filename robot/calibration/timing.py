@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from robot.api.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
 from robot.calibration.step import STEPS, Command, Measurement, Row, Script, Step
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, JsonMapping, JsonObject
 from robot.mechanism.graph import Operation, Transition
 from robot.motion.schedule import Schedule
 from robot.planner import Mechanism, NoWay, Plan, State, build_mechanism, plan_composites

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.step import (
     STEPS,
     Command,
@@ -29,12 +30,11 @@ from robot.calibration.step import (
     Step,
 )
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest, JsonObject
-from robot.faults import InvalidRequest
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
+from robot.text.faults import InvalidRequest
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from robot.documents import ApiDocument, ApiRequest
-from robot.faults import InvalidRequest
+from robot.api.documents import ApiDocument, ApiRequest
 from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
+from robot.text.faults import InvalidRequest
 
 if TYPE_CHECKING:
     from robot.machine.assembly import Machine

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from robot.documents import JsonMapping, JsonObject, check_document
+from robot.api.documents import JsonMapping, JsonObject, check_document
 from robot.records.storage import (
     StorageError,
     flush_directory,

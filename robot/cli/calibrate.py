@@ -29,9 +29,9 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.outcomes import ExitCode
 from robot.settings import load_profile
-from robot.terminal import picture_text
+from robot.text.outcomes import ExitCode
+from robot.text.terminal import picture_text
 
 if TYPE_CHECKING:
     from robot.calibration.camera import Image

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from robot.api.client import NoDaemon
+from robot.api.documents import JsonMapping
 from robot.calibration.step import STEPS, Session, Step, steps_of
 from robot.calibration.store import Calibration, apply
 from robot.cli.measuring import calibrating, conduct, finish, on_screen
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import daemon_client, exit_code_of, json_option, note, require_terminal
-from robot.client import NoDaemon
-from robot.documents import JsonMapping
-from robot.faults import MotionFault
-from robot.outcomes import ExitCode, worst
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube
+from robot.text.faults import MotionFault
+from robot.text.outcomes import ExitCode, worst
 from solver.errors import CubistError
 
 if TYPE_CHECKING:

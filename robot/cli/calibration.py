@@ -12,12 +12,12 @@ from robot.calibration.versions import FORMAT
 from robot.cli.calibrated import MAKERS, calibration_lines, day_of, minute_of
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, daemon_client, emit, json_option, note, refuse_two_outputs
-from robot.outcomes import ExitCode
+from robot.text.outcomes import ExitCode
 from solver.files import BadFile, parse_json, read_text
 
 if TYPE_CHECKING:
-    from robot.client import ControlClient
-    from robot.documents import JsonMapping, JsonObject
+    from robot.api.client import ControlClient
+    from robot.api.documents import JsonMapping, JsonObject
 
 MAX_CALIBRATION_BYTES = 2**20
 

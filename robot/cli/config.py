@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robot.cli.output import Listing, emit, exit_code_of, json_option
-from robot.outcomes import ExitCode, worst
+from robot.text.outcomes import ExitCode, worst
 
 if TYPE_CHECKING:
     from robot.settings import BadProfile, UnknownProfile

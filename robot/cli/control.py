@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.api.client import ControlClient
 from robot.cli.output import daemon_client, emit, json_option, note
 from robot.cli.texts import (
     TerminalText,
@@ -21,14 +22,13 @@ from robot.cli.texts import (
     remedy_of,
     say,
 )
-from robot.client import ControlClient
-from robot.languages import chosen_catalogue
-from robot.outcomes import ExitCode, exit_code, is_success
+from robot.text.languages import chosen_catalogue
+from robot.text.outcomes import ExitCode, exit_code, is_success
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from robot.documents import JsonMapping
+    from robot.api.documents import JsonMapping
 
 
 @click.command()
@@ -203,7 +203,7 @@ class JobLine:
         from rich.cells import cell_len
         from rich.table import Table
 
-        from robot.terminal import progress_bar
+        from robot.text.terminal import progress_bar
 
         text = f"{self._about}{chosen_catalogue().step(job)}"
         words = (progress_text(job), duration_text(job["elapsed_s"]))

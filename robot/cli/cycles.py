@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.api.client import ControlClient
 from robot.cli.control import watch
 from robot.cli.numbers import Whole
 from robot.cli.output import daemon_client, emit, json_option, note
 from robot.cli.texts import TerminalText, duration_text, ending_text, say
-from robot.client import ControlClient
-from robot.outcomes import ExitCode, Outcome, exit_code, worst
+from robot.text.outcomes import ExitCode, Outcome, exit_code, worst
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping, JsonObject
+    from robot.api.documents import JsonMapping, JsonObject
 
 
 @click.command()

@@ -13,8 +13,6 @@ import click
 
 from robot.cli.numbers import SEED, Number, misadjust_option, size_option
 from robot.cli.output import emit, interrupted_by, json_option, note, run_async
-from robot.outcomes import ExitCode
-from robot.outcomes import exit_code as outcome_code
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile, profile_file
 from robot.settings.other_cubes import for_cube
 from robot.simulate.boards import FIRMWARES
@@ -23,6 +21,8 @@ from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
 from robot.simulate.page import page_served
 from robot.simulate.progress import STAGES, Display, SilentDisplay
 from robot.simulate.session import Beside, Demo, DemoOptions, DemoOutcome, nothing_beside
+from robot.text.outcomes import ExitCode
+from robot.text.outcomes import exit_code as outcome_code
 from robot.twin.cube import CubeBody, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.studio import load_photographs

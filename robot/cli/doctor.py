@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.api.client import ControlClient, NoDaemon
+from robot.api.paths import Simulation, simulated_robot, state_directory
 from robot.cli.calibrated import calibration_lines
 from robot.cli.output import (
     complain,
@@ -19,9 +21,8 @@ from robot.cli.output import (
     require_terminal,
 )
 from robot.cli.texts import drift_lines
-from robot.client import ControlClient, NoDaemon
-from robot.machine.boot_change import BootChange, plan_fix, plan_undo
-from robot.machine.checkup import (
+from robot.computer.boot_change import BootChange, plan_fix, plan_undo
+from robot.computer.checkup import (
     CheckResult,
     Computer,
     Verdict,
@@ -31,13 +32,12 @@ from robot.machine.checkup import (
     of_board,
     worst,
 )
-from robot.notes import DRIFT_NOTES
-from robot.outcomes import ExitCode
-from robot.paths import Simulation, simulated_robot, state_directory
 from robot.settings import DEFAULT_PROFILE, RobotProfile, load_profile
+from robot.text.notes import DRIFT_NOTES
+from robot.text.outcomes import ExitCode
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping
+    from robot.api.documents import JsonMapping
 
 _COLOURS = {"ok": "green", "warning": "yellow", "bad": "red"}
 

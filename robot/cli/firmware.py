@@ -10,8 +10,7 @@ import click
 
 from robot.cli.numbers import Whole
 from robot.cli.output import Listing, emit, json_option, note, require_terminal
-from robot.link.protocol import FIRMWARE_VERSION
-from robot.machine.firmware_build import (
+from robot.computer.firmware_build import (
     BOARDS,
     BUILDING,
     FLASHING,
@@ -24,10 +23,11 @@ from robot.machine.firmware_build import (
     matches,
     require,
 )
-from robot.machine.serial_ports import SerialPort, serial_ports
-from robot.outcomes import ExitCode
+from robot.computer.serial_ports import SerialPort, serial_ports
+from robot.link.protocol import FIRMWARE_VERSION
 from robot.settings import RobotProfile, load_profile
 from robot.settings.boards import BOARD_TARGETS
+from robot.text.outcomes import ExitCode
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

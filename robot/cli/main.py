@@ -11,7 +11,7 @@ import sys
 import click
 
 from robot.cli.output import complain, ending_once, exit_code_of, interrupted_by, prepare_streams
-from robot.outcomes import ExitCode
+from robot.text.outcomes import ExitCode
 from solver.errors import CubistError
 
 COMMANDS = {
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command; the exit code that :data:`robot.outcomes.OUTCOMES` and ``--help`` list."""
+    """Run a command and return its exit code (:data:`robot.text.outcomes.OUTCOMES`)."""
     try:
         result = cubist.main(arguments, prog_name="cubist", standalone_mode=False)
         sys.stdout.flush()

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from robot.faults import FAULTS, fault_code
-from robot.outcomes import ERRORS, ExitCode, exit_code
-from robot.paths import running_simulation
+from robot.api.paths import running_simulation
 from robot.records.storage import is_standard_output
+from robot.text.faults import FAULTS, fault_code
+from robot.text.outcomes import ERRORS, ExitCode, exit_code
 from solver.errors import CubistError, printable
 
 if TYPE_CHECKING:
-    from robot.client import ControlClient
+    from robot.api.client import ControlClient
 
 T = TypeVar("T")
 
@@ -270,7 +270,7 @@ def complain(message: str) -> None:
 
 def daemon_client() -> ControlClient:
     """A client of the daemon; says so when that is a simulated robot's."""
-    from robot.client import ControlClient  # most commands do without
+    from robot.api.client import ControlClient  # most commands do without
 
     client = ControlClient()
     found = running_simulation()

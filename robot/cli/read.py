@@ -21,7 +21,7 @@ from robot.cli.output import (
     printing_beside,
     refuse_two_outputs,
 )
-from robot.outcomes import ExitCode, worst
+from robot.text.outcomes import ExitCode, worst
 from solver.errors import CubistError, shortened
 from solver.files import parse_json_values, read_text
 

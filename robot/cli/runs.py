@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from robot.api.client import ControlClient, NoDaemon
+from robot.api.documents import JsonObject
+from robot.api.paths import state_directory
 from robot.cli.numbers import Whole
 from robot.cli.output import (
     Listing,
@@ -22,11 +25,6 @@ from robot.cli.output import (
 from robot.cli.solution_text import group_by_move, plain_console
 from robot.cli.solution_text import timeline as timeline_table
 from robot.cli.texts import duration_text, ending_text, moment_text
-from robot.client import ControlClient, NoDaemon
-from robot.documents import JsonObject
-from robot.languages import chosen_catalogue
-from robot.outcomes import ExitCode, Outcome, before_the_end, exit_code
-from robot.paths import state_directory
 from robot.records.latency import Samples, percentile
 from robot.records.runs import (
     EXPLANATION_NAME,
@@ -37,6 +35,8 @@ from robot.records.runs import (
     UnreadableRun,
     is_run_number,
 )
+from robot.text.languages import chosen_catalogue
+from robot.text.outcomes import ExitCode, Outcome, before_the_end, exit_code
 from solver.errors import shortened
 
 _STAGES = ("home", "scan", "view", "wait", "read", "search", "turn", "check", "save")

@@ -20,7 +20,7 @@ from solver.search import ALGORITHMS, algorithm_for, solve_many
 from solver.solution import CancelFlag, Progress, Request, Solution
 
 if TYPE_CHECKING:
-    from robot.documents import JsonObject
+    from robot.api.documents import JsonObject
     from robot.mechanism.graph import Mechanism
 
 EVERY_S = 0.1

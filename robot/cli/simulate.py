@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.api.paths import Simulation, running_simulation
 from robot.cli.demo import (
     firmware_option,
     robot_option,
@@ -15,14 +16,13 @@ from robot.cli.demo import (
 )
 from robot.cli.numbers import Number, misadjust_option, size_option
 from robot.cli.output import Listing, emit, interrupted_by, json_option, note, run_async
-from robot.outcomes import ExitCode
-from robot.paths import Simulation, running_simulation
 from robot.settings import load_profile, profile_file
 from robot.settings.other_cubes import for_cube
 from robot.simulate.fault_injection import INJECTIONS, parse_injected_fault
+from robot.text.outcomes import ExitCode
 
 if TYPE_CHECKING:
-    from robot.documents import JsonObject
+    from robot.api.documents import JsonObject
     from robot.twin.misadjustment import Misadjustment
 
 

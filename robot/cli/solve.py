@@ -20,14 +20,14 @@ from robot.cli.output import (
     refuse_two_outputs,
 )
 from robot.cli.search_job import SearchJob, Wanted, make_job
-from robot.memory import keep_small
-from robot.outcomes import ExitCode, Outcome, worst
+from robot.computer.memory import keep_small
+from robot.text.outcomes import ExitCode, Outcome, worst
 from solver.errors import BadNotation, CubistError, IllegalCube, SearchFailed
 from solver.files import read_lines
 from solver.processors import spare_processors
 
 if TYPE_CHECKING:
-    from robot.documents import JsonObject
+    from robot.api.documents import JsonObject
 
 METRICS = ("htm", "qtm", "axial", "axial-qtm", "obtm")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robot.api.client import ControlClient
 from robot.cli.calibrated import calibration_lines
 from robot.cli.numbers import Whole
 from robot.cli.output import (
@@ -30,13 +31,12 @@ from robot.cli.texts import (
     say,
     state_name,
 )
-from robot.client import ControlClient
-from robot.languages import chosen_catalogue
-from robot.outcomes import ExitCode
+from robot.text.languages import chosen_catalogue
+from robot.text.outcomes import ExitCode
 from solver.errors import CubistError
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping
+    from robot.api.documents import JsonMapping
 
 
 _LIVE = frozenset({"cube", "look", "motion", "clock"})

@@ -22,14 +22,14 @@ from robot.cli.texts import (
     say,
     state_name,
 )
-from robot.languages import chosen_catalogue
-from robot.terminal import FACE_COLOURS, moves_text, net_of, progress_bar
+from robot.text.languages import chosen_catalogue
+from robot.text.terminal import FACE_COLOURS, moves_text, net_of, progress_bar
 from solver.cube import facelets as geometry
 from solver.cube.notation import parse_moves
 
 if TYPE_CHECKING:
-    from robot.client import ControlClient
-    from robot.documents import JsonMapping, JsonObject
+    from robot.api.client import ControlClient
+    from robot.api.documents import JsonMapping, JsonObject
 
 POLL_S = 0.25
 WIDTH = 80

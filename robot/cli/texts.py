@@ -1,6 +1,6 @@
 """Texts of the terminal that people read in their language, and how it shows times.
 
-English is the source; :mod:`robot.languages` has the others, in the section ``terminal``.
+English is the source; :mod:`robot.text.languages` has the others, in the section ``terminal``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from robot.languages import ENGLISH, chosen_catalogue
-from robot.outcomes import before_the_end, is_success
+from robot.text.languages import ENGLISH, chosen_catalogue
+from robot.text.outcomes import before_the_end, is_success
 
 if TYPE_CHECKING:
-    from robot.documents import JsonMapping
+    from robot.api.documents import JsonMapping
 
 
 class TerminalText(StrEnum):

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from robot.cli.output import emit, json_option, note
-from robot.outcomes import ExitCode
+from robot.text.outcomes import ExitCode
 
 
 @click.command()
@@ -19,7 +19,7 @@ def web(qr: bool | None, as_json: bool) -> int:
 
     Whoever has the token can move the robot: give it only to whom you would give the start button.
     """
-    from robot.client import ControlClient
+    from robot.api.client import ControlClient
     from robot.web.announcement import NoPage, find_page
 
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Protocol
 
+from robot.api.documents import JsonMapping
 from robot.calibration.drift import (
     Correction,
     DriftRecord,
@@ -19,10 +20,9 @@ from robot.calibration.sighting import Sighting, sightings
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.job import Job
 from robot.daemon.models import DriftView
-from robot.documents import JsonMapping
-from robot.notes import Note
-from robot.outcomes import Outcome
 from robot.settings import RobotProfile
+from robot.text.notes import Note
+from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd")

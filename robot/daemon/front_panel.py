@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Sequence
 
 from robot.daemon.job_control import JobController
 from robot.daemon.models import WORKING, Event, StartRequest
-from robot.faults import MotionFault
-from robot.outcomes import Outcome
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import Gpio, PanelFault
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Listener, Panel, PanelPins
+from robot.text.faults import MotionFault
+from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 
 log = logging.getLogger("cubistd.panel")

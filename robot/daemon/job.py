@@ -12,14 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from robot.calibration.sighting import LookTaken
+from robot.computer.memory import leave_libraries
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
 from robot.daemon.pictures import Pictures
-from robot.faults import RunStopped
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
-from robot.memory import leave_libraries
-from robot.notes import Note
 from robot.records.runs import (
     EXPLANATION_NAME,
     LinkRecord,
@@ -29,7 +27,9 @@ from robot.records.runs import (
     notes_of,
 )
 from robot.records.storage import StorageError
-from robot.steps import JobStep, coded
+from robot.text.faults import RunStopped
+from robot.text.notes import Note
+from robot.text.steps import JobStep, coded
 from solver.solution import Progress
 from vision.frame import Frame
 

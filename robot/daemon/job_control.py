@@ -13,6 +13,7 @@ from functools import partial
 from typing import NoReturn
 
 from robot.calibration.report import CalibrationReport
+from robot.computer.memory import give_back
 from robot.daemon import jobs
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.job import EventBoard, Job, run_in_own_thread
@@ -30,14 +31,10 @@ from robot.daemon.models import (
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
 from robot.daemon.pictures import Pictures, ShownPicture
 from robot.daemon.service import complaint, ending
-from robot.faults import FAULTS, MotionFault, Refused, RunStopped, fault_code, outcome_of
 from robot.link import Distrust
 from robot.link.statistics import RecentTraffic, complaints
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SolvePlanner
-from robot.memory import give_back
-from robot.notes import Note
-from robot.outcomes import OUTCOMES, Outcome
 from robot.records.runs import (
     FaultRecord,
     RunList,
@@ -49,7 +46,10 @@ from robot.records.runs import (
     utc_now,
 )
 from robot.records.storage import StorageError
-from robot.steps import JobStep, coded
+from robot.text.faults import FAULTS, MotionFault, Refused, RunStopped, fault_code, outcome_of
+from robot.text.notes import Note
+from robot.text.outcomes import OUTCOMES, Outcome
+from robot.text.steps import JobStep, coded
 from solver.errors import CubistError
 from solver.solution import Progress
 

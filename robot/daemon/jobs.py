@@ -16,14 +16,14 @@ from robot.daemon.job import Job
 from robot.daemon.live import operations_of
 from robot.daemon.models import RobotState
 from robot.daemon.scanning import note_recovery, scan
-from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
-from robot.notes import Note
-from robot.outcomes import Outcome
 from robot.planner import Plan, State
 from robot.records.runs import FaultRecord
-from robot.steps import JobStep
+from robot.text.faults import MotionFault, NotReadable
+from robot.text.notes import Note
+from robot.text.outcomes import Outcome
+from robot.text.steps import JobStep
 from solver.cost import merged_moves
 from solver.search import AnyCube
 

@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robot.api.documents import JsonObject
 from robot.daemon.models import ActuatorView, CubeView, LiveView, LookView, MotionView
-from robot.documents import JsonObject
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, move_ends_us

@@ -15,6 +15,7 @@ from pathlib import Path
 from robot.calibration.drift import DriftStore
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
+from robot.computer.memory import give_back, keep_small
 from robot.daemon.drift_watch import DriftWatch
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
@@ -31,15 +32,14 @@ from robot.daemon.service import (
     owned,
     parse,
 )
-from robot.faults import MotionFault
 from robot.link import Distrust
 from robot.machine.assembly import Machine, make_gpio, make_machine, panel_pins
 from robot.machine.first_contact import FirstContact
-from robot.memory import give_back, keep_small
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore
 from robot.records.storage import StorageError, write_atomically
 from robot.settings import RobotProfile, UnknownProfile, load_profile
+from robot.text.faults import MotionFault
 from solver.errors import CubistError
 from solver.tables import end_by_signal
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.plausible import require_plausible
 from robot.calibration.report import report
 from robot.calibration.store import (
@@ -30,14 +31,13 @@ from robot.daemon.models import (
     VersionList,
 )
 from robot.daemon.motion_run import CALLER, Caller, MotionRun, Place
-from robot.documents import JsonMapping, JsonObject
-from robot.faults import MotionFault, Refused
 from robot.link import Distrust
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, guessed_steps
-from robot.notes import Note
 from robot.settings import RobotProfile
 from robot.settings.stepper import Stepper
+from robot.text.faults import MotionFault, Refused
+from robot.text.notes import Note
 from solver.errors import CubistError
 
 CONNECTION_ENDED = "the connection of the program that calibrated ended"

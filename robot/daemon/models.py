@@ -11,12 +11,12 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from robot.api.documents import ApiDocument, ApiRequest, JsonObject
 from robot.calibration.report import CalibrationReport
 from robot.calibration.store import Calibration, VersionSummary
 from robot.daemon.motion_run import Place
-from robot.documents import ApiDocument, ApiRequest, JsonObject
-from robot.outcomes import Outcome
 from robot.records.runs import FaultRecord, JobKind, LinkRecord, NoteRecord, RunRecord
+from robot.text.outcomes import Outcome
 
 MOST_CALIBRATED = 500
 """Values of one robot."""
@@ -73,8 +73,8 @@ def check_transition(old: RobotState, new: RobotState) -> None:
 
 
 class CodedStep(ApiDocument):
-    """What is done now: ``step`` in English words, ``step_code`` (:data:`robot.steps.STEPS`, or
-    empty) and ``step_parameters`` for other languages."""
+    """The current step: ``step`` in English, and for other languages ``step_code``
+    (:data:`robot.text.steps.STEPS`, or empty) and ``step_parameters``."""
 
     step: str
     step_code: str = ""
@@ -388,7 +388,7 @@ class ErrorReply(ApiDocument):
     """Why a request was not carried out; ``error`` is stable, ``reason`` is for people.
 
     ``fault`` is the stable name of the robot's fault, where one was in the way. ``reason_code``
-    (:data:`robot.notes.NOTES`) and ``reason_parameters`` are for other languages.
+    (:data:`robot.text.notes.NOTES`) and ``reason_parameters`` are for other languages.
     """
 
     error: str

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Literal, NoReturn
 
 from robot.daemon.rights import Program
-from robot.faults import MotionFault, Refused
-from robot.notes import Note
+from robot.text.faults import MotionFault, Refused
+from robot.text.notes import Note
 
 Place = Literal["terminal", "page", "display"]
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from robot.api.documents import JsonObject, Nothing
 from robot.calibration.step import STEPS
 from robot.calibration.store import Calibration
 from robot.calibration.trial import AnyTrial
@@ -32,7 +33,6 @@ from robot.daemon.models import (
     StopRequest,
     VersionList,
 )
-from robot.documents import JsonObject, Nothing
 from robot.records.runs import MEDIA_TYPES, NUMBER_PATTERN, RunList, RunRecord
 
 MAX_LISTED = 1000

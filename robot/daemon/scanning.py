@@ -12,17 +12,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
+from robot.api.documents import JsonObject
 from robot.calibration.sighting import LookTaken
 from robot.daemon.job import Job
 from robot.daemon.models import RobotState
-from robot.documents import JsonObject
-from robot.faults import MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.scanner import FaceImage
-from robot.notes import Note
 from robot.planner import FaceView, ScanStep, State
 from robot.records.runs import notes_of
-from robot.steps import JobStep
+from robot.text.faults import MotionFault, NotReadable
+from robot.text.notes import Note
+from robot.text.steps import JobStep
 from solver.errors import CubistError
 from solver.search import AnyCube
 from vision.decide.reader import CubeReading

@@ -16,7 +16,9 @@ from pathlib import Path
 from aiohttp import web
 from pydantic import BaseModel
 
-from robot import http_server
+from robot.api import http_server
+from robot.api.documents import parse_document
+from robot.api.http_server import BadBody, HttpServer
 from robot.calibration.store import BadCalibration
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -25,11 +27,9 @@ from robot.daemon.motion_run import CALLER, Caller
 from robot.daemon.rights import Program
 from robot.daemon.routes import ROUTES, Call, Parameter, Route, document
 from robot.daemon.service import complaint
-from robot.documents import parse_document
-from robot.faults import FAULTS, InvalidRequest, Refused, fault_code
-from robot.http_server import BadBody, HttpServer
-from robot.notes import Note
 from robot.records.storage import NotStored, StorageError
+from robot.text.faults import FAULTS, InvalidRequest, Refused, fault_code
+from robot.text.notes import Note
 from solver.errors import CubistError, shortened
 from solver.files import BadFile
 
@@ -207,7 +207,7 @@ def _events(controller: JobController) -> Handler:
 async def _checked_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
     """Return the body as its model; an absent body is an empty object.
 
-    Raises ``_BadRequest`` and :class:`robot.http_server.BadBody`.
+    Raises ``_BadRequest`` and :class:`robot.api.http_server.BadBody`.
     """
     raw = await http_server.read_body(request)
     if model is None:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.faults import advised
-from robot.paths import runtime_directory, state_directory
+from robot.api.paths import runtime_directory, state_directory
 from robot.records.runs import RunRecord
 from robot.records.storage import StorageError
 from robot.settings import DEFAULT_PROFILE
+from robot.text.faults import advised
 from solver.errors import CubistError, one_line
 from solver.files import BadFile, NoHomeDirectory, open_file
 

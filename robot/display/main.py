@@ -13,15 +13,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from robot.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.client import ControlClient, NoDaemon, RequestRefused
+from robot.api.paths import control_socket
 from robot.daemon.rights import Program
 from robot.display.device import DisplayLost
 from robot.display.menu import Menu, MenuAction, MenuButton, carry_out
 from robot.display.view import Screenful, menu_view, unreachable, view_of
-from robot.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
-from robot.paths import control_socket
 from robot.settings import load_profile
 from robot.settings.profile import DisplaySettings
+from robot.text.languages import ENGLISH, Catalogue, catalogue, chosen_catalogue
 from solver.errors import CubistError
 
 log = logging.getLogger("cubist-display")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from robot.client import ControlClient
+from robot.api.client import ControlClient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from robot.api.documents import JsonMapping
 from robot.display.menu import ENTRIES, MenuPage
-from robot.documents import JsonMapping
-from robot.languages import Catalogue
+from robot.text.languages import Catalogue
 
 Mood = Literal["good", "busy", "bad"]
 

@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from robot.faults import Fault, RobotFault
 from robot.link.board_clock import BoardClock, difference_bounds
 from robot.link.session import Clock, LinkSession
 from robot.settings.board_table import TICKS_PER_S
+from robot.text.faults import Fault, RobotFault
 
 log = logging.getLogger("cubistd")
 

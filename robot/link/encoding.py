@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from robot.faults import Fault, RobotFault
 from robot.link.framing import crc16
 from robot.link.protocol import (
     MAX_DELAY_US,
@@ -27,6 +26,7 @@ from robot.link.protocol import (
     Turns,
 )
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment, TimedTurn
+from robot.text.faults import Fault, RobotFault
 
 SEGMENT_SIZE = STEP_SEGMENT.size
 PIECE = MAX_PAYLOAD // 2 // SEGMENT_SIZE * SEGMENT_SIZE

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from robot.faults import FAULTS, LinkFault, RobotFault, Stopped
 from robot.link.actuators import ActuatorSetup
 from robot.link.board_clock import certain_drifts
 from robot.link.common_start import CommonStart
@@ -20,6 +19,7 @@ from robot.link.link import STOP_PATIENCE_S, Link
 from robot.link.parts import board_at, paces, split, stages, stretched
 from robot.link.session import Clock, SessionStatistics
 from robot.motion.schedule import Schedule
+from robot.text.faults import FAULTS, LinkFault, RobotFault, Stopped
 
 T = TypeVar("T")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot.faults import Fault, RobotFault
 from robot.link.encoding import WirePlan
 from robot.link.protocol import Board, ResetCause, Welcome
 from robot.motion.schedule import MotionProfile, Schedule, StepSegment
 from robot.settings.board_table import TICKS_PER_S
+from robot.text.faults import Fault, RobotFault
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from robot.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
 from robot.link.actuators import (
     ActuatorSetup,
     ServoSetup,
@@ -41,6 +40,7 @@ from robot.link.transport import Transport
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import stepper_move
+from robot.text.faults import FAULTS, Fault, LinkFault, RobotFault, Stopped, code_of
 
 ANSWER_PATIENCE_S = 5.0
 STOP_PATIENCE_S = 2.0
@@ -74,7 +74,7 @@ class Link:
         self._start_tick: int | None = None
 
     async def open(self, patience_s: float = ANSWER_PATIENCE_S) -> Capabilities:
-        """Connect and greet; raises :class:`robot.faults.LinkFault`."""
+        """Connect and greet; raises :class:`robot.text.faults.LinkFault`."""
         await self.close()
         session = LinkSession(self._transport, self._clock, self._draw)
         try:
@@ -117,7 +117,7 @@ class Link:
     async def home(self, names: Sequence[str] | None = None) -> None:
         """Home actuators one after the other (None: all in their order), then go to the start.
 
-        Raises :class:`robot.faults.Stopped` after :meth:`stop`.
+        Raises :class:`robot.text.faults.Stopped` after :meth:`stop`.
         """
         self._stopping = False
         for name in self._numbers if names is None else names:
@@ -158,7 +158,7 @@ class Link:
         compared, ``CLOCKS_APART`` where the boards' clocks do not agree, and ``HOST_LOST`` when
         anything happens later than planned.
         Raises :class:`RobotFault` for what the firmware reports or a plan beyond it,
-        :class:`robot.faults.Stopped` after :meth:`stop`.
+        :class:`robot.text.faults.Stopped` after :meth:`stop`.
         """
         if not schedule.turns:
             return Execution(0, 0, ())

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from robot.faults import Fault, RobotFault
 from robot.motion.schedule import Schedule, TimedTurn
+from robot.text.faults import Fault, RobotFault
 
 LEAST_PACE = 3e-5
 """Of a difference between clocks that is made up for: 0.1 ms in three seconds."""

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from robot.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Positions
 from robot.motion.schedule import Schedule
+from robot.text.faults import FAULTS, Fault, LinkFault, MotionFault, RobotFault
 
 STATUS_AGE_US = 100_000
 """Two heartbeats: so old may be what is known of the firmware's progress."""

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 
-from robot.faults import Fault, LinkFault, RobotFault
 from robot.link.board_clock import BoardClock
 from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame
 from robot.link.limits import Capabilities
@@ -32,6 +31,7 @@ from robot.link.protocol import (
 )
 from robot.link.transport import Transport
 from robot.link.window import SendWindow
+from robot.text.faults import Fault, LinkFault, RobotFault
 
 log = logging.getLogger("cubistd")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from robot.faults import RobotFault
 from robot.link.group import LinkGroup
 from robot.link.session import SessionStatistics
-from robot.notes import Note
 from robot.records.runs import LinkRecord
+from robot.text.faults import RobotFault
+from robot.text.notes import Note
 
 BAD_SHARE = 0.002
 """Share of damaged messages from which a cable is called bad; a good one damages none."""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Generic, Protocol, TypeVar
 
-from robot.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkFault
 
 log = logging.getLogger("cubistd")
 

@@ -9,7 +9,7 @@ import logging
 import termios
 from typing import TYPE_CHECKING, Protocol
 
-from robot.faults import Fault, LinkFault
+from robot.text.faults import Fault, LinkFault
 from solver.errors import root_sentence
 
 if TYPE_CHECKING:

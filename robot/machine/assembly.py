@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.link.protocol import SILENCE_HOLD_MS
 from robot.machine.first_contact import FirstContact
 from robot.machine.motion_controller import LONGEST_SILENCE_HOLD_MS, MotionController

@@ -17,11 +17,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Mapping
 
-from robot.documents import JsonMapping, JsonObject
-from robot.faults import FAULTS, Refused, advised, described
+from robot.api.documents import JsonMapping, JsonObject
 from robot.motion.schedule import MotionProfile, Schedule, ServoSegment
 from robot.settings import RobotProfile
 from robot.settings.actuators import ActuatorSettings
+from robot.text.faults import FAULTS, Refused, advised, described
 from solver.errors import CubistError
 
 LARGEST_STEP_US = 50

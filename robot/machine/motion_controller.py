@@ -14,16 +14,8 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, 
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from robot.faults import (
-    FAULTS,
-    Fault,
-    InvalidRequest,
-    LinkFault,
-    MotionFault,
-    RobotFault,
-    RunStopped,
-    Stopped,
-)
+from robot.computer.firmware_build import matches
+from robot.computer.serial_ports import find_board
 from robot.link import (
     ActuatorSetup,
     Capabilities,
@@ -41,9 +33,7 @@ from robot.link.protocol import FIRMWARE_VERSION, SILENCE_HOLD_MS
 from robot.link.session import Draw
 from robot.link.statistics import LinkStatistics
 from robot.machine.board_configuration import actuator_setups, homing_order, homing_steps
-from robot.machine.firmware_build import matches
 from robot.machine.first_contact import FirstContact
-from robot.machine.serial_ports import find_board
 from robot.machine.slow_motion import jog_profile, ways_back
 from robot.mechanism.registry import HomeActuator, HomingStep
 from robot.motion.schedule import Schedule, TimedTurn
@@ -52,6 +42,16 @@ from robot.records.runs import LinkRecord
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.profile import FIRST_BOARD, BoardSettings, RobotProfile
 from robot.settings.stepper import Stepper
+from robot.text.faults import (
+    FAULTS,
+    Fault,
+    InvalidRequest,
+    LinkFault,
+    MotionFault,
+    RobotFault,
+    RunStopped,
+    Stopped,
+)
 
 T = TypeVar("T")
 

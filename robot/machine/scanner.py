@@ -15,13 +15,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
 from robot.machine.stillness import still_frame
-from robot.notes import Note
 from robot.planner import FaceView
 from robot.records.latency import Stopwatch
 from robot.settings.base import microseconds
 from robot.settings.profile import RobotProfile, View
+from robot.text.faults import FAULTS, InvalidRequest, MotionFault, NotReadable
+from robot.text.notes import Note
 from solver.cube.orientation import site_facelets
 from solver.files import parse_object
 from vision.cameras.base import CameraFault

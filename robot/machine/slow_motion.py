@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from robot.faults import InvalidRequest
 from robot.link import ActuatorSetup, ServoSetup
 from robot.motion.schedule import MotionProfile
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.text.faults import InvalidRequest
 
 SERVO_JOG_US = 1_000
 """Time for each microsecond of pulse: half a turn takes two seconds."""

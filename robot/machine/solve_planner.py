@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot.faults import InvalidRequest, RunStopped
 from robot.planner import (
     Mechanism,
     NoWay,
@@ -34,6 +33,7 @@ from robot.planner.solve import LAYERED_SIZES
 from robot.planner.survey import random_cube
 from robot.records.latency import Stopwatch
 from robot.settings.profile import RobotProfile
+from robot.text.faults import InvalidRequest, RunStopped
 from solver.cost import merged_moves
 from solver.cube.cube import from_scramble, parse_state
 from solver.cube.facelets import FACES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robot.documents import JsonMapping, JsonObject
+from robot.api.documents import JsonMapping, JsonObject
 from robot.settings.profile import RobotProfile
 from solver.cube.orientation import Orientation
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from robot.documents import JsonMapping
+from robot.api.documents import JsonMapping
 from robot.mechanism.compile.soundness import check_reachable, check_turnable
 from robot.mechanism.graph import Mechanism
 from robot.settings.kinds import Kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, groupby
 
-from robot.documents import JsonMapping
+from robot.api.documents import JsonMapping
 from solver.cost import merged_moves
 from solver.cube.notation import Move
 from solver.cube.orientation import Orientation

@@ -20,10 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from robot.documents import ApiDocument, JsonObject, read_document
-from robot.faults import FAULTS, fault_code
-from robot.notes import Note
-from robot.outcomes import OUTCOMES, Outcome
+from robot.api.documents import ApiDocument, JsonObject, read_document
 from robot.records.storage import (
     NotStored,
     StorageError,
@@ -34,6 +31,9 @@ from robot.records.storage import (
     reserve_room,
     write_atomically,
 )
+from robot.text.faults import FAULTS, fault_code
+from robot.text.notes import Note
+from robot.text.outcomes import OUTCOMES, Outcome
 from solver.errors import CubistError, shortened
 from solver.files import BadFile, NoSuchFile, parse_object
 
@@ -102,7 +102,7 @@ class RunEvent(BaseModel):
 
 
 class NoteRecord(BaseModel):
-    """A ``text`` of a record or a status, with its code (:data:`robot.notes.NOTES`)."""
+    """A ``text`` of a record or a status, with its code (:data:`robot.text.notes.NOTES`)."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from statistics import median
 
-from robot.documents import JsonMapping
+from robot.api.documents import JsonMapping
 from robot.records.storage import write_given
 from solver.cube.notation import Move
 

@@ -58,7 +58,7 @@ class BoardTarget:
 
 BOARD_TARGETS: Kinds[BoardTarget] = Kinds("firmware target")
 """By ``firmware.target``. How a board's firmware is built and flashed is registered in
-``robot.machine.firmware_build``, what simulates it in ``robot.simulate.boards``."""
+``robot.computer.firmware_build``, what simulates it in ``robot.simulate.boards``."""
 
 _ARDUINO = "0 and 1 are its serial port"
 _NOTES: Mapping[str, str] = {"host": _ARDUINO, "atmega328p": _ARDUINO, "atmega2560": _ARDUINO}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.settings.document import Complaint, Path, ProfileDocument
 from robot.settings.kinds import KindSettings
 from solver.errors import shortened

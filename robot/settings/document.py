@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from solver.errors import CubistError, one_line, printable, shortened
 
 Path = tuple[str | int, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from robot.documents import JsonMapping, JsonObject
+from robot.api.documents import JsonMapping, JsonObject
 from robot.settings.complaints import complaints_of
 from robot.settings.document import BadProfile, ProfileDocument
 from robot.settings.profile import RobotProfile

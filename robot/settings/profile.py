@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.panel.gpio import Pull
 from robot.settings.actuators import ActuatorSettings
 from robot.settings.base import Gpio, Level, Name, Settings, Site

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from robot.machine import firmware_build
+from robot.computer import firmware_build
 from robot.settings import RobotProfile, Servo
 from robot.settings.boards import BOARD_TARGETS
 from robot.settings.checks import check_profile
@@ -120,7 +120,7 @@ def _host_command(profile: RobotProfile, folder: Path) -> list[str]:
 
 def _avr_command(profile: RobotProfile, folder: Path) -> list[str]:
     """Raises :class:`DemoFault` that says what to install, and whatever
-    :func:`robot.machine.firmware_build.build` raises."""
+    :func:`robot.computer.firmware_build.build` raises."""
     del folder
     _require_simulation()
     program = executable("cubist-firmware-avr")

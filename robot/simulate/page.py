@@ -8,8 +8,8 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from robot.api.paths import SOCKET_NAME
 from robot.daemon.rights import Program
-from robot.paths import SOCKET_NAME
 from robot.simulate.processes import running
 from robot.simulate.session import unless_ended
 from robot.web.announcement import FILE_NAME, read_announcement

@@ -15,10 +15,9 @@ from typing import TypeVar
 import aiohttp
 import yaml
 
+from robot.api.documents import JsonObject
 from robot.daemon.models import LIVE_EVENTS, Event, RobotState
-from robot.documents import JsonObject
 from robot.machine.scanner import from_jpeg
-from robot.outcomes import is_success
 from robot.planner import move_ends_us
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
@@ -40,6 +39,7 @@ from robot.simulate.fault_injection import (
 from robot.simulate.follow import DaemonView
 from robot.simulate.processes import Child, DemoFault, running, until_there, workspace
 from robot.simulate.progress import DemoProgress, Display
+from robot.text.outcomes import is_success
 from robot.twin.cube import CubeBody
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.pulses import PulseMaker

@@ -15,9 +15,9 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from robot.api.documents import JsonObject
+from robot.api.paths import Simulation, announced
 from robot.daemon.models import WORKING
-from robot.documents import JsonObject
-from robot.paths import Simulation, announced
 from robot.simulate.fault_injection import parse_injected_fault
 from robot.simulate.page import page_served
 from robot.simulate.processes import Child, DemoFault, workspace
@@ -51,8 +51,8 @@ async def stay(options: DemoOptions, ready: Ready, *, web: bool = True, drift: f
 
     ``web``: whether its page is served, too. ``drift``: degrees by which it drifts with each job.
 
-    Raises :class:`DemoFault` when a part of it ends, :class:`robot.paths.SimulationRuns` when this
-    user has one already.
+    Raises :class:`DemoFault` when a part of it ends, :class:`robot.api.paths.SimulationRuns` when
+    this user has one already.
     """
     with workspace() as folder:
         simulation = Simulation(os.getpid(), options.profile.name, folder, options.speed)

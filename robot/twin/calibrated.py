@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot.documents import JsonMapping
+from robot.api.documents import JsonMapping
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 from robot.twin.misadjustment import BUILT_AS_DRAWN, Misadjustment

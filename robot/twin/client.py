@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.panel.gpio import PanelFault, Pull
 from solver.files import BadFile, parse_object
 from vision.cameras.base import CameraFault, CameraTrouble

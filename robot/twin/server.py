@@ -22,7 +22,7 @@ import termios
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.settings.profile import FIRST_BOARD, PanelSettings
 from robot.twin.pulses import PulseMaker
 from robot.twin.shared_time import keep_time

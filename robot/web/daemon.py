@@ -13,7 +13,7 @@ from typing import Self
 
 import aiohttp
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.web.reasons import Reason
 from solver.files import BadFile, parse_object
 

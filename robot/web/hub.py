@@ -19,7 +19,7 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.web.daemon import Daemon, DaemonGone
 from robot.web.reasons import Reason
 from solver.files import BadFile, parse_object

@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robot.api.http_server import HttpServer
+from robot.api.paths import control_socket
 from robot.daemon.rights import Program
-from robot.http_server import HttpServer
-from robot.paths import control_socket
 from robot.web.announcement import Announcement, announcement_file
 from robot.web.app import OWN_NAME, explain, is_api, make_app
 from robot.web.daemon import Daemon

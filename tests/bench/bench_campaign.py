@@ -13,8 +13,8 @@ from typing import Any
 
 from robot.settings import load_profile
 from robot.twin.cube import scrambled
-from tests import virtual
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig import virtual
+from tests.rig.virtual.rehearsal import Rehearsal
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 

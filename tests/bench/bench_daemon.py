@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "service"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 
 from workbench import workbench
 

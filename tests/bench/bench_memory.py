@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "service"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "system" / "service"))
 
 from solves import SETTLED, Footprints, footprints_of, seen_by_large_cameras
 

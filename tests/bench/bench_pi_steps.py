@@ -1,7 +1,7 @@
 """How even the steps of the Raspberry Pi's process are at GPIO lines, by the kernel's own trace.
 
-On Debian's kernel in the emulated machine of ``tests/kernel``, which runs 250 million instructions
-a second: the figures do not depend on how busy this computer is.
+On Debian's kernel in the emulated machine of ``tests/system/kernel``, which runs 250 million
+instructions a second: the figures do not depend on how busy this computer is.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.debian import Unavailable, fetched
-from tests.kernel.inside.lines import FASTEST, STEP
-from tests.kernel.intervals import errors_us, intervals_us, quantile
-from tests.kernel.machine import boot
+from tests.system.kernel.debian import Unavailable, fetched
+from tests.system.kernel.inside.lines import FASTEST, STEP
+from tests.system.kernel.intervals import errors_us, intervals_us, quantile
+from tests.system.kernel.machine import boot
 
 Emit = Callable[[str, float, str, int, dict[str, Any]], None]
 INTERVAL_US = 1e6 / FASTEST

@@ -16,8 +16,8 @@ from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment, parse_misadjustment
 from robot.twin.registry import degree_us, parts_of
 from robot.twin.violations import Violation
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 LEAST_WIDER, MOST_WIDER = -3.0, 10.0
 """Degrees by which jaws may open further than needed. Less open by a tenth of their way, 3.1

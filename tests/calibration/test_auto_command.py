@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import ControlClient, NoDaemon, RequestRefused
 from robot.calibration.finding import flow
 from robot.calibration.finding.finder import SeenMoving
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Session
 from robot.cli.main import run
-from robot.client import ControlClient, NoDaemon, RequestRefused
-from robot.faults import MotionFault, NotReadable
-from robot.outcomes import ExitCode
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
+from robot.text.faults import MotionFault, NotReadable
+from robot.text.outcomes import ExitCode
 from robot.twin.calibrated import position_errors
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError

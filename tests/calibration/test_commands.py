@@ -20,6 +20,7 @@ import cv2
 import numpy as np
 import pytest
 
+from robot.api.client import ControlClient, RequestRefused
 from robot.calibration.sizes import CubeSizes
 from robot.calibration.stepper_trials import TurnRequest, tried_turn
 from robot.calibration.store import (
@@ -31,18 +32,17 @@ from robot.calibration.store import (
 )
 from robot.calibration.trial import Bench
 from robot.cli.main import run
-from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import RobotState, StartRequest
-from robot.faults import MotionFault, Refused
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
 from robot.settings import RobotProfile, load_profile
+from robot.text.faults import MotionFault, Refused
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import OddScene, Studio
-from tests.virtual.kept import kept
+from tests.rig.virtual.kept import kept
 
 KEY = "actuators.lid.positions_us.open"
 LID_CLOSE = "actuators.lid.positions_us.close"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import ControlClient, RequestRefused
 from robot.calibration.store import (
     BadCalibration,
     Calibration,
@@ -21,12 +22,11 @@ from robot.calibration.store import (
     apply,
     require_possible,
 )
-from robot.client import ControlClient, RequestRefused
 from robot.daemon.job_control import JobController
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, list_profiles, load_profile
 from robot.settings.actuators import Servo
-from tests.virtual.kept import kept
+from tests.rig.virtual.kept import kept
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 CUBOTINO = load_profile("cubotino")

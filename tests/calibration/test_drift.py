@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.documents import JsonMapping
 from robot.calibration.drift import (
     ADJUST_FROM_DEGREES,
     FIRST_SOLVES,
@@ -30,9 +31,8 @@ from robot.calibration.drift import (
 )
 from robot.calibration.sighting import Sighting, sightings, turners
 from robot.calibration.store import Calibration, apply
-from robot.documents import JsonMapping
 from robot.settings import RobotProfile, list_profiles, load_profile
-from tests.virtual.drifting import FIRST_DAY, DriftingRobot
+from tests.rig.virtual.drifting import FIRST_DAY, DriftingRobot
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")

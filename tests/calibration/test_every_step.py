@@ -11,9 +11,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
+from robot.api.client import ControlClient
 from robot.calibration.step import STEPS, Session, Step
 from robot.cli.guide.app import CalibrationApp, screen_of
-from robot.client import ControlClient
 from robot.daemon.routes import ROUTES
 from robot.settings import load_profile
 from robot.twin.cube import scrambled

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.client import RequestRefused
 from robot.calibration.finding.faster import STEP, shortened, steps_to
 from robot.calibration.finding.flow import AutomaticCalibration
 from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.store import Calibration, apply
 from robot.calibration.trial import Trial
-from robot.client import RequestRefused
-from robot.faults import MotionFault
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
+from robot.text.faults import MotionFault
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from solver.errors import CubistError
 from tests.calibration.found import Outcome
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 CUBOTINO = load_profile("cubotino")
 QUICKER = 1.25

@@ -24,10 +24,10 @@ from robot.calibration.finding.film import (
 )
 from robot.calibration.travel import AT_ONCE_US, PATIENCE, STILL_PICTURES
 from robot.calibration.trial import Bench
-from robot.faults import InvalidRequest
 from robot.motion.schedule import TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings import load_profile
+from robot.text.faults import InvalidRequest
 from vision.frame import Frame
 from vision.locate.face import FaceGrid
 

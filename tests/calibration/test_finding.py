@@ -39,8 +39,8 @@ from robot.twin.registry import degree_us, parts_of
 from robot.twin.render import Painter, StudioLight, place_camera
 from robot.twin.studio import OddScene
 from tests.calibration.found import Outcome, calibrated
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 from vision.locate.view_check import face_in_view
 
 KEY = "actuators.lid.positions_us.open"

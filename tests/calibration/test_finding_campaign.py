@@ -11,7 +11,7 @@ from robot.settings import load_profile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, calibrated
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.rehearsal import Rehearsal
 
 SEEDS = {
     "cubotino": range(1, 51),

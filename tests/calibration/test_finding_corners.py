@@ -20,8 +20,8 @@ from robot.twin.cube import CubeBody, Pose, scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.render import Optics, Painter, StudioLight, moved_camera, place_camera
 from robot.twin.render import site_corners as true_corners
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 from vision.locate.face import FaceGrid, HintedFaces
 
 PROFILE = load_profile("six-motor")

@@ -18,8 +18,8 @@ from robot.calibration.positions import MOVING
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 FACES = [np.eye(3)[[k % 3] * 9] for k in range(3)]
 """Of one colour each: stickers of two are never the same."""

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import UNIT_SQUARE, FaceWatch, view_from_above
 from robot.calibration.finding.film import FILMING, angles, passage_of, travel_us
 from robot.calibration.finding.finder import finder_for
@@ -22,15 +23,14 @@ from robot.calibration.finding.result import CouldNot
 from robot.calibration.finding.rotations import Rotation, TiltingGripper
 from robot.calibration.finding.tilt import TiltGauge
 from robot.calibration.step import Session
-from robot.documents import JsonObject
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.base import Site
 from robot.twin.cube import NORMALS, scrambled, turned
 from robot.twin.misadjustment import parse_misadjustment
 from tests.calibration.found import LEAST_WIDER, MOST_WIDER, Outcome
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 OPEN = ("right-jaw.positions_us.open", "down-jaw.positions_us.open")
 """Not seen by the camera: as far from ``closed`` as in the profile."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot.api.documents import JsonObject
 from robot.calibration.finding.finder import finder_for
 from robot.calibration.finding.motors import (
     MICROSTEPS,
@@ -29,15 +30,14 @@ from robot.calibration.finding.rotations import Rotation
 from robot.calibration.finding.walking import Walker
 from robot.calibration.stepper_trials import STEPPING
 from robot.calibration.store import Calibration, apply
-from robot.documents import JsonObject
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from tests.calibration.found import wrong_motors
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 FOUR_ARM = load_profile("four-arm")
 MINDCUBER = load_profile("mindcuber")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.api.client import NoDaemon
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding import flow
 from robot.calibration.finding.film import FILMING, Film, FilmedFace, Passage
@@ -18,12 +19,11 @@ from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import Finding
 from robot.calibration.step import Row
 from robot.calibration.store import Calibration
-from robot.client import NoDaemon
 from robot.machine.first_contact import confirmable
 from robot.settings import load_profile
 from robot.settings.actuators import Servo
 from solver.errors import CubistError
-from tests.virtual.kept import kept
+from tests.rig.virtual.kept import kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"

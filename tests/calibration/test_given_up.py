@@ -9,16 +9,16 @@ import pytest
 
 from robot.calibration.finding.motors import let_turn
 from robot.calibration.positions import MOVING
-from robot.faults import MotionFault
 from robot.link import Distrust
 from robot.machine.first_contact import FirstContact, confirmable
 from robot.machine.motion_controller import MotionController
 from robot.settings import load_profile
 from robot.settings.stepper import Stepper
+from robot.text.faults import MotionFault
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
-from tests.virtual.calibrating import CalibratedMotion, CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratedMotion, CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 SIX_MOTOR = load_profile("six-motor")
 TURN = SIX_MOTOR.actuators_of(Stepper)["right"].steps_per_turn or 0

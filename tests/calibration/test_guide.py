@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Digits, Static
 from textual.worker import WorkerCancelled
 
+from robot.api.client import BadRequest, RequestRefused
 from robot.calibration.camera import Image
 from robot.calibration.positions import Placing, positions
 from robot.calibration.step import STEPS, Session, steps_of
@@ -24,13 +25,12 @@ from robot.cli.guide.app import CalibrationApp, MakeScreen, screen_for, screen_o
 from robot.cli.guide.camera import Picture
 from robot.cli.guide.jog import JogScreen
 from robot.cli.guide.screens import MeasureScreen
-from robot.client import BadRequest, RequestRefused
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
 from robot.twin.simulated import SimulatedRobot
 from robot.twin.studio import Studio
-from tests.virtual.kept import answered
+from tests.rig.virtual.kept import answered
 
 KEY = "actuators.lid.positions_us.open"
 SPEED = "/maintenance/speed"

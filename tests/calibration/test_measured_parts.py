@@ -29,12 +29,12 @@ from robot.calibration.sizes import CubeSizes, _leaves
 from robot.calibration.step import NotPossible
 from robot.calibration.timing import OperationTimes, _Timed
 from robot.calibration.trial import Bench
-from robot.faults import NotReadable
 from robot.mechanism.graph import Operation
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
+from robot.text.faults import NotReadable
 from solver.cube.cube import Cube
 
 CUBOTINO = load_profile("cubotino")

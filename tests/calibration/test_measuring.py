@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robot.api.documents import ApiRequest
 from robot.calibration.colours import ColoursRequest, measured_colours
 from robot.calibration.positions import jaw_position
 from robot.calibration.step import Session
@@ -17,12 +18,11 @@ from robot.calibration.stepper_trials import SpeedRequest, tried_speed
 from robot.calibration.store import BadCalibration, Calibration, apply
 from robot.calibration.timing import Timings, measured_timing
 from robot.calibration.trial import Bench
-from robot.documents import ApiRequest
-from robot.faults import MotionFault, NotReadable
 from robot.machine.scanner import FaceImage, Scanner, as_jpeg, as_values, stored_colours
 from robot.motion.schedule import Schedule
 from robot.planner import build_mechanism
 from robot.settings import RobotProfile, load_profile
+from robot.text.faults import MotionFault, NotReadable
 from solver.cube.cube import Cube
 from vision.decide.reader import Unreadable
 from vision.frame import Frame

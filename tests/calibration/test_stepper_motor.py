@@ -32,15 +32,15 @@ from robot.calibration.stepper_trials import (
 )
 from robot.calibration.steppers import Backlash
 from robot.calibration.trial import Bench
-from robot.faults import InvalidRequest, MotionFault
 from robot.machine.first_contact import confirmable
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits
 from robot.settings import RobotProfile, load_profile
 from robot.settings.stepper import Stepper
+from robot.text.faults import InvalidRequest, MotionFault
 from robot.twin.cube import scrambled
-from tests.virtual.calibrating import CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 MINDCUBER = load_profile("mindcuber")
 TABLE = MINDCUBER.actuators_of(Stepper)["table"]

@@ -18,7 +18,7 @@ from robot.calibration.steppers import Backlash, Direction, TurnSteps
 from robot.calibration.trial import Bench
 from robot.cli.main import run
 from robot.settings import RobotProfile, load_profile
-from tests.virtual.kept import answered
+from tests.rig.virtual.kept import answered
 
 LIMIT = 2400
 KEY = "actuators.table"

@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from robot.client import ControlClient, RequestRefused
-from robot.outcomes import ExitCode
+from robot.api.client import ControlClient, RequestRefused
 from robot.panel.button import Press
 from robot.settings import load_profile
+from robot.text.outcomes import ExitCode
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import parse_misadjustment
 from tests.daemon.test_front_panel import FakeGpio
-from tests.virtual.rehearsal import Rehearsal
-from tests.virtual.stopping import LIMIT_S, VirtualDaemon
+from tests.rig.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.stopping import LIMIT_S, VirtualDaemon
 
 IN_TIME = 0.93
 """Part of a command's time in which the moments lie: one run may be shorter than another."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import RequestRefused
 from robot.calibration.positions import (
     MOVING,
     MoveRequest,
@@ -30,12 +31,11 @@ from robot.calibration.store import (
 )
 from robot.calibration.trial import Bench
 from robot.calibration.versions import Source
-from robot.client import RequestRefused
-from robot.faults import InvalidRequest
 from robot.machine.first_contact import FirstContact, NotConfirmed, direction_key
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
-from tests.virtual.kept import answered, kept
+from robot.text.faults import InvalidRequest
+from tests.rig.virtual.kept import answered, kept
 
 CUBOTINO = load_profile("cubotino")
 OPEN = "actuators.lid.positions_us.open"

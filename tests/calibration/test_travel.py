@@ -24,9 +24,9 @@ from robot.calibration.travel import (
     why_unseen,
 )
 from robot.calibration.trial import Bench
-from robot.faults import InvalidRequest
 from robot.motion.schedule import Schedule
 from robot.settings import Servo, load_profile
+from robot.text.faults import InvalidRequest
 
 NOISE = 0.8
 

@@ -14,8 +14,8 @@ from robot.settings import load_profile
 from robot.settings.profile import RobotProfile
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import BUILT_AS_DRAWN
-from tests.virtual.calibrating import CalibratedMotion, CalibratingSession
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.calibrating import CalibratedMotion, CalibratingSession
+from tests.rig.virtual.rehearsal import Rehearsal
 
 FOUR_ARM = load_profile("four-arm")
 JAWS = ("front-jaw", "back-jaw", "left-jaw")

@@ -11,7 +11,7 @@ import pytest
 from robot.cli import cycles
 from robot.cli.cycles import summary
 from robot.cli.main import run
-from robot.outcomes import ExitCode
+from robot.text.outcomes import ExitCode
 
 
 class FakeClient:

@@ -14,10 +14,10 @@ import pytest
 
 from robot.cli import demo
 from robot.cli.main import run
-from robot.outcomes import ExitCode, Outcome
 from robot.settings import load_profile
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import DemoOptions, nothing_beside
+from robot.text.outcomes import ExitCode, Outcome
 from solver.cube.cube import Cube
 
 Ask = Callable[..., tuple[int, Any]]

@@ -13,18 +13,18 @@ import pytest
 from robot.calibration.store import CalibrationStore
 from robot.cli import doctor
 from robot.cli.main import run
-from robot.faults import Fault, LinkFault
+from robot.computer import checkup
+from robot.computer.boot_change import plan_fix
+from robot.computer.boot_config import needs
+from robot.computer.checkup import CheckResult, Computer
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.machine import checkup
-from robot.machine.boot_change import plan_fix
-from robot.machine.boot_config import needs
-from robot.machine.checkup import CheckResult, Computer
 from robot.panel.gpio import RpiGpio
 from robot.settings import RobotProfile, load_profile
+from robot.text.faults import Fault, LinkFault
 from tests.panel.fake_gpio import FakeModule
-from tests.virtual.kept import kept
-from tests.virtual.refused import refusing
+from tests.rig.virtual.kept import kept
+from tests.rig.virtual.refused import refusing
 
 
 @pytest.fixture

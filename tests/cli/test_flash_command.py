@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from robot.cli import firmware as command
 from robot.cli.firmware import choose_board, choose_port
 from robot.cli.main import run
+from robot.computer import firmware_build
+from robot.computer.firmware_build import FirmwareTrouble, board_for
+from robot.computer.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.link import Capabilities
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
-from robot.machine import firmware_build
-from robot.machine.firmware_build import FirmwareTrouble, board_for
-from robot.machine.serial_ports import ADAPTERS, ARDUINO, SerialPort
 from robot.settings import load_profile
 from robot.simulate.boards import FIRMWARES
 from robot.simulate.processes import DemoFault

@@ -11,9 +11,9 @@ from rich.console import Console
 from robot.cli.control import tell
 from robot.cli.status import tell_status
 from robot.cli.status_screen import picture
-from robot.faults import MotionFault
 from robot.records.runs import FaultRecord
-from robot.steps import JobStep, coded
+from robot.text.faults import MotionFault
+from robot.text.steps import JobStep, coded
 
 NOTHING = {"cube": None, "motion": None, "at_us": None, "look": None}
 

@@ -13,8 +13,8 @@ from robot.cli.cycles import summary, verdict
 from robot.cli.main import run
 from robot.cli.solution_text import describe, group_by_move, print_answer, timeline
 from robot.cli.status import drift_lines, tell_status
-from robot.outcomes import ExitCode, Outcome
 from robot.records.runs import FaultRecord, LinkRecord, RunEvent, RunRecord, RunStore, RunWriter
+from robot.text.outcomes import ExitCode, Outcome
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from robot.cli.status_screen import performed_moves, picture, sticker_colours
-from robot.terminal import FACE_COLOURS, moves_text
+from robot.text.terminal import FACE_COLOURS, moves_text
 from solver.cube.cube import Cube
 from solver.cube.sticker_cube import StickerCube
 from tests.screens.views import cube_view, turning

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from robot.api.paths import Simulation, announced, control_socket
 from robot.cli.output import (
     PATIENCE_S,
     Interrupts,
@@ -23,7 +24,6 @@ from robot.cli.output import (
     run_async,
 )
 from robot.cli.search_job import interruptible
-from robot.paths import Simulation, announced, control_socket
 from solver.solution import CancelFlag
 
 CUBIST = (sys.executable, "-m", "robot.cli.main")
@@ -248,9 +248,9 @@ def test_a_real_robot_comes_before_a_simulated_one(
             if refusal is not None:
                 raise refusal
 
-    monkeypatch.setattr("robot.paths.socket.socket", Line)
+    monkeypatch.setattr("robot.api.paths.socket.socket", Line)
     usual = Path("/run/cubist/control.sock")
-    monkeypatch.setattr("robot.paths.runtime_directory", lambda _: usual.parent)
+    monkeypatch.setattr("robot.api.paths.runtime_directory", lambda _: usual.parent)
     environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
     playing = Simulation(os.getpid(), "cubotino", tmp_path / "demo")
     with announced(playing, environ):

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from robot.api.paths import UNIT, how_to_start_the_daemon
 from robot.cli.control import tell
 from robot.cli.main import run
 from robot.cli.status import tell_status
 from robot.cli.texts import TerminalText, drift_lines, ending_text
-from robot.languages import LANGUAGES
-from robot.outcomes import Outcome, before_the_end, is_success
-from robot.paths import UNIT, how_to_start_the_daemon
+from robot.text.languages import LANGUAGES
+from robot.text.outcomes import Outcome, before_the_end, is_success
 
 STILL = {"actuator": "holder", "position": "home", "since": "2026-11-25", "solves": 5}
 

@@ -21,7 +21,6 @@ from robot.cli.main import run
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.server import make_app, serving
-from robot.faults import InvalidRequest, MotionFault, RunStopped
 from robot.link import Distrust
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact
@@ -29,15 +28,16 @@ from robot.machine.scanner import FaceImage
 from robot.machine.solve_planner import Hear, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import Schedule
-from robot.notes import Note
 from robot.planner import FaceView, ScanPlan, ScanStep
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import PolicySettings
+from robot.text.faults import InvalidRequest, MotionFault, RunStopped
+from robot.text.notes import Note
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from solver.solution import Progress
-from tests.virtual.memory import kept_memory
+from tests.rig.virtual.memory import kept_memory
 from vision.decide.reader import CubeReading
 from vision.frame import Frame
 from vision.locate.face import FaceGrid

@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import ControlClient, NoDaemon, RequestRefused
 from robot.cli.main import run
-from robot.client import ControlClient, NoDaemon, RequestRefused
 from robot.daemon.models import LIVE_EVENTS
-from robot.faults import MotionFault, NotReadable
-from robot.outcomes import ExitCode
 from robot.records.runs import RunStore, utc_now
+from robot.text.faults import MotionFault, NotReadable
+from robot.text.outcomes import ExitCode
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0

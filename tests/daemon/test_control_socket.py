@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot import http_server
+from robot.api import http_server
 from robot.daemon import server
 from robot.daemon.job_control import JobController
 from robot.daemon.routes import ROUTES

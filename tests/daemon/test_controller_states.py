@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+from robot.api.documents import ApiDocument, ApiRequest
 from robot.calibration.store import BadCalibration
 from robot.calibration.trial import Bench, Trial
 from robot.daemon import job_control
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
-from robot.documents import ApiDocument, ApiRequest
-from robot.faults import InvalidRequest, MotionFault, Refused
-from robot.notes import Note
 from robot.records.runs import RunStore
+from robot.text.faults import InvalidRequest, MotionFault, Refused
+from robot.text.notes import Note
 from solver.cube.cube import Cube
 
 SOLVE = StartRequest()

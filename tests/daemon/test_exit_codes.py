@@ -11,14 +11,14 @@ from typing import Any
 import click
 import pytest
 
+from robot.api.client import ControlClient
 from robot.cli.demo import exit_code as demo_code
 from robot.cli.main import cubist, run
-from robot.client import ControlClient
-from robot.faults import FAULTS, FaultRow, MotionFault, NotReadable, outcome_of
-from robot.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
 from robot.simulate.session import DemoOutcome
+from robot.text.faults import FAULTS, FaultRow, MotionFault, NotReadable, outcome_of
+from robot.text.outcomes import OUTCOMES, ExitCode, Outcome, exit_code, worst
 from solver.errors import CubistError
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]

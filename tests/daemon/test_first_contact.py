@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import ControlClient, RequestRefused
 from robot.calibration.store import CalibrationStore, apply
 from robot.cli.main import run
-from robot.client import ControlClient, RequestRefused
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
@@ -37,7 +37,7 @@ from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
 from robot.twin.cube import scrambled
-from tests.virtual.rehearsal import Rehearsal, RehearsalMotionController
+from tests.rig.virtual.rehearsal import Rehearsal, RehearsalMotionController
 
 Ask = Callable[..., tuple[int, list[dict[str, Any]], str]]
 LIMIT_S = 240.0

@@ -15,12 +15,12 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import _open_panel
 from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import parse
-from robot.faults import MotionFault, Refused
 from robot.panel.button import Hands, Press
 from robot.panel.gpio import PanelFault, Pull, RpiGpio
 from robot.panel.inspection import Inspection
 from robot.panel.panel import Input, Output, PanelPins
 from robot.settings import load_profile
+from robot.text.faults import MotionFault, Refused
 from tests.panel.fake_gpio import FakeModule, LgpioError
 
 PADS = (Input(5, True, "down"), Input(6, True, "down"))

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from robot import http_server
-from robot.http_server import ErrorAnswer, HttpServer, SparingLog, keep_connection, read_body
+from robot.api import http_server
+from robot.api.http_server import ErrorAnswer, HttpServer, SparingLog, keep_connection, read_body
 
 LOG = logging.getLogger("http-server-under-test")
 LIMIT_S = 60.0

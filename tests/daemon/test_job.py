@@ -13,11 +13,11 @@ from robot.daemon.job import QUEUE_LENGTH, EventBoard, Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
-from robot.faults import RunStopped
-from robot.notes import Note
 from robot.records.runs import LinkRecord, RunStore
 from robot.records.storage import StorageError
-from robot.steps import JobStep
+from robot.text.faults import RunStopped
+from robot.text.notes import Note
+from robot.text.steps import JobStep
 from solver.solution import Progress
 from vision.frame import Frame
 

@@ -15,9 +15,9 @@ from robot.cli.status import tell_status
 from robot.daemon.job_control import JobController
 from robot.daemon.main import _summary
 from robot.daemon.models import RobotState, StartRequest
-from robot.faults import MotionFault, NotReadable, Refused
 from robot.records.runs import LinkRecord, RunRecord
 from robot.settings.profile import PolicySettings
+from robot.text.faults import MotionFault, NotReadable, Refused
 from solver.solution import Progress
 
 SOLVE = StartRequest()

@@ -15,14 +15,14 @@ from robot.daemon.job import Job
 from robot.daemon.job_control import utc_now
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import RobotState
-from robot.faults import InvalidRequest, MotionFault, NotReadable
 from robot.machine.assembly import Machine
 from robot.machine.solve_planner import SplitPlan
 from robot.motion.schedule import Schedule
-from robot.notes import Note
-from robot.outcomes import Outcome
 from robot.records.runs import LinkRecord, RunStore
 from robot.settings.profile import PolicySettings
+from robot.text.faults import InvalidRequest, MotionFault, NotReadable
+from robot.text.notes import Note
+from robot.text.outcomes import Outcome
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation
 from tests.daemon.test_perform import Part, part

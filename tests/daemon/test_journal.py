@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from robot.daemon.service import complaint, ending
-from robot.fault_table import Fault
-from robot.faults import NotReadable, RobotFault
 from robot.records.runs import Outcome, RunRecord
+from robot.text.fault_table import Fault
+from robot.text.faults import NotReadable, RobotFault
 
 PROGRAM = """
 import logging

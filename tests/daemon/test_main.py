@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from robot import paths
+from robot.api import paths
+from robot.api.paths import control_socket, runtime_directory, state_directory
 from robot.daemon.main import main
 from robot.daemon.service import parse
-from robot.paths import control_socket, runtime_directory, state_directory
 from robot.settings import profile_path
 
 

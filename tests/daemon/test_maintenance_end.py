@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from robot.api.client import ControlClient
 from robot.calibration.store import BadCalibration, CalibrationStore
-from robot.client import ControlClient
 from robot.daemon.job_control import JobController
-from robot.faults import InvalidRequest
+from robot.text.faults import InvalidRequest
 
 DIRECTION, STEPS = (f"actuators.table.{key}" for key in ("invert_direction", "steps_per_turn"))
 

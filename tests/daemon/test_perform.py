@@ -13,7 +13,6 @@ import pytest
 
 from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState, StartRequest
-from robot.faults import MotionFault
 from robot.machine.solve_planner import NICENESS, SolvePlanner, SplitPlan
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.motion.schedule import MotionProfile, Schedule
@@ -22,6 +21,7 @@ from robot.records.latency import Stopwatch
 from robot.records.runs import RunRecord
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
+from robot.text.faults import MotionFault
 from solver.cost import composite_index, merged_moves
 from solver.cube.cube import Cube
 from solver.cube.orientation import Orientation

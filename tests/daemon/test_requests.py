@@ -20,9 +20,9 @@ from robot.daemon.job_control import JobController
 from robot.daemon.models import RobotState
 from robot.daemon.routes import CAMERA_QUERY, ROUTES, RUN_NUMBER, Content, document
 from robot.daemon.server import make_app, serving
-from robot.faults import InvalidRequest, MotionFault, NotReadable, Refused
-from robot.notes import Note
 from robot.records.storage import NotStored, StorageError
+from robot.text.faults import InvalidRequest, MotionFault, NotReadable, Refused
+from robot.text.notes import Note
 from solver.errors import CubistError
 
 CALIBRATED = Calibration(robot="cubotino", values={})

@@ -10,10 +10,10 @@ import pytest
 
 from robot.daemon.job_control import JobController
 from robot.daemon.models import StartRequest
-from robot.faults import NotReadable
-from robot.notes import Note
 from robot.records.runs import RunWriter
 from robot.settings.profile import PolicySettings
+from robot.text.faults import NotReadable
+from robot.text.notes import Note
 
 SOLVE = StartRequest()
 HAND = "a hand is in front of U"

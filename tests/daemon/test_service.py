@@ -20,7 +20,7 @@ from robot.daemon.service import (
     ending,
     parse,
 )
-from robot.faults import MotionFault
+from robot.text.faults import MotionFault
 
 
 def test_flags_come_before_the_environment() -> None:

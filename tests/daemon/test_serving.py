@@ -26,12 +26,12 @@ from robot.daemon.job_control import JobController
 from robot.daemon.main import POWER_OFF_MARK, _keep_manager_informed, _make_directory, main, serve
 from robot.daemon.models import RobotState, StartRequest
 from robot.daemon.service import END_SIGNALS, ON_PURPOSE, AlreadyRunning, EndSignals, Options, parse
-from robot.faults import MotionFault
 from robot.panel.gpio import PanelFault
 from robot.records.runs import RunStore, utc_now
 from robot.records.storage import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, StorageError
 from robot.settings import BadProfile, UnknownProfile, load_profile
-from tests.virtual.kept import kept
+from robot.text.faults import MotionFault
+from tests.rig.virtual.kept import kept
 
 MAY = date(2026, 5, 3)
 CUBOTINO = load_profile("cubotino")

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from robot.api.documents import ApiRequest, Nothing
 from robot.calibration.store import CalibrationStore
 from robot.calibration.trial import Bench, Trial
 from robot.daemon.front_panel import FrontPanel
 from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.models import RobotState, StartRequest
-from robot.documents import ApiRequest, Nothing
-from robot.faults import MotionFault, Refused, RunStopped
 from robot.motion.schedule import Schedule
 from robot.panel.button import Hands, Press
 from robot.panel.panel import Input, Output, PanelPins
+from robot.text.faults import MotionFault, Refused, RunStopped
 from tests.daemon.test_front_panel import PADS, FakeGpio
 
 MOTION = Schedule((), (), 1000)

@@ -19,19 +19,19 @@ from luma.core.interface import serial
 from luma.lcd import device as lcd
 from PIL import Image
 
-from robot.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, NoDaemon
 from robot.display import drawing
 from robot.display.device import DisplayFault, DisplayLost, open_device
 from robot.display.drawing import COLOURS, _broken, draw
 from robot.display.main import RobotWatch, main, show_until
 from robot.display.menu import ENTRIES, MenuPage
 from robot.display.view import Screenful, menu_view, moves_left, unreachable, view_of
-from robot.faults import FAULTS, MotionFault
-from robot.languages import LANGUAGES, catalogue
 from robot.panel.gpio import RpiGpio
 from robot.records.runs import FaultRecord
 from robot.settings.profile import DisplaySettings
-from robot.steps import JobStep, coded
+from robot.text.faults import FAULTS, MotionFault
+from robot.text.languages import LANGUAGES, catalogue
+from robot.text.steps import JobStep, coded
 from solver.errors import root_sentence
 from tests.panel.fake_gpio import FakeModule, LgpioError
 

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robot.api.client import ControlClient, NotNow
 from robot.calibration.step import Session
-from robot.client import ControlClient, NotNow
 from robot.display.buttons import IDLE_POLL_S, POLL_S, Buttons, pressed
 from robot.display.main import Front, show_until
 from robot.display.menu import ENTRIES, NOTICE_S, OPEN_S, Menu, MenuAction, MenuPage, carry_out
-from robot.languages import catalogue
 from robot.machine.first_contact import confirmable
 from robot.panel.button import Button
 from robot.panel.gpio import PanelFault
@@ -26,6 +25,7 @@ from robot.settings.profile import DisplayButtonSettings, DisplaySettings, Robot
 from robot.simulate.processes import workspace
 from robot.simulate.progress import SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
+from robot.text.languages import catalogue
 from robot.twin.cube import scrambled
 
 ENGLISH = catalogue("en")

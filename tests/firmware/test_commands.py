@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from robot.cli.firmware import firmware as command
+from robot.computer import firmware_build
+from robot.computer.firmware_build import BOARDS, Built, FirmwareTrouble
 from robot.link.protocol import FIRMWARE_VERSION
-from robot.machine import firmware_build
-from robot.machine.firmware_build import BOARDS, Built, FirmwareTrouble
 
 pytestmark = pytest.mark.quick
 

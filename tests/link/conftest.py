@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
+from robot.computer.firmware_build import Built, address, build
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import TICKS_PER_US
-from robot.machine.firmware_build import Built, address, build
 from robot.motion.stepper import StepperLimits
 from robot.simulate.processes import executable
 from robot.twin.pwm import PwmChips
 from robot.twin.simulated import Kind
-from tests.virtual import VirtualBoard, VirtualLoop, VirtualPort
+from tests.rig.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 RECORD = struct.Struct("<QHBB")
 STACK = 7

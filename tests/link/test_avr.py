@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, StepperSetup
 from robot.link.framing import WireFrame
 from robot.link.protocol import BoardState, Go, Ping, PlanBegin, TurnBit, Turns
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests import virtual
+from robot.text.faults import Fault, LinkFault, RobotFault
+from tests.rig import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -13,7 +13,6 @@ from typing import cast
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
 from robot.link.board_clock import (
     WRAP,
@@ -29,6 +28,7 @@ from robot.link.session import LinkSession, SessionStatistics
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
+from robot.text.faults import Fault, LinkFault, RobotFault, Stopped
 from tests.link.conftest import (
     BOOTED_LATER_S,
     FASTER,
@@ -39,7 +39,7 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.virtual import VirtualLoop
+from tests.rig.virtual import VirtualLoop
 
 pytestmark = pytest.mark.quick
 

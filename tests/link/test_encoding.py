@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot.faults import Fault, RobotFault
 from robot.link.encoding import PIECE, SEGMENT_SIZE, Shape, encode_schedule
 from robot.link.framing import crc16
 from robot.link.limits import Capabilities, check_plan, peak_rate
@@ -30,6 +29,7 @@ from robot.link.protocol import (
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.text.faults import Fault, RobotFault
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 NAMES = ("a", "b", "c")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link
 from robot.link.framing import WireFrame
 from robot.link.protocol import MESSAGES, WINDOW, BoardState, Go, Turns
@@ -15,7 +14,8 @@ from robot.link.session import LinkSession
 from robot.link.window import SendWindow
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests import virtual
+from robot.text.faults import Fault, LinkFault, RobotFault
+from tests.rig import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import LinkGroup
 from robot.link.common_start import TOGETHER_S, CommonStart
 from robot.link.execution import Execution
@@ -18,7 +17,7 @@ from robot.link.parts import LONGEST_IDLE_US, paces, split, stages, stretched
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import stepper_move
 from robot.settings.board_table import TICKS_PER_S
-from tests import virtual
+from robot.text.faults import Fault, LinkFault, RobotFault, Stopped
 from tests.link.conftest import (
     BOOTED_LATER_S,
     FASTER,
@@ -29,7 +28,8 @@ from tests.link.conftest import (
     program,
     two_boards,
 )
-from tests.virtual import VirtualBoard, VirtualLoop
+from tests.rig import virtual
+from tests.rig.virtual import VirtualBoard, VirtualLoop
 
 pytestmark = pytest.mark.quick
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault, Stopped
 from robot.link import EndstopHoming, Link, ServoSetup, StepperSetup
 from robot.link.actuators import TurnCheckSetup
 from robot.link.framing import WireFrame
@@ -31,8 +30,9 @@ from robot.link.session import LOST_AFTER_S, STOP_EVERY_S, LinkSession
 from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests import virtual
-from tests.virtual import drop
+from robot.text.faults import Fault, LinkFault, RobotFault, Stopped
+from tests.rig import virtual
+from tests.rig.virtual import drop
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Link, SerialTransport, ServoSetup, StepperSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import Board, BoardState
@@ -25,6 +24,7 @@ from robot.motion.schedule import MotionProfile, Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
 from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
+from robot.text.faults import Fault, LinkFault, RobotFault
 from robot.twin.pwm import PwmChips
 from tests.link.conftest import LIMITS, program, rig_of
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, RobotFault
 from robot.link import ServoSetup
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.settings.board_table import FIRST_MAESTRO, FRAME_US
+from robot.text.faults import Fault, RobotFault
 from robot.twin.maestro import GET_ERRORS, GET_POSITION, SET_TARGET, ChannelLimits, Maestro
 from tests.link.conftest import program, rig_of
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, LinkFault, MotionFault, RobotFault, Stopped
 from robot.link import Link
 from robot.link.encoding import WirePlan
 from robot.link.execution import Gate
@@ -23,7 +22,8 @@ from robot.link.protocol import BoardState, Home
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.motion.stepper import StepperLimits, stepper_move
-from tests import virtual
+from robot.text.faults import Fault, LinkFault, MotionFault, RobotFault, Stopped
+from tests.rig import virtual
 
 Rig = Any
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from robot.faults import Fault, LinkFault, RobotFault
 from robot.link import Execution, Link, LinkThread, SerialTransport, StepperSetup
 from robot.link.protocol import BoardState
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.stepper import StepperLimits, stepper_move
+from robot.text.faults import Fault, LinkFault, RobotFault
 
 LIMITS = StepperLimits(start_speed=500, max_speed=4000, acceleration=40_000)
 PUSHER = StepperSetup("pusher", step_pin=6, direction_pin=7, limits=LIMITS)

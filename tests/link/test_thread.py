@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from robot.faults import LinkFault
 from robot.link import LinkThread
+from robot.text.faults import LinkFault
 
 
 class Silent:

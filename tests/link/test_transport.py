@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import serial
 
-from robot.faults import Fault, LinkFault
 from robot.link import SerialTransport
+from robot.text.faults import Fault, LinkFault
 from solver.errors import root_sentence
 
 LIMIT_S = 60.0

@@ -8,15 +8,6 @@ from typing import Any
 
 import pytest
 
-from robot.faults import (
-    Fault,
-    InvalidRequest,
-    LinkFault,
-    MotionFault,
-    RobotFault,
-    RunStopped,
-    Stopped,
-)
 from robot.link import Capabilities, Distrust, Execution
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
 from robot.link.session import SessionStatistics
@@ -28,6 +19,15 @@ from robot.motion.servo import servo_slew
 from robot.records.latency import Stopwatch
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
+from robot.text.faults import (
+    Fault,
+    InvalidRequest,
+    LinkFault,
+    MotionFault,
+    RobotFault,
+    RunStopped,
+    Stopped,
+)
 
 ANYWHERE = FirstContact({}, simulated=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robot.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
+from robot.computer.serial_ports import find_board
 from robot.link import Capabilities, Execution, LastKnown, PositionLedger, ServoSetup
 from robot.link.actuators import ActuatorSetup
 from robot.link.protocol import FIRMWARE_VERSION, Board, ResetCause
@@ -19,12 +19,12 @@ from robot.machine import motion_controller
 from robot.machine.board_configuration import actuator_setups
 from robot.machine.first_contact import FirstContact, NotConfirmed
 from robot.machine.motion_controller import MotionController, require_ours
-from robot.machine.serial_ports import find_board
 from robot.machine.slow_motion import jog_profile, ways_back
 from robot.motion.schedule import Schedule, TimedTurn
 from robot.motion.servo import servo_slew
 from robot.records.runs import LinkRecord
 from robot.settings import load_profile
+from robot.text.faults import Fault, InvalidRequest, LinkFault, MotionFault, RobotFault
 
 ANYWHERE = FirstContact({}, simulated=True)
 

@@ -10,7 +10,6 @@ import cv2
 import numpy as np
 import pytest
 
-from robot.faults import FAULTS, InvalidRequest, NotReadable
 from robot.machine import scanner as scanning
 from robot.machine.scanner import (
     SITES,
@@ -24,6 +23,7 @@ from robot.machine.scanner import (
 from robot.machine.solve_planner import SolvePlanner
 from robot.planner import FaceView, build_mechanism
 from robot.settings import load_profile
+from robot.text.faults import FAULTS, InvalidRequest, NotReadable
 from solver.cube.cube import Cube
 from solver.cube.orientation import site_facelets
 from vision.cameras.base import CameraTrouble, Unsettled

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from robot.faults import InvalidRequest, RunStopped
 from robot.machine import solve_planner
 from robot.machine.solve_planner import SolvePlanner, SplitPlan
 from robot.planner import NoWay, Watch, build_mechanism
 from robot.records.latency import Stopwatch
 from robot.settings import load_profile
 from robot.settings.profile import PolicySettings
+from robot.text.faults import InvalidRequest, RunStopped
 from solver.cube.cube import Cube
 from solver.cube.facelets import FACES
 from solver.errors import CubistError, SearchFailed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.mechanism.graph import Mechanism, Transition
 from robot.mechanism.registry import build_mechanism
 from robot.settings import list_profiles, load_profile

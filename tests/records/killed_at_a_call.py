@@ -18,15 +18,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from robot.api.documents import JsonObject
 from robot.calibration.drift import DriftRecord, DriftStore
 from robot.calibration.store import CalibrationStore, apply
 from robot.daemon.maintenance import Maintenance
-from robot.documents import JsonObject
 from robot.machine.first_contact import FirstContact, confirmable
-from robot.outcomes import Outcome
 from robot.records.runs import RunStore
 from robot.settings import load_profile
-from tests.virtual.kept import kept
+from robot.text.outcomes import Outcome
+from tests.rig.virtual.kept import kept
 
 CALLS = "open write fsync close link rename replace unlink mkdir rmdir scandir".split()  # noqa: SIM905
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

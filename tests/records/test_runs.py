@@ -13,8 +13,6 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from robot.fault_table import FAULTS
-from robot.outcomes import Outcome
 from robot.records.runs import (
     RESERVE_BYTES,
     RESERVE_NAME,
@@ -27,6 +25,8 @@ from robot.records.runs import (
     unrecorded,
 )
 from robot.records.storage import StorageError
+from robot.text.fault_table import FAULTS
+from robot.text.outcomes import Outcome
 from solver.errors import CubistError
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)

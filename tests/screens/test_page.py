@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Page as BrowserPage
 
-from robot.languages import LANGUAGES
 from robot.planner import build_mechanism
 from robot.settings import list_profiles, load_profile
+from robot.text.languages import LANGUAGES
 from tests.web.browser import PHONE, hold, hold_down, needs_browser, scene, until
 
 pytestmark = needs_browser

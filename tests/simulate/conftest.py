@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from robot.client import ControlClient, NoDaemon
+from robot.api.client import ControlClient, NoDaemon
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -15,8 +15,8 @@ from robot.link.protocol import MESSAGES, Clear, Go, Hold, Release
 from robot.records.runs import RunStore, RunWriter
 from robot.settings import RobotProfile, load_profile
 from robot.twin.cube import scrambled
-from tests import virtual
-from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
+from tests.rig import virtual
+from tests.rig.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 QUARTER = 200
 SENSORS = {"up": 2, "right": 3, "front": 5, "down": 6, "left": 7, "back": 8}

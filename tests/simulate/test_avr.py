@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robot.machine.firmware_build import board_for
+from robot.computer.firmware_build import board_for
 from robot.settings import load_profile
 
 StartDemo = Callable[..., Any]

@@ -39,8 +39,8 @@ from robot.link.session import LinkSession
 from robot.motion.schedule import Schedule
 from robot.settings import RobotProfile
 from robot.twin.cube import scrambled
-from tests import virtual
-from tests.virtual.rehearsal import Mishap, Rehearsal, Verdict
+from tests.rig import virtual
+from tests.rig.virtual.rehearsal import Mishap, Rehearsal, Verdict
 
 UNO_QUEUE_BYTES, UNO_PROFILE_UNITS = 320, 61
 PUT = LinkSession.put

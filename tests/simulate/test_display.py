@@ -14,7 +14,6 @@ from rich.text import Text
 
 from robot.cli.demo import exit_code
 from robot.daemon.models import RobotState
-from robot.outcomes import ExitCode, Outcome
 from robot.records.runs import FaultRecord, LinkRecord, RunRecord
 from robot.simulate.display import (
     LiveDisplay,
@@ -25,7 +24,8 @@ from robot.simulate.display import (
 )
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import DemoOutcome
-from robot.terminal import picture_text
+from robot.text.outcomes import ExitCode, Outcome
+from robot.text.terminal import picture_text
 from robot.twin.violations import Violation
 
 SOLVED = "".join(letter * 9 for letter in "URFDLB")

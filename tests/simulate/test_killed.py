@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robot.outcomes import ExitCode
+from robot.text.outcomes import ExitCode
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]

@@ -12,7 +12,7 @@ from robot.daemon.models import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.settings.other_cubes import for_cube, sizes_of
 from robot.twin.cube import scrambled
-from tests.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig.virtual.rehearsal import Mishap, Rehearsal
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]

@@ -32,8 +32,8 @@ from robot.daemon.models import RobotState
 from robot.settings import RobotProfile, load_profile
 from robot.simulate.processes import DemoFault
 from robot.twin.cube import scrambled
-from tests import virtual
-from tests.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig import virtual
+from tests.rig.virtual.rehearsal import Mishap, Rehearsal
 
 PLAY = 30
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from robot.daemon.models import RobotState
-from robot.outcomes import Outcome
 from robot.records.runs import RunRecord, utc_now
 from robot.settings import RobotProfile, load_profile
 from robot.settings.profile import FIRST_BOARD
@@ -20,6 +19,7 @@ from robot.simulate import session
 from robot.simulate.processes import DemoFault
 from robot.simulate.progress import DemoProgress, SilentDisplay
 from robot.simulate.session import Demo, DemoOptions
+from robot.text.outcomes import Outcome
 from robot.twin.cube import CubeBody, scrambled
 
 JOB = SimpleNamespace(progress=0.25, remaining_s=4.0)

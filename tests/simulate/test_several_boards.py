@@ -13,7 +13,6 @@ import pytest
 import yaml
 from mishaps import STOPPED_DEAD, assert_solved, rehearsal, with_a_pi
 
-from robot.faults import MotionFault
 from robot.machine import motion_controller
 from robot.settings import RobotProfile, load_profile
 from robot.settings.checks import check_profile
@@ -27,8 +26,9 @@ from robot.simulate.boards import (
     require_pace,
 )
 from robot.simulate.processes import DemoFault
+from robot.text.faults import MotionFault
 from robot.twin.cube import SITES
-from tests.virtual.rehearsal import Mishap, Rehearsal
+from tests.rig.virtual.rehearsal import Mishap, Rehearsal
 
 StartDemo = Callable[..., Any]
 Solved = Callable[[Any], dict[str, Any]]

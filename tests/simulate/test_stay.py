@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from robot.cli.main import run
-from robot.client import ControlClient
-from robot.paths import (
+from robot.api.client import ControlClient
+from robot.api.paths import (
     Simulation,
     SimulationRuns,
     announced,
     control_socket,
     running_simulation,
 )
+from robot.cli.main import run
 
 READY_S = 120
 SPEED = "20"
@@ -41,7 +41,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The only folder in which this test's daemons are looked for."""
     monkeypatch.delenv("CUBIST_RUNTIME_DIR", raising=False)
     monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
-    monkeypatch.setattr("robot.paths.SYSTEM_RUNTIME", Path("/nonexistent"))
+    monkeypatch.setattr("robot.api.paths.SYSTEM_RUNTIME", Path("/nonexistent"))
     with tempfile.TemporaryDirectory(prefix="cubist-test-") as folder:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         yield Path(folder)

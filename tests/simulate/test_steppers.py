@@ -19,11 +19,11 @@ from robot.calibration.stepper_trials import (
     tried_turn,
 )
 from robot.calibration.trial import Bench
-from robot.faults import InvalidRequest
 from robot.machine.assembly import Machine
 from robot.settings import RobotProfile, load_profile
+from robot.text.faults import InvalidRequest
 from robot.twin.cube import CubeBody, scrambled
-from tests.virtual.rehearsal import Rehearsal
+from tests.rig.virtual.rehearsal import Rehearsal
 
 STALL = 2400
 """Half as much again as the table of the profile is meant to do."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot import paths
+from robot.api import paths
 from solver.files import user_directory
 from solver.tables import cache_directory
 

@@ -15,7 +15,6 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from robot.faults import MotionFault, NotReadable
 from robot.machine.scanner import FaceImage, Scanner
 from robot.mechanism.graph import ActuatorMotion, Mechanism
 from robot.mechanism.registry import build_mechanism
@@ -24,6 +23,7 @@ from robot.planner.scan import ScanPlan, plan_scan
 from robot.settings import RobotProfile, load_profile
 from robot.settings.actuators import Servo
 from robot.settings.other_cubes import for_cube, sizes_of
+from robot.text.faults import MotionFault, NotReadable
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
 from robot.twin.registry import parts_of, scale_of

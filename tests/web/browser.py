@@ -16,7 +16,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, async_playwright
 from playwright.async_api import Page as BrowserPage
 
-from robot.paths import SOCKET_NAME
+from robot.api.paths import SOCKET_NAME
 from robot.settings import load_profile, profile_file
 from robot.simulate.page import page_served
 from robot.simulate.processes import workspace

@@ -12,12 +12,12 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page as BrowserPage
 
-from robot.faults import MotionFault
-from robot.languages import LANGUAGES
 from robot.planner import build_mechanism
 from robot.records.runs import FaultRecord
 from robot.settings import list_profiles, load_profile
 from robot.simulate.boards import fastest
+from robot.text.faults import MotionFault
+from robot.text.languages import LANGUAGES
 from tests.web.browser import LIMIT_MS, PHONE, Scene, hold, hold_down, needs_browser, scene, until
 
 pytestmark = needs_browser

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robot.client import NoDaemon
+from robot.api.client import NoDaemon
 from robot.settings import load_profile
 from robot.web.guide.desk import (
     LEAVING,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robot.client import NoDaemon
+from robot.api.client import NoDaemon
 from robot.web.guide import camera
 from robot.web.guide.camera import EVERY_S, NOT_MOVED, CameraPage
 from robot.web.guide.desk import KEPT

@@ -24,11 +24,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from robot import documents
+from robot.api import documents
+from robot.api.paths import SYSTEM_RUNTIME
 from robot.cli.main import run
-from robot.languages import LANGUAGES
-from robot.paths import SYSTEM_RUNTIME
 from robot.records.storage import StorageError
+from robot.text.languages import LANGUAGES
 from robot.web import announcement, hub
 from robot.web import main as page_program
 from robot.web.announcement import Announcement, NoPage, announcement_file, find_page

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from robot.api.documents import JsonObject
 from robot.calibration.camera import Corners, Image, take_picture
 from robot.calibration.finding.cube_pose import Quads, faces_in_view
 from robot.calibration.finding.finder import FINDERS, Finder, SeenMoving, find_line
@@ -24,7 +25,6 @@ from robot.calibration.finding.rotations import Rotation
 from robot.calibration.finding.spin import Unrolled
 from robot.calibration.finding.walking import Walker, walker_of
 from robot.calibration.step import Session
-from robot.documents import JsonObject
 from robot.mechanism.direct.settings import DirectSettings
 from robot.settings import RobotProfile
 from robot.settings.profile import CameraSettings

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from robot.documents import JsonObject
+from robot.api.documents import JsonObject
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.finding.rotations import FilmedRotation, Rotation
 from robot.calibration.home import HOMING
 from robot.calibration.step import Session
-from robot.documents import JsonObject
 from robot.machine.first_contact import confirmable
 from robot.settings import RobotProfile
 from robot.settings.kinds import Kinds

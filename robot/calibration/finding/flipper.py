@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import FaceSeen, FaceWatch, differ, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
@@ -42,7 +43,6 @@ from robot.calibration.finding.rotations import SpinningPart
 from robot.calibration.finding.servo_line import servo_degree_us
 from robot.calibration.finding.walking import COARSE_US, FINE_US, Edge, walker_of
 from robot.calibration.step import Session
-from robot.documents import JsonObject
 from robot.mechanism.flipper.settings import FlipperSettings, Roll
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo

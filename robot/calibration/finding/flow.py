@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from statistics import mean
 
+from robot.api.client import NoDaemon, RequestRefused
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.colours import LOOKING
 from robot.calibration.finding.faster import shortened, steps_to
 from robot.calibration.finding.film import FILMING, Passage, passage_of, travel_us
@@ -16,13 +18,11 @@ from robot.calibration.finding.proof import PROVING, Proof
 from robot.calibration.finding.result import CouldNot, Finding
 from robot.calibration.step import Measurement, Row, Script, Session
 from robot.calibration.travel import rate_of, too_few, travel_values
-from robot.client import NoDaemon, RequestRefused
-from robot.documents import JsonMapping, JsonObject
-from robot.faults import MotionFault, NotReadable
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
 from robot.settings import NotDrivable, RobotProfile
 from robot.settings.actuators import Servo
 from robot.settings.stepper import Stepper
+from robot.text.faults import MotionFault, NotReadable
 from solver.errors import CubistError
 
 MARGIN = 1.04

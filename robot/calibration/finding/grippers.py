@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from robot.api.documents import JsonObject
 from robot.calibration.finding.face_watch import FaceWatch, view_from_above
 from robot.calibration.finding.finder import (
     FINDERS,
@@ -40,7 +41,6 @@ from robot.calibration.finding.ring import RingFinder
 from robot.calibration.finding.rotations import Rotation, SpinningPart, TiltingGripper
 from robot.calibration.finding.walking import walker_of
 from robot.calibration.step import Session
-from robot.documents import JsonObject
 from robot.mechanism.grippers.settings import GrippersSettings
 from robot.settings import RobotProfile
 from robot.settings.actuators import Servo

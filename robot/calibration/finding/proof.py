@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from robot.api.documents import ApiDocument, ApiRequest
 from robot.calibration.trial import Bench, Trial
-from robot.documents import ApiDocument, ApiRequest
-from robot.faults import NotReadable
 from robot.machine.solve_planner import SolvePlanner
 from robot.mechanism.registry import build_mechanism
+from robot.text.faults import NotReadable
 from solver.solution import Progress
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.step import Row
-from robot.documents import JsonMapping, JsonObject
 from solver.errors import CubistError
 
 

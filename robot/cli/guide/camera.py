@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
 from robot.cli.guide.screens import StepScreen
-from robot.terminal import picture_cells
+from robot.text.terminal import picture_cells
 from solver.errors import CubistError
 from vision.locate.view_check import OddView
 

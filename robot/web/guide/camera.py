@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from robot.api.client import NoDaemon
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
-from robot.client import NoDaemon
-from robot.documents import JsonMapping, JsonObject
 from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
 from vision.locate.view_check import OddView

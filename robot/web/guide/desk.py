@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
+from robot.api.client import NoDaemon
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.step import Session
-from robot.client import NoDaemon
-from robot.documents import JsonMapping, JsonObject
 from solver.errors import CubistError
 
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
+from robot.api.client import ControlClient, RequestRefused
+from robot.api.documents import JsonObject
 from robot.calibration.step import LONGEST_TRIAL_S, Session
-from robot.client import ControlClient, RequestRefused
-from robot.documents import JsonObject
 from robot.web.guide.desk import Desk
 from robot.web.guide.pages import StepsPage
 from solver.errors import CubistError
@@ -42,7 +42,7 @@ def main() -> None:
 def guide(session: Session, lines: Iterable[str], tell: Callable[[JsonObject], None]) -> None:
     """Show the guide until there are no more lines.
 
-    Raises what :class:`robot.client.ControlClient` raises.
+    Raises what :class:`robot.api.client.ControlClient` raises.
     """
     desk = Desk(session, tell)
     menu = StepsPage(desk)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from robot.api.documents import JsonMapping, JsonObject
 from robot.calibration.positions import NOT_CONFIRMED, Placing
 from robot.calibration.step import (
     STEPS,
@@ -19,7 +20,6 @@ from robot.calibration.step import (
     next_of,
     steps_of,
 )
-from robot.documents import JsonMapping, JsonObject
 from robot.web.guide.camera import CameraPage
 from robot.web.guide.desk import AT_WORK, KEPT, Desk, GuideButton, GuidePage
 from vision.measure.sticker_colours import linear_to_srgb

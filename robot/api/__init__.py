@@ -1,0 +1,1 @@
+"""The control socket: its documents, its paths and its clients."""

@@ -1,0 +1,1 @@
+"""Everything a person reads: faults, outcomes, messages, and their translations."""

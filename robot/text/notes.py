@@ -1,0 +1,170 @@
+"""Short texts with a code and parameters, for people of any language.
+
+Why the daemon refuses, what it did about troubles, what is wrong with the line or a camera.
+English is what records and the journal have; :mod:`robot.text.languages` says the same by code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+
+class Coded(str):
+    """An English text that also has its ``code`` and ``parameters``."""
+
+    __slots__ = ("code", "parameters")
+    code: str
+    parameters: dict[str, str]
+
+    ENGLISH: ClassVar[Mapping[str, str]]
+    """By code, with the parameters in braces."""
+
+    @classmethod
+    def of(cls, code: str, english: str | None = None, **parameters: object) -> Self:
+        """The text with this code.
+
+        ``english`` says more than the table, or says it better.
+        """
+        values = {name: str(value) for name, value in parameters.items()}
+        made = cls(cls.ENGLISH[code].format_map(values) if english is None else english)
+        made.code, made.parameters = code, values
+        return made
+
+
+NOTES: Mapping[str, str] = {
+    # Why a request is refused.
+    "busy": "the robot is {state} (run {run}): wait for it, or run `cubist stop`",
+    "starting": "the robot is just beginning or ending something: try again in a moment",
+    "calibrated": "the robot is being calibrated, since {since}: end that first",
+    "calibrated-terminal": (
+        "the robot is being calibrated in a terminal, since {since}: end that there "
+        "(or, if it was forgotten, `sudo kill {process}`)"
+    ),
+    "calibrated-page": (
+        "the robot is being calibrated on the page, since {since}: leave the guide there "
+        "(or, if it was forgotten, `sudo kill {process}`)"
+    ),
+    "calibrated-display": (
+        "the robot is learning colours for its display, since {since}: wait for it "
+        "(or `sudo kill {process}`)"
+    ),
+    "no-picture-yet": "the robot works and has taken no picture yet",
+    "estop-open": "the emergency stop is pressed, or its wire is broken; release it first",
+    "ending": "the robot is shutting down",
+    "not-in-maintenance": "the robot is not in maintenance mode (`cubist calibrate` enters it)",
+    "nothing-before": "nothing was kept before: there is no version to go back to",
+    # What is amiss with the calibration.
+    "calibrated-as-another": (
+        "there is no calibration of {robot}, but one of {other} of {since}: if this is the same "
+        "robot, `cubist calibration import --from-another {other}` starts from it"
+    ),
+    # What was done about a trouble.
+    "looked-again": "looked again: {fault}",
+    "looked-again-unsure": "looked again: the colours leave more than one possible cube",
+    "looked-again-at": "looked again at {faces}: the colours leave more than one possible cube",
+    "started-over": "homed and started over after a fault: {fault}",
+    "solved-again": "the cube was not solved after the turns: solved again from there",
+    # What has moved since the robot was calibrated.
+    "moved": (
+        "{actuator} {position} has moved {degrees} degrees since {since}: `cubist calibrate auto` "
+        "finds it anew; with `policy.self_adjust` the robot follows such drift by itself"
+    ),
+    "moved-too-far": (
+        "{actuator} {position} has moved {degrees} degrees since {since}, more than the robot may "
+        "follow by itself: see that its screws are tight, then `cubist calibrate auto`"
+    ),
+    "adjusted": (
+        "{actuator} had moved {degrees} degrees since {since}; the robot adjusted it: {pulses} "
+        "(`cubist calibration restore` undoes it)"
+    ),
+    "camera-moved": (
+        "the camera has moved since {since}: faces are {percent} % of their width from where they "
+        "were; see that it is tight, then `cubist calibrate camera`"
+    ),
+    "camera-turned": (
+        "the camera has been turned by {degrees} degrees since {since}: see that it is tight, then "
+        "`cubist calibrate camera --place U`"
+    ),
+    "turned": (
+        "faces are turned by {degrees} degrees since {since}, and the pictures do not tell whether "
+        "{actuator} or the camera has moved: see that both are tight, then `cubist calibrate auto`"
+    ),
+    # What a camera cannot do.
+    "exposure-not-locked": (
+        "camera {camera}: its driver does not lock the exposure, so colours may change "
+        "between faces; keep the light even, or use another camera"
+    ),
+    "white-balance-not-locked": (
+        "camera {camera}: its driver does not lock the white balance, so colours may change "
+        "between faces; keep the light even, or use another camera"
+    ),
+    "focus-not-locked": (
+        "camera {camera}: its driver does not lock the focus, so pictures may become "
+        "blurred; switch its autofocus off, or use another camera"
+    ),
+    "focus-not-found": (
+        "camera {camera} found no focus and stays as it was; set `lens_position` in the "
+        "profile if its pictures are blurred"
+    ),
+    # What is wrong with the line.
+    "line-damaged": (
+        "the serial line damaged {damaged} of {total} messages ({share}): use a shorter or "
+        "shielded cable, away from the motors"
+    ),
+    "bytes-lost": "the board lost {count} bytes: it is overloaded, or its baud rate is off",
+    "paused-once": (
+        "motion paused once because this computer fell silent: something else keeps it busy, or "
+        "its power is low"
+    ),
+    "paused": (
+        "motion paused {count} times because this computer fell silent: something else keeps it "
+        "busy, or its power is low"
+    ),
+    "underrun-once": "the board ran out of turns once and waited for more",
+    "underrun": "the board ran out of turns {count} times and waited for more",
+    "late-once": "turns began late once: the board cannot keep up",
+    "late": "turns began late {count} times: the board cannot keep up",
+}
+"""English by code. A parameter ``fault`` is the code of a fault, ``state`` is a state of the
+daemon."""
+
+
+DRIFT_NOTES = frozenset({"moved", "moved-too-far", "camera-moved", "camera-turned", "turned"})
+"""That the robot does not stand any more as it was calibrated."""
+
+
+class Note(Coded):
+    """Why something was refused, or what else people should know."""
+
+    __slots__ = ()
+    ENGLISH = NOTES
+
+
+STAGES: Mapping[str, str] = {
+    "home": "homing",
+    "scan": "scanning",
+    "view": "checking the view",
+    "wait": "waiting for a clear view",
+    "read": "reading",
+    "search": "searching",
+    "plan": "planning",
+    "split": "splitting the plan",
+    "turn": "turning",
+    "check": "checking",
+    "reconnect": "reconnecting",
+    "save": "saving",
+}
+"""What a run's seconds are counted by, in English."""
+
+PARTS: Mapping[str, str] = {
+    name: name.replace("-", " ")
+    for name in (
+        *("arm", "lid", "holder", "table", "turntable", "elevator", "flipper", "squisher"),
+        *("up", "down", "left", "right", "front", "back"),
+        *("down-jaw", "left-jaw", "right-jaw", "front-jaw", "back-jaw"),
+        *("red", "white", "blue", "yellow"),
+        *("red-clamp", "white-clamp", "blue-clamp", "yellow-clamp"),
+    )
+}
+"""The actuators of the robots that come with Cubist, in English."""

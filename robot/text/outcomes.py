@@ -1,0 +1,123 @@
+"""How jobs and commands end: every outcome with its meaning and its exit code, in one table.
+
+What a command exits with follows from the outcome it reports, so that one outcome has one code
+whichever command reports it. Faults (:mod:`robot.text.faults`) name the outcome they lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class ExitCode(IntEnum):
+    """How a command ended; scripts rely on these."""
+
+    DONE = 0
+    NO = 1
+    USAGE = 2
+    FAILED = 3
+    STOPPED = 4
+
+
+class Outcome(StrEnum):
+    """How a job ended, by the name in records and in JSON."""
+
+    SOLVED = "solved"
+    ALREADY_SOLVED = "already-solved"
+    DONE = "done"
+    NOT_SOLVED = "not-solved"
+    UNREADABLE = "unreadable"
+    NO_CUBE = "no-cube"
+    TWO_CUBES = "two-cubes"
+    WRONG_SIZE = "wrong-size"
+    FACE_COVERED = "face-covered"
+    SLIPPED = "slipped"
+    JAMMED = "jammed"
+    NOT_CONFIRMED = "not-confirmed"
+    NO_SOLUTION = "no-solution"
+    STOPPED = "stopped"
+    FAULT = "fault"
+    INTERRUPTED = "interrupted"
+
+
+class OutcomeRow(NamedTuple):
+    """What an outcome means, to follow ``the job ended:``, and the exit code of who reports it."""
+
+    about: str
+    exit_code: ExitCode
+
+
+OUTCOMES: Mapping[Outcome, OutcomeRow] = {
+    Outcome.SOLVED: OutcomeRow("the camera sees a solved cube", ExitCode.DONE),
+    Outcome.ALREADY_SOLVED: OutcomeRow("the cube was solved before anything moved", ExitCode.DONE),
+    Outcome.DONE: OutcomeRow("homed or scrambled, or turned with no check wanted", ExitCode.DONE),
+    Outcome.NOT_SOLVED: OutcomeRow(
+        "turned as planned, and again, and still not solved", ExitCode.NO
+    ),
+    Outcome.UNREADABLE: OutcomeRow(
+        "the camera sees no cube that is certain enough, after looking again", ExitCode.NO
+    ),
+    Outcome.NO_CUBE: OutcomeRow("the camera sees no cube", ExitCode.NO),
+    Outcome.TWO_CUBES: OutcomeRow("the camera sees more than one cube", ExitCode.NO),
+    Outcome.WRONG_SIZE: OutcomeRow("the camera sees a cube of another size", ExitCode.NO),
+    Outcome.FACE_COVERED: OutcomeRow(
+        "a hand, or something else, is in front of the cube", ExitCode.NO
+    ),
+    Outcome.SLIPPED: OutcomeRow(
+        "the cube did not move as it should have, also after homing and starting over",
+        ExitCode.FAILED,
+    ),
+    Outcome.JAMMED: OutcomeRow(
+        "a motor did not reach its end stop or index sensor, or does not leave it", ExitCode.FAILED
+    ),
+    Outcome.NOT_CONFIRMED: OutcomeRow(
+        "nobody has confirmed yet where the robot may go; nothing moved", ExitCode.NO
+    ),
+    Outcome.NO_SOLUTION: OutcomeRow("the search found no solution in its time", ExitCode.STOPPED),
+    Outcome.STOPPED: OutcomeRow("stopped by a person", ExitCode.STOPPED),
+    Outcome.FAULT: OutcomeRow("another fault of the robot or its link", ExitCode.FAILED),
+    Outcome.INTERRUPTED: OutcomeRow("the daemon ended before the job did", ExitCode.FAILED),
+}
+"""Every outcome. A record that is still open (no outcome) is one whose daemon is gone."""
+
+ERRORS: Mapping[str, ExitCode] = {
+    "BadProfile": ExitCode.USAGE,
+    "BadRequest": ExitCode.USAGE,
+    "CouldNot": ExitCode.NO,
+    "IllegalCube": ExitCode.NO,
+    "NoFace": ExitCode.NO,
+    "NotNow": ExitCode.NO,
+    "StorageError": ExitCode.USAGE,
+    "UnknownProfile": ExitCode.USAGE,
+}
+"""Exit codes of errors that are no faults of the robot, by class. Of the others bad values are
+usage, and the rest is the robot or its link."""
+
+
+def exit_code(outcome: str | None, *, good: bool = True) -> ExitCode:
+    """The exit code of an outcome; None is that of a record still open.
+
+    ``good``: whether everything else that a command asks for is there as well. Where it is not, the
+    answer of an outcome that would be "done" is "no".
+    """
+    code = OUTCOMES[Outcome(outcome or Outcome.INTERRUPTED)].exit_code
+    return ExitCode.NO if code is ExitCode.DONE and not good else code
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit code of several results: what needs a person most, first."""
+    found = set(codes)
+    order = (ExitCode.FAILED, ExitCode.USAGE, ExitCode.STOPPED, ExitCode.NO)
+    return next((code for code in order if code in found), ExitCode.DONE)
+
+
+def is_success(outcome: str | None) -> bool:
+    """Whether a job with this outcome did what it was for."""
+    return exit_code(outcome) is ExitCode.DONE
+
+
+def before_the_end(troubles: Sequence[str], reason: str) -> list[str]:
+    """Return a run's troubles without repetitions and without the one that ended it."""
+    return [each for each in dict.fromkeys(troubles) if not (reason and each.endswith(reason))]

@@ -1,0 +1,274 @@
+"""Files and answers that are not as Cubist writes them: a sentence that says so, and no wait."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot.api.client import ControlClient, NoDaemon
+from robot.api.documents import read_document
+from robot.calibration.drift import FILE_NAME as DRIFT
+from robot.calibration.drift import DriftRecord
+from robot.calibration.sizes import CubeSizes
+from robot.calibration.store import CalibrationStore
+from robot.cli.main import run
+from robot.daemon.service import owned
+from robot.records.runs import RunRecord, RunStore
+from robot.settings import load_profile
+from robot.web.announcement import FILE_NAME as PAGE
+from robot.web.announcement import find_page
+from robot.web.sessions import kept_token
+from solver.errors import CubistError, one_line
+
+ROOT = Path(__file__).resolve().parents[2]
+CUBOTINO = load_profile("cubotino")
+DEEP = b"[" * 16_000
+OBJECTS_DEEP = b'{"urls":' * 3_000
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "page": (PAGE, lambda folder: find_page({"CUBIST_RUNTIME_DIR": str(folder)})),
+    "calibration": (
+        "calibration/cubotino/000001.json",
+        lambda folder: CalibrationStore(folder, CubeSizes(CUBOTINO, None)).load(CUBOTINO),
+    ),
+    "drift": (DRIFT, lambda folder: read_document(folder / DRIFT, DriftRecord)),
+    "record": ("000001/run.json", lambda folder: RunStore(folder).load("1")),
+    "token": ("token", kept_token),
+    "lock": ("lock", lambda folder: owned(folder / "lock").__enter__()),
+}
+"""Everything that reads a file of our own, with the file's name."""
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_named_and_not_waited_for(
+    reader: str, tmp_path: Path
+) -> None:
+    name, read = READERS[reader]
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for make in (os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")):
+        make(path)
+        with pytest.raises(CubistError, match=path.name):
+            read(tmp_path)
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if name not in {"token", "lock"}])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"7", DEEP, OBJECTS_DEEP, b"\xff", b'{"process": 1e400}', b"{}"]
+)
+def test_a_damaged_document_is_named(reader: str, data: bytes, tmp_path: Path) -> None:
+    name, read = READERS[reader]
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    with pytest.raises(CubistError, match=path.name) as raised:
+        read(tmp_path)
+    assert len(str(raised.value)) < 1_000
+    assert "pydantic" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"urls": ""},
+        {"urls": []},
+        {"urls": ["http://robot:8421"]},
+        {"urls": ["http://robot:8421/#\x1b]0;title\x07"]},
+        {"process": 1e300},
+        {"local": None},
+    ],
+)
+def test_the_command_says_what_is_wrong_with_the_page_s_file(
+    change: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path))
+    right = {"urls": ["http://robot:8421/#token"], "process": os.getpid(), "local": False}
+    (tmp_path / PAGE).write_text(json.dumps(right))
+    assert run(["web"]) == 0
+    capsys.readouterr()
+    (tmp_path / PAGE).write_text(json.dumps(right | change))
+    assert run(["web"]) == 3
+    told = capsys.readouterr()
+    assert PAGE in told.err
+    assert "internal error" not in told.err
+    assert "\x1b]" not in told.out + told.err
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
+    """Something else that listens at the control socket, and answers every request alike."""
+    path = tmp_path / "control.sock"
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+    body = b""
+
+    def answer() -> None:
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                if not connection.recv(65536):
+                    return
+                head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n"
+                connection.sendall(head.encode() + body)
+
+    def listen(data: bytes) -> Path:
+        nonlocal body
+        body = data
+        return path
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    yield listen
+    with socket.socket(socket.AF_UNIX) as last:
+        last.connect(str(path))
+    thread.join()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", DEEP, b"[]", b"{}", b'{"state": "idle"}', b'{"state": 1e999}', b"\xff"]
+)
+def test_what_listens_and_is_not_cubistd_is_said(
+    listener: Callable[[bytes], Path],
+    body: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = listener(body)
+    with pytest.raises(NoDaemon, match=r"control\.sock"):
+        print([ControlClient(path).status()[key] for key in ("state", "robot")])
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(path.parent))
+    assert run(["status"]) == 3
+    told = capsys.readouterr().err
+    assert "internal error" not in told
+    assert str(path) in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"latency_s": {"search": []}}, "latency_s.search"),
+        ({"operations": [{"start_us": 0, "duration_us": 1}]}, "operations.0.op"),
+        ({"operations": [{"op": "turn", "start_us": 0, "duration_us": 1}]}, "operations.0"),
+        ({"operations": [{"op": "home", "start_us": -1, "duration_us": 1}]}, "start_us"),
+        ({"operations": [{"op": "home", "start_us": "soon", "duration_us": 1}]}, "start_us"),
+        ({"link": None}, "link"),
+        ({"orientation": "XX"}, "XX"),
+        ({"moves": "R Q"}, "Q"),
+        ({"outcome": "solved-blindfold"}, "outcome"),
+    ],
+)
+def test_a_record_that_somebody_edited_is_shown_or_refused_with_the_reason(
+    change: dict[str, Any],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CUBIST_RUNTIME_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("CUBIST_STATE_DIR", str(tmp_path))
+    turn = {"op": "turn", "site": "R", "quarter_turns": 1, "start_us": 0, "duration_us": 9}
+    record = RunRecord(
+        id="000001",
+        kind="solve",
+        robot="r",
+        started_at=datetime.now(UTC),
+        moves="R",
+        orientation="UF",
+        planned_us=9,
+        operations=[turn],
+        latency_s={"search": [0.1]},
+    )
+    file = tmp_path / "runs/000001/run.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(record.model_dump_json())
+    assert run(["runs", "show", "1", "--timeline", str(tmp_path / "plan.svg")]) == 0
+    capsys.readouterr()
+    file.write_text(json.dumps(json.loads(record.model_dump_json()) | change))
+    assert run(["runs", "show", "1", "--timeline", str(tmp_path / "plan.svg")]) != 0
+    error = capsys.readouterr().err
+    assert told in error
+    assert "internal error" not in error
+    assert "pydantic" not in error
+
+
+READING = {"loads", "load", "read_text", "read_bytes", "model_validate_json"}
+ELSEWHERE = {
+    "solver/files.py": "the reader itself",
+    "robot/api/documents.py": "the reader itself",
+    "robot/text/languages/__init__.py": "a file of the package, in TOML",
+    "robot/web/app.py": "files of the package",
+    "robot/computer/memory.py": "what the kernel says of this process",
+    "robot/simulate/processes.py": "what a process of our own has logged",
+}
+
+
+def test_documents_are_read_by_the_one_reader() -> None:
+    """A bare ``json.loads`` has no limits, and a bare ``read_text`` waits for pipes."""
+    modules = {"json", "tomllib", "pickle", "yaml"}
+    found = set()
+    for room in ("robot", "vision", "solver"):
+        for file in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                    continue
+                owner = node.func.value
+                is_parser = node.func.attr in {"loads", "load"}
+                if is_parser and not (isinstance(owner, ast.Name) and owner.id in modules):
+                    continue
+                if node.func.attr in READING:
+                    found.add(str(file.relative_to(ROOT)))
+    assert found <= set(ELSEWHERE)
+
+
+ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b2J\u202e"
+
+
+def test_what_steers_a_terminal_is_taken_out_of_what_is_read(
+    listener: Callable[[bytes], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record, an answer, and a name in an error are shown without their control characters."""
+    file = tmp_path / "000001/run.json"
+    file.parent.mkdir()
+    record = {"id": "1", "kind": "home", "robot": ESCAPES, "started_at": "2026-05-03T00:00:00Z"}
+    told = []
+    for ascii_only in (True, False):
+        warned = record | {"warnings": ["fine\n\tü", ESCAPES]}
+        file.write_text(json.dumps(warned, ensure_ascii=ascii_only))
+        found = RunStore(tmp_path).load("1")
+        assert found.warnings[0] == "fine\n\tü"
+        told += [found.robot, *found.warnings]
+    answer = ControlClient(listener(json.dumps({"state": ESCAPES, ESCAPES: 1}).encode())).status()
+    told += [answer["state"], *answer]
+    assert run(["read", "--faces", f"/none{ESCAPES}"]) == 2
+    told.append(capsys.readouterr().err)
+    for text in told:
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text), repr(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  first \n\n\tsecond\x85third", "first second third"),
+        ("a\x1b[2Jb\x00", "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}"),
+        ("a file's name, \udcff", "a file's name, \N{REPLACEMENT CHARACTER}"),
+        ("ü \N{IDEOGRAPHIC SPACE}立方体", "ü 立方体"),
+    ],
+)
+def test_a_line_of_a_log_is_one_line_that_can_be_written(text: str, line: str) -> None:
+    assert one_line(text) == line
+    line.encode()

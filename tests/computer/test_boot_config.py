@@ -1,0 +1,232 @@
+"""Cubist's lines in config.txt: what a robot needs there, added and taken away exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot.computer.boot_change import (
+    BEGIN,
+    BEGIN_JOINED,
+    END,
+    BootChange,
+    ChangedMeanwhile,
+    plan_fix,
+    plan_undo,
+    with_lines,
+    without_lines,
+)
+from robot.computer.boot_config import needs
+from robot.settings import RobotProfile, load_profile
+
+SERVOS = "dtoverlay=pwm-2chan,pin=12,func=4,pin2=13,func2=4"
+SOUND_OFF = "dtparam=audio=off"
+BUS = "dtparam=i2c_arm=on"
+EXPANDER = "dtoverlay=i2c-pwm-pca9685a,addr=0x40"
+MODELS = ("", "Raspberry Pi Zero 2 W Rev 1.0", "Raspberry Pi 4 Model B", "Raspberry Pi 5 Model B")
+ZERO = MODELS[1]
+AS_SHIPPED = b"""# For more options and information see http://rptl.io/configtxt
+#dtparam=i2c_arm=on
+dtparam=audio=on
+camera_auto_detect=1
+dtoverlay=vc4-kms-v3d
+[cm4]
+otg_mode=1
+[all]
+"""
+PIECES = st.binary(max_size=12) | st.sampled_from(
+    [
+        *(b"[pi4]", b"[pi5]", b"[all]", b"[none]", b"[gpio4=1]", b" [ALL] ", b"[", b"# audio", b""),
+        *(b"dtparam=audio=on", b"dtparam=audio", b"dtparam=i2c=on,audio=off", b"dtparam"),
+        *(b"dtoverlay=vc4-kms-v3d", b"dtoverlay=pwm,pin=12,func=4", b"dtoverlay=pwm:pin=x"),
+        *(b"dtoverlay=", b"dtparam=pin=13,,=", b"\xff\x00=\x0c", BEGIN, BEGIN_JOINED, END),
+        *(line.encode() for line in (SERVOS, EXPANDER)),
+        with_lines(b"", [SOUND_OFF, SERVOS]),
+    ]
+)
+FILES = st.lists(
+    st.tuples(PIECES, st.sampled_from([b"\n", b"\r\n", b"\r", b""])).map(b"".join), max_size=12
+).map(b"".join)
+PROFILES = {name: load_profile(name) for name in ("cubotino", "v-arms", "cubotino-uno")}
+
+
+def lacking(name: str, data: bytes, model: str = ZERO) -> list[str]:
+    return [need.line for need in needs(PROFILES[name], data, model)]
+
+
+def on_gpios(*pins: int) -> RobotProfile:
+    document = PROFILES["cubotino"].model_dump(mode="json", exclude_unset=True)
+    for servo, pin in zip(document["actuators"].values(), pins, strict=True):
+        servo["pins"]["pulse"] = pin
+    return RobotProfile.model_validate(document)
+
+
+def fixed(folder: Path, name: str, data: bytes, model: str) -> BootChange:
+    path = folder / "config.txt"
+    path.write_bytes(data)
+    return plan_fix(path, PROFILES[name], model)
+
+
+@given(FILES, st.sampled_from(sorted(PROFILES)), st.sampled_from(MODELS))
+def test_a_second_fix_changes_nothing_and_undoing_restores_every_byte(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str, model: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    once = fixed(folder, name, data, model)
+    assert list(needs(PROFILES[name], once.after, model)) == list(once.left)
+    assert fixed(folder, name, once.after, model).after == once.after
+    assert without_lines(once.after) == without_lines(data) == without_lines(without_lines(data))
+    if without_lines(data) == data:
+        assert once.after.startswith(data)
+
+
+@given(FILES, FILES)
+def test_what_is_written_below_our_lines_later_stays(data: bytes, later: bytes) -> None:
+    theirs = without_lines(data)
+    left = without_lines(with_lines(theirs, [SOUND_OFF]) + without_lines(later))
+    assert left.startswith(theirs) or BEGIN in theirs + later
+    assert left.endswith(without_lines(later)) or END in theirs + later
+
+
+@given(FILES, st.sampled_from(sorted(PROFILES)), st.sampled_from(sorted(PROFILES)))
+def test_another_robot_s_lines_replace_those_of_the_one_before(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, first: str, second: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    after = fixed(folder, second, fixed(folder, first, data, ZERO).after, ZERO).after
+    assert after == fixed(folder, second, without_lines(data), ZERO).after
+
+
+def test_a_cubotino_on_the_system_as_it_is_shipped() -> None:
+    assert lacking("cubotino", AS_SHIPPED) == [SOUND_OFF, SERVOS]
+    assert lacking("cubotino", AS_SHIPPED, "Raspberry Pi 5 Model B Rev 1.0") == [SERVOS]
+    assert lacking("v-arms", AS_SHIPPED) == [BUS, EXPANDER]
+    assert lacking("cubotino-uno", AS_SHIPPED) == []
+
+
+def test_monitor_sound_is_not_what_is_switched_off() -> None:
+    """Below vc4-kms-v3d, `audio` is that overlay's: it is HDMI that would be silent."""
+    assert lacking("cubotino", AS_SHIPPED + SOUND_OFF.encode()) == [SOUND_OFF, SERVOS]
+    after = with_lines(AS_SHIPPED, [SOUND_OFF, SERVOS])
+    assert after.endswith(f"[all]\ndtoverlay=\n{SOUND_OFF}\n{SERVOS}\n".encode() + END + b"\n")
+    assert lacking("cubotino", after) == []
+
+
+@pytest.mark.parametrize(
+    ("above", "found"),
+    [
+        ("", True),
+        ("[all]", True),
+        ("[pi0]", True),
+        ("[pi02]", True),
+        ("[pi5]\n[all]", True),
+        ("[pi4]", False),
+        ("[gpio4=1]", False),
+        ("[gpio4=1]\n[pi0]", False),
+        ("[none]", False),
+        ("#", False),
+    ],
+)
+def test_only_what_is_for_this_model_counts(above: str, found: bool) -> None:
+    text = f"{above}{'' if above == '#' else chr(10)}{SERVOS}\n"
+    assert (lacking("cubotino", text.encode()) == []) is found
+
+
+def test_lines_move_below_those_that_undo_them(tmp_path: Path) -> None:
+    after = with_lines(b"a=1\n", [SOUND_OFF, SERVOS]) + b"dtoverlay=\ndtparam=audio=on\n"
+    change = fixed(tmp_path, "cubotino", after, ZERO)
+    assert lacking("cubotino", after) and not lacking("cubotino", change.after)
+    assert without_lines(change.after) == b"a=1\ndtoverlay=\ndtparam=audio=on\n"
+
+
+def test_marks_within_marks_go_too() -> None:
+    block = with_lines(b"", [SOUND_OFF])
+    assert without_lines(BEGIN + b"\n" + block + END + b"\nb=2\n") == b"b=2\n"
+
+
+def test_sound_that_may_be_on_has_to_go() -> None:
+    text = f"{SERVOS}\ndtoverlay=\ndtparam=audio=on\n[gpio4=1]\ndtparam=audio=off\n"
+    assert lacking("cubotino", text.encode()) == [SOUND_OFF]
+    servos = f"{SERVOS}\ndtoverlay=\n"
+    for filter_, model, amiss in (
+        ("[gpio4=1]", ZERO, True),
+        ("[pi4]", ZERO, False),
+        ("[pi4]", "", True),
+    ):
+        text = f"{servos}{filter_}\ndtparam=audio=on\n"
+        assert (lacking("cubotino", text.encode(), model) == [SOUND_OFF]) is amiss
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dtoverlay=pwm-2chan:pin=12,func=4,pin2=13,func2=4 # servos",
+        "dtoverlay=pwm-2chan\ndtparam=pin=12,func=4\r\ndtparam=pin2=0xd,func2=4",
+        "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm-gpio,gpio=13",
+        "dtoverlay=pwm-gpio,gpio=12\ndtoverlay=pwm,pin=13,func=4",
+    ],
+)
+def test_what_a_person_wrote_is_understood(text: str) -> None:
+    assert lacking("cubotino", text.encode()) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["dtoverlay=pwm-2chan", "dtoverlay=pwm,pin=12,func=4", "dtoverlay=pwm-2chan,pin=?"]
+)
+def test_another_overlay_at_the_same_pwm_is_left_to_its_owner(line: str, tmp_path: Path) -> None:
+    change = fixed(tmp_path, "cubotino", f"# mine\n{line}\n".encode(), ZERO)
+    assert change.diff == ""
+    assert [need.remedy for need in change.left] == [f"Replace that line by: {SERVOS}"]
+    assert "line 2" in change.left[0].text
+
+
+def test_the_line_follows_from_the_pins() -> None:
+    def lines(*pins: int) -> list[str]:
+        return [need.line for need in needs(on_gpios(*pins), b"", ZERO)]
+
+    assert lines(18, 13) == ["dtoverlay=pwm-2chan,pin=18,func=2,pin2=13,func2=4"]
+    assert lines(22, 19) == ["dtoverlay=pwm,pin=19,func=2", "dtoverlay=pwm-gpio,gpio=22"]
+    assert lines(22, 5) == ["dtoverlay=pwm-gpio,gpio=5", "dtoverlay=pwm-gpio,gpio=22"]
+
+
+def test_no_line_of_ours_is_too_long_for_old_firmware() -> None:
+    assert all(len(line) <= 80 for line in with_lines(b"a=1", [SERVOS, EXPANDER]).splitlines())
+
+
+def test_line_ends_are_those_of_the_file() -> None:
+    for data in (b"a=1\r\nb=2\r\n", b"a=1\r\nb=2"):
+        after = with_lines(data, [SOUND_OFF])
+        assert after.count(b"\n") == after.count(b"\r\n")
+    assert b"\r" not in with_lines(b"a=1\n", [SOUND_OFF])
+
+
+def test_what_follows_our_lines_stays_for_every_model() -> None:
+    after = with_lines(b"[pi4]\na=1\n", [SOUND_OFF]) + b"b=2\n"
+    assert without_lines(after) == b"[pi4]\na=1\n[all]\nb=2\n"
+    assert without_lines(with_lines(b"a=1", [SOUND_OFF]) + b"b=2\n") == b"a=1\nb=2\n"
+
+
+def test_the_file_is_kept_and_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(AS_SHIPPED)
+    path = tmp_path / "config.txt"
+    path.symlink_to("real")
+    change = plan_fix(path, PROFILES["cubotino"], ZERO)
+    change.write()
+    assert path.is_symlink() and path.read_bytes() == change.after != AS_SHIPPED
+    assert change.backup.read_bytes() == AS_SHIPPED
+    plan_fix(path, PROFILES["v-arms"], ZERO).write()
+    assert change.backup.read_bytes() == AS_SHIPPED, "the file before Cubist's first line"
+    plan_undo(path).write()
+    assert path.read_bytes() == AS_SHIPPED
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["config.txt", "real"]
+
+
+def test_somebody_else_s_change_is_not_overwritten(tmp_path: Path) -> None:
+    change = fixed(tmp_path, "cubotino", AS_SHIPPED, ZERO)
+    change.path.write_bytes(b"other\n")
+    with pytest.raises(ChangedMeanwhile):
+        change.write()
+    assert change.path.read_bytes() == b"other\n"

@@ -1,0 +1,309 @@
+"""Findings of the check-up, each with its text and what to do, on a computer that is made up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from robot.computer import checkup
+from robot.computer.checkup import EARLIEST_CLOCK_S, MIN_FREE_BYTES, CheckResult, Computer
+from robot.computer.firmware_build import JOIN_GROUP
+from robot.panel.gpio import RpiGpio
+from robot.settings import load_profile
+from robot.settings.profile import PanelSettings
+from tests.panel.fake_gpio import FakeModule, LgpioError
+from vision.cameras.base import CameraTrouble, Unsettled
+from vision.cameras.picamera2 import NoLibrary
+from vision.cameras.v4l2 import Unusable
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Computer:
+    (tmp_path / "dev/serial/by-id").mkdir(parents=True)
+    places = {name: tmp_path / name for name in ("boot", "dev", "etc", "sys", "run")}
+    return Computer(
+        **places,
+        now_s=lambda: 1_800_000_000.0,
+        pi_cameras=lambda: ["imx219", "imx708"],
+        examine_video=lambda _: frozenset(),
+        open_gpio=lambda: RpiGpio(FakeModule()),
+        may_use=lambda _: True,
+        members_of=lambda _: frozenset({"cubist"}),
+        own_groups=lambda: frozenset({"cubist"}),
+    )
+
+
+THROTTLED = {
+    0: ("bad", "the supply voltage is too low now"),
+    1: ("bad", "the processor's frequency is capped now"),
+    2: ("bad", "the processor is throttled now"),
+    16: ("warning", "the supply voltage was too low since the start"),
+    18: ("warning", "the processor was throttled since the start"),
+}
+
+
+@pytest.mark.parametrize("bit", range(20))
+def test_each_flag_of_a_pi_s_power_has_its_words(machine: Computer, bit: int) -> None:
+    path = machine.sys / "devices/platform/soc/soc:firmware/get_throttled"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{1 << bit:x}\n")
+    found = checkup.power(machine)
+    expected = THROTTLED.get(bit, ("ok", "voltage and temperature are fine"))
+    assert (found.verdict, found.text) == expected
+    assert ("official power supply" in found.remedy) is (bit in THROTTLED)
+    path.write_text("40005")
+    assert checkup.power(machine).text == (
+        "the supply voltage is too low now; the processor is throttled now; "
+        "the processor was throttled since the start"
+    )
+    path.write_text("throttled")
+    assert checkup.power(machine).text == "cannot be read (not a Raspberry Pi?)"
+
+
+@pytest.mark.parametrize(
+    ("now_s", "verdict"), [(EARLIEST_CLOCK_S, "ok"), (EARLIEST_CLOCK_S - 1, "warning")]
+)
+def test_a_clock_before_2025_is_wrong(machine: Computer, now_s: float, verdict: str) -> None:
+    found = checkup.clock(replace(machine, now_s=lambda: now_s))
+    assert found.verdict == verdict
+    assert (found.remedy == "Connect to a network once.") is (verdict == "warning")
+    assert EARLIEST_CLOCK_S == 1_735_689_600
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(200, "ok"), (199.9, "bad")])
+def test_records_need_200_megabytes(
+    tmp_path: Path, free: float, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def usage(place: Path) -> SimpleNamespace:
+        asked.append(place)
+        return SimpleNamespace(free=int(free * 1024**2))
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    found = checkup.disk(tmp_path / "not/there")
+    assert (found.verdict, found.text) == (
+        *(verdict, f"{int(free)} MB free at {tmp_path / 'not/there'}"),
+    )
+    assert asked == [tmp_path]
+    assert MIN_FREE_BYTES == 200 * 1024**2
+
+
+def test_a_folder_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Path, int]] = []
+
+    def access(path: Path, mode: int) -> bool:
+        asked.append((path, mode))
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    found = checkup.disk(tmp_path)
+    assert (found.verdict, found.text) == ("warning", f"{tmp_path}: not writable by you")
+    assert asked == [(tmp_path, os.W_OK)]
+
+
+def camera(machine: Computer, kind: str, device: int | str = 0) -> tuple[str, str, str]:
+    result = checkup.camera_of_kind(kind, device, machine)
+    assert result.about == "camera"
+    return result.verdict, result.text, result.remedy
+
+
+def test_a_raspberry_pi_camera_is_one_that_libcamera_sees(machine: Computer) -> None:
+    assert camera(machine, "picamera2", 1) == ("ok", "picamera2 1: imx708", "")
+    (machine.dev / "media1").touch()  # as on every Pi: of decoders
+    verdict, text, remedy = camera(replace(machine, pi_cameras=list), "picamera2")
+    assert (verdict, text) == ("bad", "the Pi sees no camera 0") and "ribbon" in remedy
+
+    def fails() -> list[str]:
+        raise NoLibrary("picamera2 cannot be loaded: No module named 'libcamera'")
+
+    verdict, text, remedy = camera(replace(machine, pi_cameras=fails), "picamera2")
+    assert verdict == "bad" and text.endswith("No module named 'libcamera'")
+    assert "apt install python3-picamera2" in remedy
+
+
+def test_usb_cameras_are_asked_of_their_driver(machine: Computer) -> None:
+    asked: list[Path] = []
+
+    def loose(path: Path) -> frozenset[Unsettled]:
+        asked.append(path)
+        return frozenset({Unsettled.WHITE_BALANCE, Unsettled.EXPOSURE})
+
+    verdict, text, remedy = camera(replace(machine, examine_video=loose), "usb", "/dev/v4l/cam")
+    assert asked == [Path("/dev/v4l/cam")]
+    assert (verdict, text) == (
+        *("warning", "/dev/v4l/cam: its driver does not lock exposure and white balance"),
+    )
+    assert "light" in remedy
+    assert camera(machine, "usb", 3) == ("ok", "/dev/video3", "")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "verdict", "remedy"),
+    [
+        (CameraTrouble.ABSENT, "bad", "Plug the camera in"),
+        (CameraTrouble.REFUSED, "bad", "usermod -aG video"),
+        (CameraTrouble.BUSY, "ok", ""),  # cubistd has it
+    ],
+)
+def test_a_usb_camera_that_cannot_be_used(
+    machine: Computer, trouble: CameraTrouble, verdict: str, remedy: str
+) -> None:
+    def fails(path: Path) -> frozenset[Unsettled]:
+        raise Unusable(trouble, f"video device {path}: so it is")
+
+    found = camera(replace(machine, examine_video=fails), "usb", 3)
+    assert found[0] == verdict and "/dev/video3" in found[1] and remedy in found[2]
+
+
+def test_other_cameras(machine: Computer) -> None:
+    folder = str(machine.dev)
+    assert camera(machine, "folder", folder) == ("ok", f"folder {folder}", "")
+    assert camera(machine, "folder", f"{folder}/no")[:2] == ("bad", f"{folder}/no is no folder")
+    assert camera(machine, "simulated") == ("ok", "simulated 0", "")
+
+
+def test_button_light_and_buzzer(machine: Computer) -> None:
+    def found(open_gpio: Callable[[], RpiGpio]) -> CheckResult:
+        return checkup.gpio(replace(machine, open_gpio=open_gpio))
+
+    assert checkup.gpio(machine).verdict == "ok"
+    old = FakeModule()
+    del old.lgpio
+    result = found(lambda: RpiGpio(old))
+    assert result.verdict == "warning" and "apt install python3-rpi-lgpio" in result.remedy
+    shut = FakeModule()
+    shut.fail("setmode", LgpioError("can not open gpiochip"))
+    result = found(lambda: RpiGpio(shut))
+    assert (result.verdict, result.text) == ("bad", "the GPIO chip: can not open gpiochip")
+    assert "usermod -aG gpio" in result.remedy
+
+
+def test_without_the_pins_library_the_command_line_works(
+    machine: Computer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "RPi.GPIO", None)
+    result = checkup.gpio(replace(machine, open_gpio=RpiGpio))
+    assert result.verdict == "warning"
+    assert "apt install" in result.remedy and "command line" in result.remedy
+
+
+def test_groups_of_the_service_and_of_who_uses_it(machine: Computer) -> None:
+    assert list(checkup.groups(machine)) == []
+    (found,) = checkup.groups(replace(machine, members_of=lambda _: None))
+    assert (found.verdict, found.text) == ("warning", "Cubist is not installed as a service")
+
+    def members(group: str) -> frozenset[str] | None:
+        return frozenset({"cubist"}) if group != "gpio" else None
+
+    found, other = checkup.groups(
+        replace(machine, members_of=members, own_groups=lambda: frozenset({"gpio"}))
+    )
+    assert (found.verdict, found.text) == (
+        *("bad", "the service's user cubist is not in the group gpio"),
+    )
+    assert (other.verdict, other.text) == (
+        *("warning", "you are not in the group cubist, which may use the robot"),
+    )
+    root = replace(machine, own_groups=lambda: None)
+    assert list(checkup.groups(root)) == []
+
+
+def test_a_named_port_is_looked_at_as_it_is(machine: Computer) -> None:
+    port = machine.dev / "ttyACM7"
+    gone = checkup.board(str(port), machine)
+    assert (gone.verdict, gone.text, gone.remedy) == (
+        *("bad", f"{port} does not exist", checkup.ONE_BOARD),
+    )
+    port.touch()
+    assert checkup.board(str(port), machine) == CheckResult("board", "ok", str(port))
+    refused = checkup.board(str(port), replace(machine, may_use=lambda _: False))
+    assert (refused.verdict, refused.text, refused.remedy) == (
+        *("bad", f"{port}: no permission", JOIN_GROUP),
+    )
+    unclear = checkup.board("auto", machine)
+    assert unclear.remedy == checkup.ONE_BOARD
+    own = checkup.board("auto", machine, is_pi=True)
+    assert own.remedy != checkup.ONE_BOARD
+    assert own.text == f"{machine.run}/cubist-board/port does not exist"
+
+
+def test_settings_of_the_service_are_read_as_it_reads_them(machine: Computer) -> None:
+    assert machine.service_profile is None
+    path = machine.etc / "cubist/cubistd.env"
+    path.parent.mkdir(parents=True)
+    path.write_text('CUBIST_PROFILE=one\n# CUBIST_PROFILE=no\n CUBIST_PROFILE = "two" \nX=\n')
+    assert machine.service_profile is not None
+    assert machine.service_setting("X") is None
+    assert machine.service_setting("Y") is None
+    path.write_text("CUBIST_PROFILE='a b'\n")
+    assert machine.service_profile == "a b"
+
+
+def test_where_a_pi_keeps_its_config_and_name(machine: Computer) -> None:
+    assert (machine.boot_config, machine.model) == (None, "")
+    machine.boot.mkdir()
+    older = machine.boot / "config.txt"
+    older.touch()
+    assert machine.boot_config == older
+    (machine.boot / "firmware").mkdir()
+    assert machine.boot_config is None, "what stays beside it is not read"
+    newer = machine.boot / "firmware/config.txt"
+    newer.touch()
+    assert machine.boot_config == newer
+    model = machine.sys / "firmware/devicetree/base/model"
+    model.parent.mkdir(parents=True)
+    model.write_bytes(b"Raspberry Pi 5 Model B\0")
+    assert machine.model == "Raspberry Pi 5 Model B"
+
+
+def test_what_is_looked_at_and_in_which_order(machine: Computer, tmp_path: Path) -> None:
+    def about(name: str) -> list[str]:
+        found = checkup.check_up(load_profile(name), tmp_path, machine)
+        return list(dict.fromkeys(one.about for one in found))
+
+    always = ["camera", "gpio", "disk", "clock", "power"]
+    assert about("cubotino") == ["profile", "boot", "board", *always]
+    assert about("six-motor")[:2] == ["profile", "board"]
+    bare = load_profile("cubotino")
+    light = bare.panel.model_copy(update={"start_button_gpio": None, "led_gpio": 27})
+    found = checkup.check_up(bare.model_copy(update={"panel": light}), tmp_path, machine)
+    assert "gpio" in [one.about for one in found]
+    bare = bare.model_copy(update={"panel": PanelSettings()})
+    found = [one.about for one in checkup.check_up(bare, tmp_path, machine)]
+    assert "gpio" not in found
+    first = next(checkup.check_up(bare, tmp_path, machine))
+    assert (first.verdict, first.text) == ("ok", f"{bare.name}: {bare.title}")
+
+
+def test_a_maestro_that_is_named_is_the_one(machine: Computer) -> None:
+    path = machine.etc / "cubist/cubistd.env"
+    path.parent.mkdir(parents=True)
+    for option in ("--maestro=", "--maestro  "):
+        path.write_text(f"CUBIST_BOARD_OPTIONS={option}{machine.dev}/uart\n")
+        assert checkup.maestro(machine).text == f"there is no Pololu Maestro at {machine.dev}/uart"
+    path.write_text("")
+    assert checkup.maestro(machine).text.endswith("*Maestro*-if00")
+    for number in (2, 1):
+        name = f"usb-Pololu_Corporation_Mini_Maestro_{number}-if00"
+        (machine.dev / "serial/by-id" / name).touch()
+    assert checkup.maestro(machine).text.endswith("_1-if00")
+    refused = checkup.maestro(replace(machine, may_use=lambda _: False))
+    assert (refused.verdict, refused.remedy) == ("bad", JOIN_GROUP)
+
+
+def test_the_worst_of_all() -> None:
+    ok, warning, bad = (
+        CheckResult("a", "ok", ""),
+        CheckResult("b", "warning", ""),
+        CheckResult("c", "bad", ""),
+    )
+    assert checkup.worst([ok, warning, bad]) == "bad"
+    assert checkup.worst([warning, ok]) == "warning"

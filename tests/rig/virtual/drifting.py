@@ -1,0 +1,150 @@
+"""A whole robot in simulated time that solves cube after cube, and drifts meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import cv2
+import numpy as np
+
+from robot.calibration.drift import DriftStore
+from robot.calibration.store import CalibrationStore, apply
+from robot.daemon.drift_watch import IN_ORDER, DriftWatch
+from robot.daemon.job_control import JobController
+from robot.daemon.maintenance import Maintenance
+from robot.daemon.models import StartRequest
+from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact
+from robot.machine.scanner import Scanner
+from robot.planner import build_mechanism
+from robot.records.runs import RunRecord, RunStore
+from robot.settings import RobotProfile
+from robot.simulate.stay import cube_after
+from robot.twin.cube import CubeBody, scrambled
+from robot.twin.render import Image
+from tests.rig.virtual.calibrating import CalibratedMotion, VirtualCamera
+from tests.rig.virtual.memory import kept_memory
+from tests.rig.virtual.rehearsal import FirstSolutionPlanner, Rehearsal
+
+FIRST_DAY = date(2026, 5, 3)
+
+
+class DriftingRobot:
+    """One robot, its daemon's parts and its state directory; use as a context manager.
+
+    ``records`` are those of its solves, a day apart; ``in_force`` the positions of its servos.
+    """
+
+    def __init__(self, profile: RobotProfile, state_dir: Path) -> None:
+        self.profile = profile
+        self.today = FIRST_DAY
+        self.records: list[RunRecord] = []
+        self.rehearsal = Rehearsal(profile, scrambled(profile.cube.size, 1))
+        self.robot = self.rehearsal.robot
+        self.calibrations = CalibrationStore(state_dir)
+        self.drifts = DriftStore(state_dir)
+        self._state_dir = state_dir
+        self._contact = FirstContact({}, simulated=True)
+        turn = threading.Lock()
+        self._cameras = {
+            camera.name: VirtualCamera(self.rehearsal, camera.name, turn)
+            for camera in profile.cameras
+        }
+
+    def __enter__(self) -> Self:
+        """Switched on."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Switch everything off."""
+        self.rehearsal.__exit__(kind, error, trace)
+
+    @property
+    def in_force(self) -> dict[str, dict[str, int]]:
+        """Pulses of all servos' positions as calibrated."""
+        document = apply(self.profile, self.calibrations.load(self.profile)).model_dump()
+        return {name: dict(one["positions_us"]) for name, one in document["actuators"].items()}
+
+    def turn_camera(self, degrees: float) -> None:
+        """Knock all cameras round, clockwise in their pictures."""
+
+        def turned(image: Image) -> Image:
+            size = image.shape[1], image.shape[0]
+            turning = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), -degrees, 1.0)
+            picture = cv2.warpAffine(image, turning, size, borderMode=cv2.BORDER_REPLICATE)
+            return np.asarray(picture, dtype=np.uint8)
+
+        for camera in self._cameras.values():
+            camera.lens = turned
+
+    def solve(self, cubes: int, degrees: float, moves: str | None = None) -> int:
+        """Solve so many cubes with one daemon, drifting by some degrees after each; how many were
+        solved without a violation, up to the first that was not. ``moves`` scramble each cube; by
+        default each is another at random."""
+
+        def next_cube() -> CubeBody:
+            if moves is not None:
+                return cube_after(self.profile.cube.size, moves)
+            return scrambled(self.profile.cube.size, len(self.records) + 1)
+
+        with kept_memory():
+            return asyncio.run(self._solve(cubes, next_cube, lambda: self.robot.drift(degrees)))
+
+    def daemon(self) -> tuple[JobController, DriftWatch, Maintenance]:
+        """The parts of a daemon."""
+        controller = JobController(
+            self._machine(apply(self.profile, self.calibrations.load(self.profile))),
+            RunStore(self._state_dir / "runs"),
+            version="drifting",
+        )
+        maintenance = Maintenance(
+            controller, self.profile, self.calibrations, self._contact, self._machine
+        )
+        watch = DriftWatch(
+            self.profile, self.calibrations, self.drifts, maintenance.adjust, lambda: self.today
+        )
+        controller.drift = watch
+        return controller, watch, maintenance
+
+    async def _solve(
+        self, cubes: int, next_cube: Callable[[], CubeBody], drift: Callable[[], None]
+    ) -> int:
+        controller, watch, _ = self.daemon()
+        await watch.begin()
+        await controller.open()
+        try:
+            for solved in range(cubes):
+                self.robot.insert(next_cube())
+                run = await controller.start(StartRequest(kind="solve"))
+                await controller.finished()
+                self.records.append(await controller.run_record(run))
+                in_order = self.records[-1].outcome in IN_ORDER and self.robot.solved
+                if not in_order or self.robot.violations:
+                    return solved
+                self.today += timedelta(days=1)
+                drift()
+            return cubes
+        finally:
+            await controller.close()
+
+    def _machine(self, calibrated: RobotProfile) -> Machine:
+        motion = CalibratedMotion(self.rehearsal, calibrated, self._contact, [])
+        return Machine(
+            calibrated.name,
+            motion,
+            Scanner(calibrated, self._cameras),
+            FirstSolutionPlanner(calibrated, build_mechanism(calibrated)),
+            calibrated.policy,
+            size=calibrated.cube.size,
+        )

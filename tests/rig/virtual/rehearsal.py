@@ -1,0 +1,367 @@
+"""A whole robot in this process and in simulated time: job controller, motion controller, planner,
+firmware, and the simulated robot at its pins. What it does depends on its seed alone, and costs no
+more time than computing takes. Its scanner is told by the simulated robot what it would see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot.daemon.job_control import JobController
+from robot.daemon.models import RobotState, StartRequest
+from robot.link import Link
+from robot.machine.assembly import Machine
+from robot.machine.first_contact import FirstContact
+from robot.machine.motion_controller import MotionController
+from robot.machine.scanner import FaceImage, Scanner, as_cube_face, as_jpeg, small_and_grey
+from robot.machine.solve_planner import Hear, SolvePlanner
+from robot.motion.schedule import Schedule
+from robot.planner import FaceView, Plan, build_mechanism, plan_solve
+from robot.planner import State as MechanismState
+from robot.records.runs import RunRecord, RunStore
+from robot.settings import RobotProfile
+from robot.settings.profile import FIRST_BOARD, PolicySettings
+from robot.simulate.boards import firmware_at
+from robot.text.faults import NotReadable
+from robot.twin.cube import SITES, CubeBody
+from robot.twin.misadjustment import Misadjustment
+from robot.twin.simulated import PinStream, SimulatedRobot
+from robot.twin.studio import Studio
+from robot.twin.violations import Violation
+from solver.search import AnyCube
+from solver.solution import CancelFlag
+from tests.rig.virtual import VirtualBoard, VirtualLink, VirtualLoop, VirtualPort
+from tests.rig.virtual.memory import kept_memory
+from vision.frame import Frame
+from vision.locate.face import FaceGrid
+from vision.measure.sticker_colours import FaceColours
+
+PAINT = {
+    "U": (0.80, 0.80, 0.80),
+    "R": (0.55, 0.03, 0.03),
+    "F": (0.03, 0.40, 0.08),
+    "D": (0.80, 0.60, 0.03),
+    "L": (0.85, 0.22, 0.02),
+    "B": (0.02, 0.08, 0.45),
+}
+"""Linear light of the stickers."""
+SPREAD = 0.01
+RECONNECT_S = 0.1
+"""Of real time."""
+SEARCH_S = 60.0
+"""Far more than it takes to find a first solution."""
+NO_FRAME = Frame(np.zeros((8, 8, 3), dtype=np.uint8), "none", 0)
+
+T = TypeVar("T")
+Deed = Callable[["Rehearsal"], None]
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """Something done to the robot ``after_s`` simulated seconds of motion in a state."""
+
+    deed: Deed
+    stage: RobotState = RobotState.TURNING
+    after_s: float = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a rehearsal ended: by the simulated robot, and by the daemon."""
+
+    solved: bool
+    violations: tuple[Violation, ...]
+    record: RunRecord
+    state: RobotState
+    fault: str | None
+
+    @property
+    def faults(self) -> list[str]:
+        """Names of all faults of the run, those it recovered from included."""
+        return [fault.code for fault in self.record.faults]
+
+
+class Rehearsal:
+    """One robot with a cube in it; use as a context manager.
+
+    ``firmware`` is ``host`` or ``avr``. ``mishaps`` happen once each. ``contact``: how far it may
+    go; anywhere, being simulated, unless told otherwise. ``misadjusted``: it was not built as the
+    profile says. ``skew``: how much faster the clock of each further board goes than that of the
+    board before.
+    """
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        body: CubeBody,
+        *,
+        seed: int = 1,
+        firmware: str = "host",
+        mishaps: Sequence[Mishap] = (),
+        contact: FirstContact | None = None,
+        misadjusted: Misadjustment | None = None,
+        skew: float = 0.0,
+    ) -> None:
+        self.profile = profile
+        self.contact = contact or FirstContact({}, simulated=True)
+        self.robot = SimulatedRobot(profile, body, misadjusted=misadjusted)
+        self.state: Callable[[], RobotState] = lambda: RobotState.IDLE
+        self.motion: RehearsalMotionController | None = None
+        self._mechanism = build_mechanism(profile)
+        self._planner = FirstSolutionPlanner(profile, self._mechanism)
+        self._mishaps = list(mishaps)
+        self._awaited = list(mishaps)
+        with contextlib.ExitStack() as opened:
+            self._folder = tempfile.TemporaryDirectory(prefix="cubist-rehearsal-")
+            opened.callback(self._folder.cleanup)
+            self.loop = VirtualLoop()
+            opened.callback(self.loop.close)
+            if profile.boards:
+                self.loop.attach(lambda _: True)  # in steps so small that boards stay together
+            self.boards: dict[str, VirtualBoard] = {}
+            self.ports: dict[str, VirtualPort] = {}
+            for number, name in enumerate(profile.every_board):
+                drift = number * skew
+                process = firmware_at(firmware, profile, name)
+                folder = Path(self._folder.name)
+                chips = process.pulse_maker(self.robot, folder, name)
+                if chips is not None:
+                    opened.callback(chips.close)
+                self.boards[name] = board = VirtualBoard(process.command(profile, folder), drift)
+                opened.callback(board.end)
+                board.listener = PinStream(self.robot, board.answer, chips, name, drift)
+                self.ports[name] = port = VirtualPort(board, self.loop, seed + number)
+                opened.callback(port.end)
+            self._opened = opened.pop_all()
+        self.draw = random.Random(seed).randrange
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Switch everything off. A mishap that never happened was too late, and tested nothing."""
+        self._opened.close()
+        assert kind is not None or not self._awaited, f"never happened: {self._awaited}"
+
+    def solve(self, starts: int = 1, *, killed: bool = True) -> Verdict:
+        """Press the button on a daemon just started and wait for the end of its job, so many times;
+        then the daemon is ``killed``, or ends as it should.
+        """
+        with _quiet(), kept_memory():
+            return asyncio.run(self._solve(starts, killed))
+
+    def calibrate(self, work: Callable[[Machine, RobotProfile], T]) -> T:
+        """Do something with the robot of a daemon in maintenance; what came of it."""
+        motion = RehearsalMotionController(self)
+        try:
+            return work(self._parts(motion), self.profile)
+        finally:
+            motion.vanish()
+
+    @property
+    def folder(self) -> str:
+        """Where the daemon keeps its records."""
+        return self._folder.name
+
+    @property
+    def board(self) -> VirtualBoard:
+        """The first board."""
+        return self.boards[FIRST_BOARD]
+
+    @property
+    def port(self) -> VirtualPort:
+        """The serial port of the first board."""
+        return self.ports[FIRST_BOARD]
+
+    def due(self) -> list[Mishap]:
+        """What is to happen in the motion that begins now; not to be asked for again."""
+        due = [mishap for mishap in self._mishaps if mishap.stage is self.state()]
+        self._mishaps = [mishap for mishap in self._mishaps if mishap not in due]
+        return due
+
+    def befall(self, mishap: Mishap) -> None:
+        """Let it happen, now."""
+        self._awaited.remove(mishap)
+        mishap.deed(self)
+
+    def _parts(self, motion: MotionController) -> Machine:
+        return Machine(
+            self.profile.name,
+            motion,
+            TruthfulScanner(self.profile, self.robot),
+            self._planner,
+            PolicySettings(
+                solve_retries=self.profile.policy.solve_retries, improve_while_turning=False
+            ),
+            RECONNECT_S,
+            self.profile.cube.size,
+        )
+
+    async def _solve(self, starts: int, killed: bool) -> Verdict:
+        self.motion = motion = RehearsalMotionController(self)
+        controller = JobController(
+            self._parts(motion), RunStore(Path(self._folder.name)), version="rehearsal"
+        )
+        self.state = lambda: controller.state
+        await controller.open()
+        try:
+            for _ in range(starts):
+                run = await controller.start(StartRequest(kind="solve"))
+                await controller.finished()
+            status = controller.status()
+            fault = status.fault.code if status.fault else None
+            record = await controller.run_record(run)
+            violations = tuple(self.robot.violations)
+            return Verdict(self.robot.solved, violations, record, status.state, fault)
+        finally:
+            if killed:
+                await asyncio.to_thread(motion.vanish)
+            await controller.close()
+
+
+class RehearsalMotionController(MotionController):
+    """The motion controller on the virtual port; mishaps begin with its motions."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        super().__init__(
+            rehearsal.profile,
+            rehearsal.contact,
+            make_link=self._virtual_link,
+            clock=rehearsal.loop.time,
+        )
+        self._rehearsal = rehearsal
+
+    def home(self, first: Sequence[str] = ()) -> None:
+        """See :meth:`robot.machine.motion_controller.MotionController.home`."""
+        self._expect_mishaps()
+        super().home(first)
+
+    def perform(self, schedule: Schedule, progress: Callable[[float], None]) -> int:
+        """See :meth:`robot.machine.motion_controller.MotionController.perform`."""
+        self._expect_mishaps()
+        return super().perform(schedule, progress)
+
+    def vanish(self) -> None:
+        """As if the daemon's process were killed: no goodbye to the board."""
+        self._disconnect()
+        self._ready = False
+
+    def press_stop(self) -> None:
+        """What :meth:`stop` does, for the loop that runs the motion."""
+        self._cancel.set()
+        if self._thread is not None:
+            self.stopping = self._rehearsal.loop.create_task(self._thread.link.stop())
+
+    @property
+    def link(self) -> Link:
+        """The link under way, for mischief."""
+        assert self._thread is not None
+        return self._thread.link.links[FIRST_BOARD]
+
+    def _virtual_link(self) -> VirtualLink:
+        rehearsal = self._rehearsal
+        links = self._links(lambda name: rehearsal.ports[name], rehearsal.draw)
+        return VirtualLink(rehearsal.loop, links)
+
+    def _expect_mishaps(self) -> None:
+        for mishap in self._rehearsal.due():
+            self._rehearsal.loop.call_later(mishap.after_s, self._rehearsal.befall, mishap)
+
+
+class FirstSolutionPlanner(SolvePlanner):
+    """A planner content with the first solution: always the same one."""
+
+    def plan(
+        self,
+        cube: AnyCube,
+        state: MechanismState | None,
+        cancel: threading.Event,
+        progress: Hear,
+    ) -> Plan:
+        """See :meth:`robot.machine.solve_planner.SolvePlanner.plan`."""
+        del cancel
+        found = CancelFlag()
+        return plan_solve(
+            cube,
+            self._mechanism,
+            state,
+            time_limit=SEARCH_S,
+            threads=1,
+            cancel=found,
+            on_better=lambda *_: found.set(),
+            progress=progress,
+        )
+
+
+class TruthfulScanner(Scanner):
+    """A scanner without cameras: the simulated robot itself says what they would see.
+
+    There are no pictures whose view could be doubted.
+    """
+
+    def __init__(self, profile: RobotProfile, robot: SimulatedRobot) -> None:
+        super().__init__(profile, {})
+        self._robot = robot
+        self._studio = Studio(robot)
+
+    def check_view(self, taken: Sequence[FaceImage]) -> None:
+        """See :meth:`robot.machine.scanner.Scanner.check_view`."""
+
+    def take(self, looks: Sequence[FaceView], *, moved: bool = False) -> list[FaceImage]:
+        """See :meth:`robot.machine.scanner.Scanner.take`. Nothing swings."""
+        if self._robot.pose().layers_open:
+            raise NotReadable("a layer stands between two quarter turns")
+        return [self._truth(view) for view in looks]
+
+    def _truth(self, view: FaceView) -> FaceImage:
+        count = self._size**2
+        first = SITES.index(view.site) * count
+        letters = self._robot.body.facelets()[first : first + count]
+        seen = FaceColours(
+            np.array([PAINT[letter] for letter in letters], dtype=np.float32),
+            np.full((count, 3), SPREAD, dtype=np.float32),
+            np.zeros(count, dtype=bool),
+            np.ones(count, dtype=bool),
+        )
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
+        grid = FaceGrid.of_corners(square, self._size)
+        return FaceImage(view.face, NO_FRAME, as_cube_face(seen, view, self._size), grid)
+
+    def glance(self) -> tuple[int, NDArray[np.float32]]:
+        """See :meth:`robot.machine.scanner.Scanner.glance`: this one is a picture."""
+        return round(self._robot.time_us), small_and_grey(self._studio.shoot().image)
+
+    def picture(self, camera: str | None) -> bytes:
+        """See :meth:`robot.machine.scanner.Scanner.picture`."""
+        del camera
+        return as_jpeg(NO_FRAME)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Faults made on purpose are no news."""
+    log = logging.getLogger("cubistd")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before

@@ -1,0 +1,230 @@
+"""Containers: a Debian with a layer above its files, booted with systemd as PID 1."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parents[2]
+BOOT_LIMIT_S = 600
+SYSTEM_PYTHON = "/usr/bin/python3"
+SIMULATOR = CHECKOUT / ".venv/bin/python"
+"""What runs the simulated robot in the container, too."""
+NEEDED_BYTES = 3 * 1024**3
+"""Two versions of the program in memory, and what runs."""
+
+NEWCOMERS = CHECKOUT / "build" / "newcomers"
+
+RunScenario = Callable[..., Mapping[str, str]]
+
+
+def why_not() -> str | None:
+    """Why a container cannot run here; None when it can."""
+    if os.geteuid() != 0:
+        return "only root may boot a container"
+    for program in ("systemd-nspawn", "unshare", "setpriv"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+    for path, what in (("/lib/systemd/systemd", "systemd"), (SIMULATOR, "the simulated robot")):
+        if not Path(path).exists():
+            return f"{what} is not to be had here: {path} does not exist"
+    if _available_memory() < NEEDED_BYTES:
+        return f"less than {NEEDED_BYTES // 1024**3} GB of memory are free"
+    return _why_no_program() or _why_no_layer()
+
+
+def _why_no_program() -> str | None:
+    """The program is installed for the system's Python from a wheel made by ours."""
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    command = [SYSTEM_PYTHON, "-c", "import ensurepip, sys; print('%d.%d' % sys.version_info[:2])"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.stdout.strip() != ours:
+        return f"{SYSTEM_PYTHON} is not Python {ours} with venv, for which the wheel is built"
+    return None
+
+
+def _available_memory() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    fields = dict(line.split(":") for line in lines)
+    return int(fields["MemAvailable"].split()[0]) * 1024
+
+
+def _why_no_layer() -> str | None:
+    """Overlays above / may be forbidden, or the machine may be a container that may not mount."""
+    script = """cd "$0" && mount -t tmpfs none . && cd "$0" && mkdir upper work root &&
+        mount -t overlay none -o lowerdir=/,upperdir=upper,workdir=work root"""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["unshare", "--mount", "bash", "-c", script, folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return f"mounts are not allowed here: {done.stderr.strip()}" if done.returncode else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is waited for comes last, whatever else decides the order."""
+    items.sort(key=_waits)
+
+
+def _waits(item: pytest.Item) -> bool:
+    return "newcomer" in getattr(item, "fixturenames", ())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin with what newcomers go through: it takes minutes, beside the other tests."""
+    cases = [item.callspec.params["case"] for item in session.items if _waits(item)]  # type: ignore[attr-defined]
+    if not cases or session.config.option.collectonly or why_no_root():
+        return
+    if getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"] != "gw0":
+        return  # one of the processes that share the tests is enough
+    folder = newcomers_folder(session.config)
+    shutil.rmtree(folder, ignore_errors=True)  # of a process of the same number, long ago
+    folder.mkdir(parents=True)
+    # Last in the queue for the processor: other tests are about time.
+    # A session of its own from the start, so that nobody here has to wait for it.
+    command = ["setsid", "--fork", "nice", "-n", "19", sys.executable]
+    command += [str(HERE / "newcomer.py"), str(folder)]
+    with (folder / "output").open("wb") as output:
+        subprocess.run(
+            [*command, str(process_of_all(session.config)), *cases],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=True,
+        )
+
+
+def process_of_all(config: pytest.Config) -> int:
+    """The process that begins and ends the tests; others may share them with it."""
+    return os.getppid() if hasattr(config, "workerinput") else os.getpid()
+
+
+def newcomers_folder(config: pytest.Config) -> Path:
+    """What is found out for this run of the tests."""
+    return NEWCOMERS / str(process_of_all(config))
+
+
+def why_no_root() -> str | None:
+    """Why no Debian root can be gone through here; None when it can."""
+    if os.geteuid() != 0:
+        return "only root may make a Debian root and go into it"
+    needed = ("mmdebstrap", "systemd-nspawn", "setpriv", "git")
+    absent = [program for program in needed if shutil.which(program) is None]
+    return f"not installed: {', '.join(absent)}" if absent else None
+
+
+@pytest.fixture(scope="session")
+def newcomer(pytestconfig: pytest.Config) -> Callable[[str], Mapping[str, str]]:
+    """Waits for a case of ``newcomer.py``; the facts that were found, by name."""
+    reason = why_no_root()
+    if reason:
+        pytest.skip(reason)
+    folder = newcomers_folder(pytestconfig)
+
+    def facts(case: str) -> Mapping[str, str]:
+        share = folder / case
+        while not (share / "ended").exists():
+            if (folder / "over").exists() and not (share / "ended").exists():
+                pytest.fail((folder / "output").read_text(errors="replace"))
+            time.sleep(0.5)
+        if (share / "refused").exists():
+            pytest.skip((share / "refused").read_text())
+        print(*((share / name).read_text(errors="replace") for name in ("console", "log")))
+        lines = (share / "facts").read_text().splitlines()
+        found = [(name, value) for name, _, value in (line.partition("=") for line in lines)]
+        # A fact found twice is as bad as the worst of it.
+        worst = {name: max(value for other, value in found if other == name) for name, _ in found}
+        assert worst.get("finished") == "yes", f"README was not gone through to its end: {worst}"
+        return worst
+
+    return facts
+
+
+@pytest.fixture(scope="session")
+def containers() -> None:
+    """Skips where a container cannot run."""
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def wheels(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheels of Cubist and of all it needs, so that nothing later wants a network."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(wheels)]
+    with (CHECKOUT / "build" / ".prepare.lock").open("w") as turn:
+        # Somebody may be at `make demo`, which builds in the same folder.
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        subprocess.run([*pip, "--no-deps", "--no-build-isolation", str(CHECKOUT)], check=True)
+    [wheel] = wheels.glob("cubist-*.whl")
+    constraints = str(CHECKOUT / "systemd" / "constraints.txt")
+    command = [*pip, "--prefer-binary", "--constraint", constraints, str(wheel)]
+    fetched = subprocess.run(command, capture_output=True, text=True, check=False)
+    if fetched.returncode:
+        pytest.skip(f"the packages it needs cannot be fetched: {fetched.stderr.strip()[-500:]}")
+    return wheels
+
+
+@pytest.fixture(scope="session")
+def run_scenario(containers: None) -> RunScenario:
+    """Calls ``(share, base="/")``: boots ``base``, in which ``share`` is /host.
+
+    ``share`` holds a program ``scenario``, which ends the container; what it wrote to /host/facts
+    as ``NAME=VALUE`` lines is returned, and /host/log printed.
+    """
+
+    def run(share: Path, base: Path = Path("/")) -> Mapping[str, str]:
+        folder = share.with_name(share.name + "-container")
+        folder.mkdir()
+        with (Path(tempfile.gettempdir()) / "cubist-container.lock").open("w") as turn:
+            # Containers of two test runs at once would share their control groups.
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            ended = _boot(folder, share, base)
+        log = share / "log"
+        if not log.exists():
+            console = (folder / "console").read_text(errors="replace").strip()[-500:]
+            assert ended, f"the container never came as far as the scenario: {console}"
+            pytest.skip(f"no container boots here: {console}")
+        found = (share / "facts").read_text() if (share / "facts").exists() else ""
+        facts = dict(line.split("=", 1) for line in found.splitlines())
+        print(log.read_text(errors="replace"))
+        assert facts.get("finished") == "yes", f"the scenario did not end, after {found}"
+        return facts
+
+    return run
+
+
+def _boot(folder: Path, share: Path, base: Path) -> bool:
+    """Run the container; whether it came to its end. What it leaves goes with its namespaces."""
+    # It does not outlive us, however we end.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]
+    command += ["--pid", "--fork", "--kill-child", "--mount-proc", str(HERE / "boot")]
+    with (folder / "console").open("wb") as console:
+        container = subprocess.Popen(
+            [*command, str(folder), str(share), str(CHECKOUT), str(base)],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            start_new_session=True,
+        )
+    try:
+        container.wait(BOOT_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        # What it was at is in the log, which says more than this exception.
+        return False
+    finally:
+        if container.poll() is None:
+            os.killpg(container.pid, signal.SIGKILL)
+            container.wait()
+    return True

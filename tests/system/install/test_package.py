@@ -1,0 +1,127 @@
+"""The Debian package: lintian finds no error in it, and apt installs, upgrades and removes it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parents[2]
+NEW_VERSION = "9.0"
+NEEDED = "systemd,systemd-sysv,udev,python3,libstdc++6,zlib1g"
+"""What the package depends on, and what boots: apt gets no network."""
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def package(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, freshly made."""
+    path = tmp_path_factory.mktemp("deb") / "cubist.deb"
+    [wheel] = wheels.glob("cubist-*.whl")
+    environment = os.environ | {"CUBIST_DEB": str(path), "CUBIST_WHEEL": str(wheel)}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    subprocess.run([str(CHECKOUT / "systemd" / "deb")], env=environment, check=True)
+    return path
+
+
+def test_it_holds_the_service(package: Path) -> None:
+    listed = subprocess.run(["dpkg-deb", "-c", str(package)], capture_output=True, check=True)
+    names = {line.split()[5] for line in listed.stdout.decode().splitlines()}
+    for name in (
+        "usr/lib/cubist/bin/cubistd",
+        "usr/lib/systemd/system/cubistd.service",
+        "usr/lib/udev/rules.d/70-cubist.rules",
+        "usr/share/man/man1/cubist.1.gz",
+        "etc/cubist/cubistd.env",
+    ):
+        assert f"./{name}" in names
+
+
+@pytest.mark.skipif(shutil.which("lintian") is None, reason="lintian is not installed")
+def test_lintian_finds_no_error(package: Path) -> None:
+    done = subprocess.run(
+        ["lintian", "--no-cfg", "--fail-on", "error", str(package)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def minimal_debian(containers: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of this machine, with nothing in it that the package does not ask for."""
+    if shutil.which("debootstrap") is None:
+        pytest.skip("debootstrap is not installed")
+    root = tmp_path_factory.mktemp("debian") / "root"
+    release = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    command = ["debootstrap", "--variant=minbase", f"--include={NEEDED}", release, str(root)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no Debian to be had: {done.stdout.strip()[-500:]}")
+    return root
+
+
+@pytest.fixture(scope="module")
+def facts(
+    package: Path,
+    minimal_debian: Path,
+    run_scenario: Callable[..., Mapping[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Mapping[str, str]:
+    """What the scenario found, by name."""
+    share = tmp_path_factory.mktemp("package")
+    shutil.copy(HERE / "package_scenario", share / "scenario")
+    shutil.copy(package, share / "old.deb")
+    _raise_version(package, share / "new.deb")
+    return run_scenario(share, minimal_debian)
+
+
+def _raise_version(old: Path, new: Path) -> None:
+    """The same package once more under a higher version."""
+    content = new.with_suffix("")
+    subprocess.run(["dpkg-deb", "--raw-extract", str(old), str(content)], check=True)
+    control = content / "DEBIAN" / "control"
+    lines = control.read_text().splitlines(keepends=True)
+    raised = [f"Version: {NEW_VERSION}\n" if "Version:" in line else line for line in lines]
+    control.write_text("".join(raised))
+    command = ["dpkg-deb", "--root-owner-group", "-z1", "--build", str(content), str(new)]
+    subprocess.run(command, check=True)
+    shutil.rmtree(content)
+
+
+def test_installing_starts_the_service_as_its_own_user(facts: Mapping[str, str]) -> None:
+    assert (facts["install"], facts["active"], facts["enabled"]) == ("0", "yes", "enabled")
+    assert facts["owner"] == "cubist"
+
+
+def test_without_a_board_it_says_so(facts: Mapping[str, str]) -> None:
+    assert (facts["status"], facts["doctor"]) == ("1", "1")
+    assert "board" in facts["cause"] or "port" in facts["cause"]
+
+
+def test_upgrading_keeps_calibration_and_settings(facts: Mapping[str, str]) -> None:
+    assert (facts["import"], facts["upgrade"], facts["version"]) == ("0", "0", NEW_VERSION)
+    assert (facts["restarted"], facts["calibration_kept"]) == ("yes", "1345")
+    assert facts["settings_kept"] == "1"
+
+
+def test_removing_keeps_what_is_the_owner_s(facts: Mapping[str, str]) -> None:
+    assert (facts["remove"], facts["inactive"]) == ("0", "inactive")
+    assert facts["gone"] == facts["kept"] == "yes"
+    assert (facts["again"], facts["calibration_back"]) == ("0", "1345")
+
+
+def test_purging_leaves_nothing(facts: Mapping[str, str]) -> None:
+    assert (facts["purge"], facts["left"]) == ("0", "")

@@ -1,0 +1,325 @@
+"""What the installers' scripts do before anything is built; `test_container.py` runs them whole."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SYSTEMD = Path(__file__).resolve().parents[3] / "systemd"
+STAT = """#!/bin/sh
+for folder; do :; done
+case $folder in {memory}) echo tmpfs ;; *) echo ext2/ext3 ;; esac
+"""
+
+SMALL_MB = 427
+VENV_FAILS = f'#!/bin/sh\ncase "$*" in "-m venv"*) exit 7 ;; esac\n{sys.executable} "$@"\n'
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose programs come before the system's."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.delenv("TMPDIR", raising=False)
+    return tools
+
+
+def scratch() -> Path:
+    made = subprocess.run([SYSTEMD / "scratch"], capture_output=True, text=True, check=True)
+    folder = Path(made.stdout.strip())
+    folder.rmdir()
+    return folder.parent
+
+
+def test_builds_are_in_tmp_where_that_is_on_a_disk(tools: Path) -> None:
+    program(tools, "stat", STAT.format(memory="/nowhere"))
+    assert scratch() == Path("/tmp")
+
+
+def test_builds_are_not_in_memory(tools: Path) -> None:
+    program(tools, "stat", STAT.format(memory="/tmp"))
+    assert scratch() == Path("/var/tmp")
+
+
+def test_a_folder_for_temporary_files_is_taken_unless_it_is_memory(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    program(tools, "stat", STAT.format(memory="/tmp"))
+    assert scratch() == tmp_path
+    program(tools, "stat", STAT.format(memory=tmp_path))
+    assert scratch() == Path("/var/tmp")
+
+
+@pytest.mark.parametrize("script", ["install", "deb"])
+def test_ram_time_and_download_are_named_before_anything_is_fetched(
+    tools: Path, tmp_path: Path, script: str
+) -> None:
+    program(tools, "python", VENV_FAILS)
+    environment = os.environ | {"DESTDIR": str(tmp_path / "root"), "PYTHON": str(tools / "python")}
+    done = subprocess.run(
+        [SYSTEMD / script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    said = done.stderr.replace("\n", " ")
+    for what in ("140 MB are downloaded", "300 MB of RAM", "two minutes"):
+        assert what in said
+    assert not list((tmp_path / "root").rglob("bin"))
+
+
+def told_where_memory_is_small(tools: Path, folder: Path, answer: str | None) -> tuple[int, str]:
+    """What building says where there is little memory, at a terminal if there is an answer."""
+    program(tools, "python", VENV_FAILS)
+    program(tools, "awk", f"#!/bin/sh\necho {SMALL_MB}\n")
+    ours, theirs = os.openpty()
+    if answer is not None:
+        os.write(ours, f"{answer}\n".encode())
+    try:
+        done = subprocess.run(
+            [SYSTEMD / "build-wheel", tools / "python", folder],
+            stdin=subprocess.DEVNULL if answer is None else theirs,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return done.returncode, done.stderr
+
+
+def test_a_small_machine_is_offered_a_package_from_a_pc(tools: Path, tmp_path: Path) -> None:
+    code, said = told_where_memory_is_small(tools, tmp_path, "n")
+    assert code == 1 and said.endswith("nothing was installed\n")
+    for what in (f"{SMALL_MB} MB of RAM", "an hour", "make deb ARCH=arm64", "apt install"):
+        assert what in said
+    for answer in ("y", None):
+        code, said = told_where_memory_is_small(tools, tmp_path, answer)
+        assert code == 7, "it goes on to the virtual environment"
+        assert "make deb ARCH=arm64" in said
+
+
+def test_packages_for_another_machine_are_for_a_pi(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [SYSTEMD / "deb"],
+        env=os.environ | {"ARCH": "riscv64", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "[deb] ARCH is riscv64: packages for another machine are for arm64"
+    )
+    assert not list(tmp_path.iterdir()), "nothing is left"
+
+
+def test_what_the_build_needs_is_named_in_a_line_to_paste(tools: Path, tmp_path: Path) -> None:
+    program(tools, "python", "#!/bin/sh\nexit 1\n")
+    for name in ("bash", "dirname"):
+        (tools / name).symlink_to(f"/usr/bin/{name}")
+    done = subprocess.run(
+        [SYSTEMD / "build-wheel", "python", tmp_path],
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "  sudo apt install g++ python3-venv python3-dev"
+
+
+FAKE_PYTHON = """#!/bin/bash
+case "$*" in
+  "-m venv "*)
+    mkdir -p "$3/bin"
+    echo "$QUALITY" >"$3/quality"
+    echo 'include-system-site-packages = false' >"$3/pyvenv.cfg"
+    printf '#!/bin/sh\\necho fake\\n' | tee "$3/bin/python" >"$3/bin/cubist"
+    chmod +x "$3/bin/python" "$3/bin/cubist" ;;
+esac
+"""
+FAKE_SYSTEMCTL = """#!/bin/bash
+case "$*" in "restart cubistd.service")
+  [ "$(cat "$ROOT/opt/cubist/current/quality")" = good ] ;;
+esac
+"""
+COUNTED = """#!/bin/bash
+echo "$0" >>"$STEPS"
+[ "$(wc -l <"$STEPS")" != "$STOP_AT" ] || kill -{signal} 0
+exec {program} "$@"
+"""
+"""A step of the script; the one with the number STOP_AT is ended, as everything in its terminal."""
+
+UNIT = "etc/systemd/system/cubistd.service"
+
+
+class Installation:
+    """A root that the installer works on, with programs of ours for Python and systemd."""
+
+    def __init__(self, tools: Path, folder: Path) -> None:
+        self.root = folder / "root"
+        self.home = self.root / "opt/cubist"
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
+        self._tools = tools
+        self._steps = folder / "steps"
+        program(tools, "fake-python", FAKE_PYTHON)
+        program(tools, "systemctl", FAKE_SYSTEMCTL)
+        for name in ("systemd-sysusers", "systemd-tmpfiles", "udevadm"):
+            program(tools, name, "#!/bin/sh\n")
+
+    def install(self, quality: str, stop_at: int = 0) -> int:
+        """Install a version that starts only if it is good; return the exit code."""
+        self._steps.write_text("")
+        environment = os.environ | {
+            "DESTDIR": str(self.root),
+            "CUBIST_START": "yes",
+            "CUBIST_WHEEL": "cubist.whl",
+            "PYTHON": str(self._tools / "fake-python"),
+            "QUALITY": quality,
+            "ROOT": str(self.root),
+            "STEPS": str(self._steps),
+            "STOP_AT": str(stop_at),
+            "TMPDIR": str(self.scratch),
+        }
+        done = subprocess.run(
+            [SYSTEMD / "install"],
+            env=environment,
+            start_new_session=True,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert list(self.scratch.iterdir()) == [], "nothing is left behind"
+        self.said = done.stderr
+        return done.returncode
+
+    def count_steps(self, signal: str) -> None:
+        for name in ("fake-python", "systemctl", "systemd-sysusers"):
+            (self._tools / name).rename(self._tools / f"real-{name}")
+            program(
+                self._tools,
+                name,
+                COUNTED.format(signal=signal, program=self._tools / f"real-{name}"),
+            )
+        for name in ("mktemp", "install", "ln", "mv", "rm", "gzip", "cp", "sed"):
+            program(self._tools, name, COUNTED.format(signal=signal, program=shutil.which(name)))
+
+    @property
+    def steps(self) -> int:
+        return len(self._steps.read_text().splitlines())
+
+    @property
+    def current(self) -> Path:
+        return (self.home / "current").resolve(strict=True)
+
+    @property
+    def versions(self) -> set[Path]:
+        return set((self.home / "versions").iterdir())
+
+
+@pytest.fixture
+def installation(tools: Path, tmp_path: Path) -> Installation:
+    return Installation(tools, tmp_path)
+
+
+def test_upgrades_that_fail_leave_the_version_that_works(installation: Installation) -> None:
+    assert installation.install("good") == 0
+    working = installation.current
+    (installation.root / UNIT).write_text("of the version that works")
+    for _ in range(3):
+        assert installation.install("bad") == 1
+        assert "the version before is running again" in installation.said
+        assert installation.current == working
+        assert installation.versions == {working}
+        assert (installation.root / UNIT).read_text() == "of the version that works"
+    assert installation.install("good") == 0
+    assert installation.current != working
+    assert installation.versions == {working, installation.current}
+    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+
+
+def test_the_version_before_stays_whatever_the_clock_says(
+    installation: Installation, tools: Path
+) -> None:
+    before = None
+    for time in ("20260501-120000", "20260401-120000", "20260601-120000", "19700101-000000") * 2:
+        program(tools, "date", f"#!/bin/sh\necho {time}\n")
+        assert installation.install("good") == 0
+        assert installation.versions == {installation.current, before or installation.current}
+        assert (installation.home / "previous").exists() == (before is not None)
+        before = installation.current
+
+
+def test_only_versions_of_the_installer_are_removed(installation: Installation) -> None:
+    strangers = {installation.home / "versions" / name for name in ("mine", "20260501-backup")}
+    for folder in {*strangers, installation.home / "versions/20260101-120000"}:
+        folder.mkdir(parents=True)
+    for _ in range(3):
+        assert installation.install("good") == 0
+    previous = (installation.home / "previous").resolve(strict=True)
+    assert installation.versions == {installation.current, previous, *strangers}
+
+
+def test_a_first_version_that_does_not_start_stays_to_be_looked_at(
+    installation: Installation,
+) -> None:
+    assert installation.install("bad") == 1
+    assert installation.versions == {installation.current}
+    assert "there is no version before" in installation.said
+
+
+@pytest.mark.parametrize(
+    ("signal", "every"), [("INT", 11), ("HUP", 23), pytest.param("INT", 1, marks=pytest.mark.long)]
+)
+def test_an_upgrade_that_is_broken_off_leaves_the_version_before(
+    installation: Installation, signal: str, every: int
+) -> None:
+    assert installation.install("good") == 0
+    working = installation.current
+    (installation.root / UNIT).write_text("of the version that works")
+    installation.count_steps(signal)
+    for stop_at in itertools.count(every, every):
+        code = installation.install("good", stop_at)
+        if installation.current != working:
+            break
+        assert code != 0
+        assert installation.versions == {working}
+        assert (installation.root / UNIT).read_text() == "of the version that works"
+    assert code == 0 or "the new version is running" in installation.said
+    assert installation.steps > 40
+    assert installation.versions == {working, installation.current}
+    assert (installation.root / UNIT).read_text() == (SYSTEMD / "cubistd.service").read_text()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_an_installation_from_source_holds_nothing_it_was_built_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setenv("DESTDIR", str(tmp_path / "root"))
+    subprocess.run([SYSTEMD / "install"], check=True)
+    [version] = (tmp_path / "root/opt/cubist/versions").iterdir()
+    # Its own name, which bin/cubist begins with, is where it will lie.
+    subprocess.run([version / "bin/python", "-m", "robot.cli.main", "--version"], check=True)
+    installed = {entry.name for entry in version.glob("lib/python*/site-packages/*")}
+    installed |= {entry.name for entry in (version / "bin").iterdir()}
+    builders = {"cmake", "ninja", "nanobind", "scikit_build_core"}
+    assert not {name for name in installed if name.split("-")[0] in builders}
+    assert not list(scratch.iterdir())

@@ -1,0 +1,228 @@
+"""A slow stepper with its switch at the lines of a GPIO chip, by the kernel's character device."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from robot.link import EndstopHoming, Link, StepperSetup
+from robot.link.actuators import TurnCheckSetup
+from robot.motion.schedule import MotionProfile
+from robot.motion.stepper import StepperLimits, stepper_move
+from tests.system.kernel.inside.board import configured, fault_of, in_turn, link_to, running
+from tests.system.kernel.inside.chip import Chip, plugged_in
+from tests.system.kernel.inside.trace import Note, following, notes_in, noting
+
+LABEL = "pinctrl-bcm2711"
+"""Of the chip that has the header of a Raspberry Pi 4."""
+STEP, DIRECTION, ENABLE, SENSOR = 27, 17, 22, 4
+"""Those of a CUBOTone."""
+VALUE = "gpio/gpio_value"
+CHANGE = re.compile(r"^(\d+) (set|get) ([01])$")
+FASTEST = 1000
+STEPS = 2000
+SETTLE_US = 200_000
+SENSED_LATE = 4
+"""Steps behind the switch that homing ends at: it is looked at three times, and heard of late."""
+BUSY = ("while :; do :; done", "while :; do find /usr/share/doc >/dev/null; done")
+MOTOR = StepperSetup(
+    "turner",
+    step_pin=STEP,
+    direction_pin=DIRECTION,
+    enable_pin=ENABLE,
+    limits=StepperLimits(start_speed=FASTEST, max_speed=FASTEST, acceleration=10_000),
+    homing=EndstopHoming(
+        pin=SENSOR,
+        direction=-1,
+        speed=200,
+        slow_speed=50,
+        backoff_steps=20,
+        max_travel_steps=400,
+        edge_position=0,
+    ),
+)
+INDEXED = replace(MOTOR, homing=None, check=TurnCheckSetup(SENSOR, every_steps=100))
+
+
+@dataclass
+class Shaft:
+    """What the motor turns: its steps are counted at the lines, and it moves a switch."""
+
+    chip: Chip
+    at: int
+    every: int | None = None
+    """The switch is an index, closed so often; else it is one at the end, closed at 0 and below."""
+    jammed: bool = False
+    direction: int = 0
+
+    def __post_init__(self) -> None:
+        self._set_switch()
+
+    def hear(self, note: Note) -> None:
+        """A line has another value."""
+        pin, value = change_of(note, self.chip)
+        if pin == DIRECTION:
+            self.direction = value
+        elif pin == STEP and value and not self.jammed:
+            self.at += 1 if self.direction else -1
+            self._set_switch()
+
+    def _set_switch(self) -> None:
+        closed = self.at <= 0 if self.every is None else self.at % self.every == 0
+        self.chip.close_contact(SENSOR, closed)
+
+
+def change_of(note: Note, chip: Chip) -> tuple[int, int]:
+    """Pin and value of a line that a program has set; pin -1 for what is none."""
+    found = CHANGE.match(note.text)
+    if found is None or found[2] != "set":
+        return -1, 0
+    return int(found[1]) - chip.base, int(found[3])
+
+
+def lines_in(notes: Sequence[Note], chip: Chip) -> list[tuple[float, int, int]]:
+    """Time in seconds, pin and value of what was set."""
+    changes = ((note.time_s, *change_of(note, chip)) for note in notes)
+    return [change for change in changes if change[1] >= 0]
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """Other programs that want all the time there is."""
+    running = [subprocess.Popen(["sh", "-c", work]) for work in BUSY]
+    try:
+        yield
+    finally:
+        for program in running:
+            program.kill()
+            program.wait()
+
+
+async def home(chip: Chip) -> dict[str, Any]:
+    """Finds the switch; where the shaft is then, and what the lines are."""
+    shaft = Shaft(chip, at=60)
+    link = link_to([MOTOR])
+    await configured(link)
+    before = chip.level(ENABLE)
+    with following(shaft.hear, VALUE):
+        await link.home()
+        await asyncio.sleep(0.1)
+        stands = shaft.at
+    found = {
+        "stands": stands,
+        "told": link.ledger.homed["turner"],
+        "enable": [before, chip.level(ENABLE)],
+        "sensor": sorted(await link.active_sensors()),
+    }
+    await link.close()
+    return found
+
+
+async def to_and_fro(link: Link, chip: Chip) -> dict[str, Any]:
+    """Forwards and back at the highest speed; what was set at which time."""
+    ways = [
+        stepper_move("turner", at, by, MOTOR.limits) for at, by in ((0, STEPS), (STEPS, -STEPS))
+    ]
+    plan = in_turn(*ways)
+    with noting(VALUE) as noted:
+        done = await link.run(plan)
+        text = await asyncio.to_thread(noted)
+    return {
+        "planned": plan.duration_us,
+        "executed": done.executed_us,
+        "events": done.events,
+        "changes": text,
+    }
+
+
+async def steps(chip: Chip) -> dict[str, Any]:
+    """Alone and beside other programs; then without power."""
+    link = link_to([replace(MOTOR, homing=None)])
+    await configured(link)
+    await link.home()
+    found: dict[str, Any] = {"alone": await to_and_fro(link, chip)}
+    with busy():
+        found["busy"] = await to_and_fro(link, chip)
+    await link.release()
+    found["enable"] = chip.level(ENABLE)
+    await link.close()
+    for load in ("alone", "busy"):
+        found[load]["changes"] = lines_in(notes_in(found[load]["changes"]), chip)
+    return found
+
+
+def settled(way: MotionProfile) -> MotionProfile:
+    """With time at its end in which this scenario hears of the last step and moves the switch."""
+    return replace(way, duration_us=way.duration_us + SETTLE_US)
+
+
+async def index(chip: Chip) -> dict[str, Any]:
+    """An index sensor is looked at after a turn: as it should be, then with a jam."""
+    slow = StepperLimits(start_speed=100, max_speed=200, acceleration=1000)
+    shaft = Shaft(chip, at=0, every=100)
+    link = link_to([replace(INDEXED, limits=slow)])
+    await configured(link)
+    with following(shaft.hear, VALUE):
+        await link.home()
+        turn, back = (
+            settled(stepper_move("turner", at, by, slow)) for at, by in ((0, 100), (100, -100))
+        )
+        told = [await fault_of(link.run(in_turn(turn)))]
+        shaft.jammed = True
+        told.append(await fault_of(link.run(in_turn(back))))
+        shaft.jammed = False
+        await link.configure(anew=True)
+        await link.home()
+        told.append(await fault_of(link.run(in_turn(turn))))
+    await link.close()
+    return {"told": told, "at": shaft.at}
+
+
+async def taken(chip: Chip) -> str:
+    """Another program has a line of the motor's."""
+    link = link_to([MOTOR])
+    with chip.taken(STEP):
+        told = await fault_of(configured(link))
+    await link.close()
+    return told
+
+
+async def unplugged(chip: Chip) -> list[str]:
+    """The chip goes in the middle of a turn, and comes back."""
+    link = link_to([replace(MOTOR, homing=None)])
+    await link.open()
+    await link.configure(anew=True)
+    await link.home()
+    turn = in_turn(stepper_move("turner", 0, STEPS, MOTOR.limits))
+    run = asyncio.create_task(fault_of(link.run(turn)))
+    await asyncio.sleep(0.5)
+    chip.unplug()
+    told = [await run]
+    chip.plug_in()
+    return told
+
+
+def main() -> None:
+    with plugged_in("other"), plugged_in("robot", LABEL) as chip:
+        with running() as complaints:
+            found: dict[str, Any] = {
+                "chip": chip.name,
+                "taken": asyncio.run(taken(chip)),
+                "home": asyncio.run(home(chip)),
+                "steps": asyncio.run(steps(chip)),
+                "index": asyncio.run(index(chip)),
+                "unplugged": asyncio.run(unplugged(chip)),
+            }
+        found["complaints"] = complaints
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

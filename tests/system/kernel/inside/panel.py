@@ -1,0 +1,162 @@
+"""The panel on the kernel's own GPIO interface; what it was told."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from robot.panel.button import Press
+from robot.panel.gpio import PanelFault, RpiGpio
+from robot.panel.panel import Input, Listener, Output, Panel, PanelPins
+from tests.system.kernel.inside.chip import Chip, Finger, plugged_in
+
+BUTTON, LED, BUZZER, ESTOP = 17, 27, 22, 23
+
+
+@contextmanager
+def panel(
+    chip: Chip, told: list[Any], *, wire: bool = True, touch: bool = False, low: bool = False
+) -> Iterator[Panel]:
+    """The real panel on the real library; ``wire``: the emergency stop's circuit is closed;
+    ``touch``: the button is a module that is high while touched; ``low``: what is there is low."""
+    button = Input(BUTTON, True, "down") if touch else Input(BUTTON)
+    pins = PanelPins(button, Output(LED), Output(BUZZER), Input(ESTOP, True, "up"))
+    made = Panel(
+        RpiGpio(),
+        pins,
+        Listener(
+            press=lambda press: told.append(str(press)),
+            estop=lambda opened: told.append(f"estop {opened}"),
+            hands=lambda hands: told.append(str(hands)),
+            stuck=lambda stuck: told.append(f"stuck {', '.join(stuck)}".strip()),
+            fault=lambda fault: told.append(f"fault {fault}"),
+        ),
+    )
+    made.open()
+    # What drives a line is stronger than the resistor that the panel has just chosen for it.
+    chip.close_contact(ESTOP, wire)
+    if low:
+        chip.close_contact(BUTTON, True)
+    made.start()
+    time.sleep(0.1)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def presses(chip: Chip) -> list[Any]:
+    told: list[Any] = []
+    with panel(chip, told):
+        for seconds in (0.2, 2.0, 5.5):
+            Finger(chip).press(BUTTON, seconds)
+    return told
+
+
+def touches(chip: Chip) -> list[Any]:
+    """A touch module rests low: first as what it is, then taken for a contact to ground."""
+    told: list[Any] = []
+    for touch in (True, False):
+        with panel(chip, told, touch=touch, low=True):
+            for seconds in (0.2, 5.5):
+                chip.close_contact(BUTTON, False)
+                time.sleep(seconds)
+                chip.close_contact(BUTTON, True)
+                time.sleep(0.1)
+    chip.close_contact(BUTTON, False)
+    return told
+
+
+def noise(chip: Chip) -> list[Any]:
+    told: list[Any] = []
+    with panel(chip, told):
+        Finger(chip).bounce(BUTTON, False)
+        for hertz in (50, 60):
+            Finger(chip).hum(BUTTON, hertz, 1.0)
+        time.sleep(0.2)
+    return told
+
+
+def emergency(chip: Chip) -> list[Any]:
+    told: list[Any] = []
+    with panel(chip, told):
+        chip.close_contact(ESTOP, False)
+        time.sleep(0.1)
+        chip.close_contact(ESTOP, True)
+        time.sleep(0.1)
+    with panel(chip, told, wire=False):
+        time.sleep(0.1)
+    return told
+
+
+def light(chip: Chip) -> list[Any]:
+    """Levels of the light: ready, then thinking, then closed."""
+    seen: list[Any] = []
+    with panel(chip, []) as made:
+        made.show("idle")
+        time.sleep(0.1)
+        seen.append(chip.level(LED))
+        made.show("solving")
+        levels = []
+        for _ in range(100):
+            levels.append(chip.level(LED))
+            time.sleep(0.01)
+        seen.append(sorted(set(levels)))
+        made.sound("fault")
+        time.sleep(0.3)
+        seen.append(chip.level(BUZZER))
+    return seen
+
+
+def edges(chip: Chip) -> list[Any]:
+    """Edges told by the library, against levels read by it."""
+    gpio, read = RpiGpio(), []
+    gpio.setup_input(BUTTON, "up")
+    gpio.on_edge(BUTTON, lambda pin: read.append(gpio.input(pin)))
+    for closed in (True, False, True, False):
+        chip.close_contact(BUTTON, closed)
+        time.sleep(0.05)
+    gpio.cleanup()
+    return read
+
+
+def complaint(pin: int) -> str:
+    """What a program is told that wants a pin."""
+    gpio = RpiGpio()
+    try:
+        gpio.setup_input(pin, "up")
+    except PanelFault as fault:
+        return str(fault)
+    finally:
+        gpio.cleanup()
+    return "nothing"
+
+
+def busy(chip: Chip) -> str:
+    with chip.taken(BUTTON):
+        return complaint(BUTTON)
+
+
+def main() -> None:
+    assert Press.SHORT == "short"
+    with plugged_in("robot") as chip:
+        assert chip.name == "gpiochip0", chip.name
+        found = {
+            "presses": presses(chip),
+            "touches": touches(chip),
+            "noise": noise(chip),
+            "emergency": emergency(chip),
+            "light": light(chip),
+            "edges": edges(chip),
+            "busy": busy(chip),
+            "after": complaint(BUTTON),
+        }
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""A PCA9685 with the eight servos of a robot, by the kernel's own driver.
+
+The chip behind it is the kernel's ``i2c-stub``, which keeps what is written to its registers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from robot.link import Link, ServoSetup
+from robot.machine.board_configuration import actuator_setups
+from robot.motion.servo import servo_slew
+from robot.settings import load_profile
+from robot.settings.board_table import FIRST_CHANNEL, FRAME_US
+from tests.system.kernel.inside.board import at_once, configured, fault_of, link_to, running
+from tests.system.kernel.inside.trace import Note, notes_in, noting
+
+PROFILE = load_profile("rubpyx")
+SERVOS = [setup for setup in actuator_setups(PROFILE) if isinstance(setup, ServoSetup)]
+ADDRESS = 0x40
+DRIVER = Path("/sys/bus/i2c/drivers/pca9685-pwm")
+EXPORT = Path(__file__).resolve().parents[4] / "systemd/board-channels"
+GROUP = "60"
+TRAVEL_US = 400_000
+I2C_SLAVE_FORCE, I2C_SMBUS = 0x0706, 0x0720
+WRITE, READ, BYTE_DATA = 0, 1, 2
+MODE1, PRESCALE = 0x00, 0xFE
+WHEN_SWITCHED_ON = {MODE1: 0x11, PRESCALE: 0x1E}
+WRITTEN = re.compile(r"a=0*40 .* c=([0-9a-f]+) I2C_BLOCK_DATA l=2 \[01-([0-9a-f]{2})\]")
+
+
+class _Transfer(ctypes.Structure):
+    _fields_ = (
+        ("way", ctypes.c_uint8),
+        ("register", ctypes.c_uint8),
+        ("size", ctypes.c_uint32),
+        ("data", ctypes.c_void_p),
+    )
+
+
+class ServoBoard:
+    """The chip and its driver."""
+
+    def __init__(self) -> None:
+        [adapter] = (
+            name.parent
+            for name in Path("/sys/class/i2c-adapter").glob("i2c-*/name")
+            if "stub" in name.read_text()
+        )
+        self._number = adapter.name.removeprefix("i2c-")
+        self._bus = os.open(f"/dev/{adapter.name}", os.O_RDWR)
+        fcntl.ioctl(self._bus, I2C_SLAVE_FORCE, ADDRESS)
+        self.lose_power()  # the stub begins with zeroes, which no chip does
+        (adapter / "new_device").write_text(f"pca9685 {ADDRESS:#x}")
+
+    @property
+    def _device(self) -> str:
+        return f"{self._number}-{ADDRESS:04x}"
+
+    def unplug(self) -> None:
+        """The driver lets go of the chip."""
+        (DRIVER / "unbind").write_text(self._device)
+
+    def plug_in(self) -> None:
+        """The driver has it again."""
+        (DRIVER / "bind").write_text(self._device)
+
+    def lose_power(self) -> None:
+        """For a moment: its registers are as after that."""
+        for register, value in WHEN_SWITCHED_ON.items():
+            self._transfer(WRITE, register, value)
+
+    def read(self, register: int) -> int:
+        """The value of a register."""
+        return self._transfer(READ, register, 0)
+
+    def _transfer(self, way: int, register: int, value: int) -> int:
+        data = (ctypes.c_uint8 * 34)(value)
+        transfer = _Transfer(way, register, BYTE_DATA, ctypes.addressof(data))
+        fcntl.ioctl(self._bus, I2C_SMBUS, transfer)
+        return data[0]
+
+    def counts(self, channels: Sequence[int]) -> list[list[int]]:
+        """Where each channel switches on and off, in its registers."""
+        return [
+            [
+                self.read(base + low) | self.read(base + low + 1) << 8
+                for base in (6 + 4 * channel,)
+                for low in (0, 2)
+            ]
+            for channel in channels
+        ]
+
+
+def export() -> list[str]:
+    """As the service does before it starts; what it complained of."""
+    done = subprocess.run(
+        [EXPORT],
+        env=os.environ | {"CUBIST_BOARD_GROUP": GROUP},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stderr.splitlines()
+
+
+def ends(servo: ServoSetup) -> tuple[int, int]:
+    """The pulses farthest apart that the profile's positions have."""
+    positions = PROFILE.actuators[servo.name].positions_us
+    return min(positions.values()), max(positions.values())
+
+
+async def to_ends(link: Link) -> dict[str, Any]:
+    """All servos at once to their shortest pulse, to their longest, and back to the start."""
+    planned, executed, events = [], [], []
+    for stage in ((lambda s: (s.start_us, ends(s)[0])), ends, (lambda s: (ends(s)[1], s.start_us))):
+        plan = at_once(*(servo_slew(s.name, *stage(s), TRAVEL_US, FRAME_US) for s in SERVOS))
+        done = await link.run(plan)
+        planned.append(plan.duration_us)
+        executed.append(done.executed_us)
+        events += done.events
+    return {"planned": planned, "executed": executed, "events": events}
+
+
+def bytes_written(notes: Sequence[Note]) -> list[tuple[int, int]]:
+    """Register and value, in their order."""
+    found = (WRITTEN.search(note.text) for note in notes if note.event == "smbus_write")
+    return [(int(note[1], 16), int(note[2], 16)) for note in found if note is not None]
+
+
+async def interrupted(link: Link, board: ServoBoard, mishap: str) -> dict[str, Any]:
+    """Something happens to the chip in the middle of a slew; then it is mended, and goes on."""
+    servo = link.actuators[0]
+    assert isinstance(servo, ServoSetup)
+    away = at_once(servo_slew(servo.name, servo.start_us, ends(servo)[1], 2_000_000, FRAME_US))
+    run = asyncio.create_task(fault_of(link.run(away)))
+    await asyncio.sleep(0.5)
+    getattr(board, mishap)()
+    told = await run
+    if mishap == "unplug":
+        board.plug_in()
+        export()
+    await link.configure()
+    await link.home()
+    await link.run(at_once(servo_slew(servo.name, servo.start_us, ends(servo)[1], 400_000)))
+    return {"fault": told, "counts": board.counts([servo.pin - FIRST_CHANNEL])}
+
+
+async def scenario(board: ServoBoard) -> dict[str, Any]:
+    channels = [servo.pin - FIRST_CHANNEL for servo in SERVOS]
+    link = link_to(SERVOS)
+    await configured(link)
+    await link.home()
+    found: dict[str, Any] = {
+        "servos": [(s.pin - FIRST_CHANNEL, s.start_us, *ends(s)) for s in SERVOS],
+        "at_start": board.counts(channels),
+        "mode": board.read(MODE1),
+        "prescale": board.read(PRESCALE),
+    }
+    with noting("smbus/smbus_write", "pwm/pwm_apply") as noted:
+        found["plan"] = await to_ends(link)
+        text = await asyncio.to_thread(noted)
+    notes = notes_in(text)
+    found["bytes"] = bytes_written(notes)
+    found["applied"] = [note.text for note in notes if note.event == "pwm_apply"]
+    found["unplugged"] = await interrupted(link, board, "unplug")
+    await link.home()
+    found["without_power"] = await interrupted(link, board, "lose_power")
+    await link.release()
+    await asyncio.sleep(0.1)
+    found["released"] = board.counts(channels)
+    await link.close()
+    return found
+
+
+def main() -> None:
+    board = ServoBoard()
+    exported = [export(), export()]
+    with running() as complaints:
+        found = asyncio.run(scenario(board))
+    found |= {"exported": exported, "complaints": complaints}
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

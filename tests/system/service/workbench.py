@@ -1,0 +1,157 @@
+"""The real daemon and the real firmware, as processes, on a simulated robot that outlives both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from robot.api.client import ControlClient
+from robot.daemon.models import RobotStatus
+from robot.machine.first_contact import confirmable
+from robot.records.runs import RunRecord
+from robot.settings import RobotProfile
+from robot.simulate.follow import DaemonView
+from robot.simulate.processes import Child, DemoFault, executable, running
+from robot.twin.cube import scrambled
+from robot.twin.misadjustment import Misadjustment
+from robot.twin.server import SimulatedPanel, TwinServer
+from robot.twin.simulated import SimulatedRobot
+from robot.twin.studio import Studio
+
+LIMIT_S = 240.0
+"""For what takes a moment, on a computer that is busy with everything else."""
+
+POLL_S = 0.02
+
+
+@dataclass
+class Bench:
+    """A simulated robot; firmware and daemons are started on it, killed, and started again."""
+
+    profile: RobotProfile
+    robot: SimulatedRobot
+    studio: Studio
+    server: TwinServer
+    folder: Path
+    speed: float
+
+    @contextlib.asynccontextmanager
+    async def firmware(self) -> AsyncIterator[Child]:
+        """The firmware's process."""
+        link = self.folder / "link"
+        link.unlink(missing_ok=True)
+        command = [executable("cubist-firmware-host"), "--pty-link", str(link)]
+        command += ["--speed", f"{self.speed:g}", "--pins", str(self.server.pins["first"].path)]
+        async with running("firmware", command, self.folder) as child:
+            async with asyncio.timeout(LIMIT_S):
+                while not link.exists():
+                    await asyncio.sleep(POLL_S)
+            yield child
+
+    @contextlib.asynccontextmanager
+    async def daemon(self) -> AsyncIterator[tuple[Child, DaemonView]]:
+        """A daemon that answers; fails when it does not."""
+        command = [
+            *(sys.executable, "-X", "faulthandler", "-m", "robot.daemon.main"),
+            *("--profile", str(self._profile_file())),
+            *("--runtime-dir", str(self.folder), "--state-dir", str(self.state_dir)),
+            *("--port", str(self.folder / "link"), "--twin", str(self.server.daemon_path)),
+        ]
+        async with running("cubistd", command, self.folder) as child, self.view() as view:
+            try:
+                await view.ready()
+            except DemoFault as fault:
+                if child.process.returncode is None:
+                    child.process.send_signal(signal.SIGABRT)  # where is it?
+                    await child.process.wait()
+                said = f"{child.process.returncode}: {child.log.read_text()}"
+                raise AssertionError(said) from fault
+            yield child, view
+
+    def _profile_file(self) -> Path:
+        path = self.folder / "robot.yaml"
+        document = self.profile.model_dump(mode="json", exclude_unset=True)
+        path.write_text(yaml.safe_dump(document), encoding="utf-8")
+        return path
+
+    def view(self) -> DaemonView:
+        return DaemonView(self.folder / "control.sock")
+
+    def client(self) -> ControlClient:
+        return ControlClient(self.folder / "control.sock")
+
+    @property
+    def state_dir(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For commands of the user's."""
+        places = {"CUBIST_RUNTIME_DIR": str(self.folder), "CUBIST_STATE_DIR": str(self.state_dir)}
+        return os.environ | places
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "robot.cli.main", *arguments]
+
+    async def confirm(self) -> None:
+        """Keep every position and direction as the profile has it: somebody saw them all."""
+        client = self.client()
+
+        def keep() -> None:
+            with client.maintenance():
+                client.call("PUT", "/calibration", {"values": confirmable(self.profile)})
+
+        await asyncio.to_thread(keep)
+
+    async def press(self) -> None:
+        """Press the start button."""
+        pin = self.profile.panel.start_button_gpio
+        assert pin is not None
+        await self.server.panel.press(pin)
+
+    async def cycle(self, view: DaemonView, seed: int) -> RunRecord:
+        """Another cube, the order to solve it, and the record of the run, which is over."""
+        self.robot.insert(scrambled(self.profile.cube.size, seed))
+        run_id = await asyncio.to_thread(self.client().start)
+        return await self.ended(view, run_id)
+
+    async def rest(self, view: DaemonView) -> RobotStatus:
+        """Wait until no job is under way."""
+        async with asyncio.timeout(LIMIT_S):
+            while (status := await view.status()).job is not None:
+                await asyncio.sleep(POLL_S)
+        return status
+
+    async def ended(self, view: DaemonView, run_id: str) -> RunRecord:
+        """Wait for the end of a job; its record."""
+        await self.rest(view)
+        return await view.run(run_id)
+
+
+@contextlib.asynccontextmanager
+async def workbench(
+    profile: RobotProfile,
+    folder: Path,
+    seed: int = 5,
+    speed: float = 30,
+    misadjusted: Misadjustment | None = None,
+) -> AsyncIterator[Bench]:
+    """A bench of a profile, with a seed for its cube, so many times as fast as real time.
+
+    ``misadjusted``: how it was not built as drawn. ``folder`` has a path short enough for sockets
+    in it.
+    """
+    robot = SimulatedRobot(profile, scrambled(profile.cube.size, seed), misadjusted=misadjusted)
+    studio, panel = Studio(robot, seed), SimulatedPanel()
+    panel.connect(profile.panel)
+    server = TwinServer(robot, studio, panel, folder)
+    async with server.running():
+        yield Bench(profile, robot, studio, server, folder, speed)

@@ -1,0 +1,297 @@
+"""Every text has its translation in every language, with its placeholders, and no other has."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.resources import files
+from typing import get_args
+
+import pytest
+
+from robot.calibration.positions import CONFIRMED, NOT_CONFIRMED
+from robot.calibration.step import STEPS as CALIBRATION
+from robot.calibration.step import Measurement
+from robot.cli.texts import TerminalText
+from robot.daemon.models import RobotState
+from robot.display.menu import ENTRIES
+from robot.display.view import DisplayText
+from robot.link.statistics import complaints
+from robot.records.runs import FaultRecord, JobKind, LinkRecord, notes_of
+from robot.settings import list_profiles, load_profile
+from robot.text import languages
+from robot.text.faults import FAULTS, MotionFault, described
+from robot.text.languages import (
+    ENGLISH,
+    LANGUAGES,
+    STATES,
+    catalogue,
+    chosen_catalogue,
+    outcome_label,
+)
+from robot.text.notes import NOTES, PARTS, STAGES, Note
+from robot.text.outcomes import OUTCOMES
+from robot.text.steps import STEPS, JobStep, coded
+from robot.web.guide import camera, desk, pages
+from robot.web.guide.pages import HEADING, MENU
+from robot.web.reasons import Reason
+from vision.cameras.base import Unsettled
+
+OTHERS = sorted(set(LANGUAGES) - {ENGLISH})
+STATIC = files("robot.web").joinpath("static")
+OTHER_CORNER = "Other corner"
+"""A button of the page itself."""
+STRING = r'"((?:[^"\\]|\\.)*)"'
+
+
+class Texts(HTMLParser):
+    """What of a page people read: its text and labels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self._within: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "link", "input"}:
+            self._within.append(tag)
+        if label := dict(attrs).get("aria-label"):
+            self.found.add(label)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._within.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        # A command is the same in every language, and so are a page's name and who runs no script.
+        untold = {"code", "h1", "title", "noscript"} & set(self._within)
+        if data.strip() and not untold:
+            self.found.add(data.strip())
+
+
+def kinds_of(kind: type[Measurement]) -> Iterator[type[Measurement]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from kinds_of(one)
+
+
+def texts_of_the_guide() -> set[str]:
+    """What the steps of calibration say before anything is measured, and what its pages say."""
+    steps = list(CALIBRATION.values())
+    measured = [one for one in kinds_of(Measurement) if one.__module__.startswith("robot.")]
+    found = {NOT_CONFIRMED, MENU, HEADING, OTHER_CORNER, *CONFIRMED.values()}
+    for said in (*steps, *measured):
+        found |= {said.guidance, *(said.columns if isinstance(said.columns, tuple) else ())}
+    found |= {step.title for step in steps}
+    found |= {label for one in measured for label in dict(one.choices).values()}
+    for module in (desk, pages, camera):
+        source = inspect.getsource(module)
+        found |= set(re.findall(r"Button\(f?\"[^\"]*\", \"([^\"]+)\"", source))
+        found |= set(re.findall(r": Final = \"([^\"]+)\"", source))
+    return found - {""}
+
+
+def texts_of_the_page() -> set[str]:
+    parser = Texts()
+    parser.feed(STATIC.joinpath("index.html").read_text(encoding="utf-8"))
+    found = parser.found | {str(reason) for reason in Reason}
+    for file in STATIC.iterdir():
+        if not file.name.endswith(".js"):
+            continue
+        source = file.read_text(encoding="utf-8")
+        found |= set(re.findall(rf"\b(?:t|msg)\({STRING}", source))
+        for pair in re.findall(rf"\bt\([^,;]*?\? {STRING}\s*: {STRING}", source):
+            found |= set(pair)
+    return found
+
+
+def wanted() -> dict[str, set[str]]:
+    """Every English text by its section."""
+    return {
+        "states": set(STATES.values()),
+        "outcomes": {outcome_label(outcome) for outcome in OUTCOMES},
+        "endings": {row.about for row in OUTCOMES.values()},
+        "steps": set(STEPS.values()),
+        "faults": {t for row in FAULTS.values() for t in (row.about, row.cause, row.remedy)},
+        "notes": set(NOTES.values()),
+        "stages": set(STAGES.values()),
+        "parts": set(PARTS.values()),
+        "page": texts_of_the_page(),
+        "calibration": texts_of_the_guide(),
+        "terminal": {str(text) for text in TerminalText},
+        "display": {str(text) for text in (*DisplayText, *ENTRIES)},
+    }
+
+
+def placeholders(text: str) -> list[str]:
+    return sorted(re.findall(r"\{\w*\}", text))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_catalogue_has_every_text_and_no_other(language: str) -> None:
+    texts = catalogue(language)._texts
+    assert {section: set(of_it) for section, of_it in texts.items()} == wanted()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_translations_keep_placeholders_and_what_is_typed(language: str) -> None:
+    for section, texts in catalogue(language)._texts.items():
+        for english, translation in texts.items():
+            where = f"{language}.toml [{section}] {english!r}"
+            assert translation.strip() == translation != "", where
+            assert placeholders(translation) == placeholders(english), where
+            typed = r"`[^`]*`|cubist firmware flash|\b[a-z]+_[a-z_]+\b|\b[a-z]+\.[a-z]+\b"
+            for part in set(re.findall(typed, english)):
+                assert part in translation, f"{where}: {part} is typed or a key"
+
+
+def test_every_state_and_kind_of_job_has_a_name() -> None:
+    assert set(STATES) == set(RobotState)
+    assert {kind.capitalize() for kind in get_args(JobKind)} <= texts_of_the_page()
+
+
+def test_the_page_offers_the_languages_that_there_are() -> None:
+    source = STATIC.joinpath("language.js").read_text(encoding="utf-8")
+    listed = re.search(r"SPOKEN = \[(.*)\]", source)
+    assert listed and re.findall(r'"(\w+)"', listed[1]) == list(LANGUAGES)
+    here = {file.name for file in files(languages).iterdir() if file.name.endswith(".toml")}
+    assert here == {f"{language}.toml" for language in OTHERS}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_fault_is_told(language: str) -> None:
+    said = catalogue(language)
+    for code, row in FAULTS.items():
+        fault = FaultRecord.of(MotionFault(code, detail="lid")).model_dump()
+        assert f"({said.part('lid')})" in said.cause(fault)
+        if language == ENGLISH:
+            assert (said.cause(fault), said.remedy(fault)) == (described(row, "lid"), row.remedy)
+        else:
+            assert row.about not in said.cause(fault) and row.cause not in said.cause(fault)
+            assert said.remedy(fault) != row.remedy
+
+
+def test_particulars_stay_as_they_are() -> None:
+    fault = FaultRecord.of(MotionFault("cube-slipped", "face F shows R", "hold it")).model_dump()
+    german = catalogue("de")
+    about = "der Würfel hat sich nicht bewegt, wie er sollte"
+    assert german.cause(fault) == f"{about} [face F shows R]"
+    assert german.remedy(fault) == "hold it"
+    unknown = {"code": "of-tomorrow", "cause": "something new", "remedy": "wait", "detail": ""}
+    assert (german.cause(unknown), german.remedy(unknown)) == ("something new", "wait")
+
+
+def test_what_needs_no_cause_has_none() -> None:
+    about = FAULTS["emergency-stop"].about
+    fault = FaultRecord.of(MotionFault("emergency-stop", about)).model_dump()
+    assert catalogue("de").cause(fault) == "Not-Halt"
+
+
+def test_a_record_of_an_older_version_is_told() -> None:
+    row = FAULTS["home-missing"]
+    old = {"code": "home-missing", "cause": described(row), "remedy": row.remedy}
+    assert catalogue("de").cause(old).startswith("der Endschalter wurde nie erreicht: ")
+
+
+def test_steps_are_told() -> None:
+    step = JobStep.of("look", faces="U, F", seen=2, count=6)
+    assert step == "looking at U, F (2 of 6)"
+    told = {"step": step, **coded(step)}
+    assert catalogue("en").step(told) == step
+    assert catalogue("de").step(told) == "sieht U, F an (2 von 6)"
+    assert catalogue("ja").step({"step": "something new", "step_code": ""}) == "something new"
+    recovering = JobStep.of("recover", "recovering: it is jammed", fault="cube-slipped")
+    told = {"step": recovering, **coded(recovering)}
+    assert catalogue("it").step(told) == "ripristino: il cubo non si è mosso come doveva"
+
+
+def test_why_a_run_ended_is_told() -> None:
+    row = OUTCOMES[next(outcome for outcome in OUTCOMES if outcome == "stopped")]
+    spanish = catalogue("es")
+    assert spanish.reason({"reason": row.about, "faults": []}) == "detenido por una persona"
+    fault = FaultRecord.of(MotionFault("no-cube")).model_dump()
+    told = spanish.reason({"reason": fault["cause"], "faults": [fault]})
+    assert told == "no se ve ningún cubo: es lo que muestra la cámara"
+
+
+@pytest.mark.parametrize(
+    ("setting", "language"),
+    [("de", "de"), ("de_AT.UTF-8", "de"), ("JA", "ja"), ("pt-BR", "en"), ("", "en"), ("C", "en")],
+)
+def test_the_environment_chooses(setting: str, language: str) -> None:
+    assert chosen_catalogue({"CUBIST_LANGUAGE": setting}).language == language
+    assert chosen_catalogue({}).language == ENGLISH
+
+
+def test_every_refusal_and_recovery_of_the_daemon_has_a_code() -> None:
+    """What is raised or noted as plain text would stay English for ever."""
+    for package in ("robot.daemon", "robot.machine", "robot.calibration"):
+        for file in files(package).iterdir():
+            if file.name.endswith(".py"):
+                source = file.read_text(encoding="utf-8")
+                plain = re.findall(r"raise Refused\((?!Note\.of)|note_recovery\(job, [f\"]", source)
+                assert plain == [], file
+
+
+def test_every_code_is_used() -> None:
+    """And every code that is used is in the table."""
+    used: set[str] = set()
+    for package in ("robot.calibration", "robot.daemon", "robot.link"):
+        for file in files(package).iterdir():
+            if file.name.endswith(".py"):
+                source = file.read_text(encoding="utf-8")
+                used |= set(re.findall(r"\"([a-z]+(?:-[a-z]+)*)\"", source)) & set(NOTES)
+                assert set(re.findall(r"Note\.of\(\s*\"([^\"]+)\"", source)) <= set(NOTES), file
+    used |= {str(one) for one in Unsettled}  # of cameras, which know nothing of notes
+    assert used | {"paused-once", "underrun-once", "late-once"} == set(NOTES)
+
+
+def test_every_warning_has_a_code() -> None:
+    once = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=1, underruns=1, late=1)
+    often = LinkRecord(sent=100, damaged=9, lost_bytes=9, held=2, underruns=2, late=2)
+    for link in (once, often):
+        told = list(complaints(link))
+        assert len(told) == 5 and all(isinstance(text, Note) for text in told)
+        notes = [note.model_dump() for note in notes_of(told)]
+        for language in OTHERS:
+            for text in told:
+                assert catalogue(language).note(text, notes) not in (text, *NOTES.values())
+        assert [catalogue("en").note(text, notes) for text in told] == told
+    assert catalogue("de").note("something new", []) == "something new"
+
+
+def test_every_part_of_the_robots_that_come_along_has_a_name() -> None:
+    names = {name for robot in list_profiles() for name in load_profile(robot).actuators}
+    assert set(PARTS) == names
+
+
+def test_every_stage_has_a_name() -> None:
+    timed: set[str] = set()
+    for file in files("robot.daemon").iterdir():
+        if file.name.endswith(".py"):
+            source = file.read_text(encoding="utf-8")
+            timed |= set(re.findall(r"run_blocking\(\s*\"(\w+)\"", source))
+    assert timed <= set(STAGES)
+
+
+def test_why_the_daemon_refuses_is_told() -> None:
+    german = catalogue("de")
+    note = Note.of("busy", state="turning", run=12)
+    answer = {"reason_code": note.code, "reason_parameters": note.parameters}
+    assert german.refusal(note, answer) == (
+        "der Roboter ist im Zustand „Drehen“ (Lauf 12): das Ende abwarten, oder `cubist stop`"
+    )
+    assert catalogue("en").refusal(note, answer) == note
+    assert german.refusal("something new", {"reason_code": "of-tomorrow"}) == "something new"
+    assert german.refusal("something new", {}) == "something new"
+    about = FAULTS["not-confirmed"].about
+    assert german.refusal("...", {"fault": "not-confirmed"}) not in ("...", about)
+
+
+def test_where_a_fault_is_is_told() -> None:
+    fault = FaultRecord.of(MotionFault("home-missing", detail="lid")).model_dump()
+    assert "(Deckel)" in catalogue("de").cause(fault)
+    assert "(Deckel)" in catalogue("de").fault(fault)
+    own = FaultRecord.of(MotionFault("home-missing", detail="my-arm")).model_dump()
+    assert "(my-arm)" in catalogue("de").cause(own), "what its owner has named stays"
