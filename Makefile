@@ -42,6 +42,7 @@ lint: ready ## style of Python, C and C++, types, import layers, code that nobod
 	@$(BIN)/vulture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.audit.census --check
 
 format: ready ## put the style of Python, C and C++ right
 	@$(BIN)/ruff check --fix .
@@ -57,6 +58,9 @@ bench: ready ## speed and size on fixed cubes, as JSON lines
 
 mutants: ready ## how many small random changes the tests notice: make mutants ARGS="robot/link 40"
 	@$(BIN)/python -m tests.audit $(ARGS)
+
+census: ready ## sizes of rooms, words and names that are counted, as JSON lines; ARGS="--places NAME" lists one
+	@$(BIN)/python -m tests.audit.census $(ARGS)
 
 firmware: ready ## the firmware for the AVR boards, with its sizes
 	@$(BIN)/cubist firmware build
@@ -76,4 +80,4 @@ ready:
 clean: ## forget builds and the virtual environment
 	rm -rf build .venv
 
-.PHONY: format picture install uninstall deb help build demo test coverage test-long lint bench mutants firmware ready clean
+.PHONY: format picture install uninstall deb help build demo test coverage test-long lint bench mutants census firmware ready clean
