@@ -53,7 +53,7 @@ def watch_status(client: ControlClient, sleep: Callable[[float], None] = time.sl
 
 
 def picture(now: JsonMapping, view: JsonMapping, width: int = WIDTH) -> RenderableType:
-    """All of it in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveView``."""
+    """All of it in a frame: ``now`` is a ``RobotStatus``, ``view`` a ``LiveState``."""
     moves = performed_moves(view)
     done = sum(end_us <= (view["at_us"] or 0) for _, end_us in moves)
     parts: list[RenderableType] = [_cube_and_job(now, view, done, min(width, WIDTH) - 4)]

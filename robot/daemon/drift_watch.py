@@ -19,7 +19,7 @@ from robot.calibration.drift import (
 from robot.calibration.sighting import Sighting, sightings
 from robot.calibration.store import BadCalibration, CalibrationStore, apply
 from robot.daemon.job import Job
-from robot.daemon.models import DriftView
+from robot.daemon.models import DriftReport
 from robot.settings import RobotProfile
 from robot.text.notes import Note
 from robot.text.outcomes import Outcome
@@ -63,13 +63,13 @@ class DriftWatch:
         return [] if self._record is None else list(self._record.notes())
 
     @property
-    def estimates(self) -> list[DriftView]:
+    def estimates(self) -> list[DriftReport]:
         """Movements of the positions that the pictures show well enough, without the camera's."""
         if self._record is None:
             return []
         parts = {one: self._record.camera_part(one) for one in self._record.positions}
         return [
-            DriftView(
+            DriftReport(
                 actuator=one.actuator,
                 position=one.position,
                 since=one.since,

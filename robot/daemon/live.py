@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot.api.documents import JsonObject
-from robot.daemon.models import ActuatorView, CubeView, LiveView, LookView, MotionView
+from robot.daemon.models import LiveActuator, LiveCube, LiveMotion, LiveScan, LiveState
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
 from robot.planner import FaceView, move_ends_us
@@ -78,12 +78,12 @@ def operations_of(parts: Iterable[Moving]) -> Iterator[JsonObject]:
         before_us += part.duration_us
 
 
-def _motions_of(parts: Iterable[Moving]) -> Iterator[ActuatorView]:
+def _motions_of(parts: Iterable[Moving]) -> Iterator[LiveActuator]:
     """What each actuator does, one part after the other."""
     before_us = 0
     for part in parts:
         for start_us, motion in part.motions:
-            yield ActuatorView(
+            yield LiveActuator(
                 actuator=motion.actuator,
                 start_us=start_us + before_us,
                 duration_us=motion.duration_us,
@@ -117,13 +117,13 @@ class LiveBoard:
         self._clock = clock
         self._told_at = -math.inf
         self._measured: NDArray[np.float32] = np.zeros((0, 3), np.float32)
-        self.view = LiveView(mechanism=mechanism)
+        self.view = LiveState(mechanism=mechanism)
 
     def forget_cube(self, size: int) -> None:
         """Nothing is known of the cube of ``size`` layers, nor of where the actuators are."""
         count = 6 * size**2
         self._measured = np.full((count, 3), np.nan, np.float32)
-        cube = CubeView(size=size, facelets=UNKNOWN * count, seen=[None] * count)
+        cube = LiveCube(size=size, facelets=UNKNOWN * count, seen=[None] * count)
         self._set_cube(cube, None)
 
     def home(self, positions: Positions) -> None:
@@ -145,7 +145,7 @@ class LiveBoard:
         corners = (image.grid.corners / (width, height)).round(4).tolist()
         seen = [_hex(colour) for colour in self._measured]
         cube = known.model_copy(update={"seen": seen})
-        look = LookView(
+        look = LiveScan(
             face=view.face, site=view.site, camera=view.camera, picture=picture, corners=corners
         )
         self.view = self.view.model_copy(update={"cube": cube, "look": look})
@@ -182,7 +182,7 @@ class LiveBoard:
         operations = list(operations_of(parts))
         orientation = parts[0].initial_orientation.name
         moves = merged_moves(move for part in parts for move in part.moves)
-        motion = MotionView(
+        motion = LiveMotion(
             purpose=purpose,
             orientation=orientation,
             duration_us=sum(part.duration_us for part in parts),
@@ -217,7 +217,7 @@ class LiveBoard:
     def _palette(self) -> dict[str, str]:
         return self.view.cube.palette if self.view.cube else {}
 
-    def _set_cube(self, cube: CubeView, positions: Positions | None) -> None:
+    def _set_cube(self, cube: LiveCube, positions: Positions | None) -> None:
         told = {"cube": cube, "positions": positions}
         self.view = self.view.model_copy(update={**told, "motion": None, "at_us": None})
         self._publish("cube", "", **told)

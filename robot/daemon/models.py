@@ -98,7 +98,7 @@ class Preparation(CodedStep):
     remaining_s: float | None = None
 
 
-class DriftView(ApiDocument):
+class DriftReport(ApiDocument):
     """How far a position has moved since a day, as the faces seen in ``solves`` show it.
 
     ``corrected_degrees`` of it the robot has made up for by itself.
@@ -134,7 +134,7 @@ class RobotStatus(ApiDocument):
     link: LinkRecord = LinkRecord()
     warnings: list[str] = Field(default_factory=list)
     notes: list[NoteRecord] = Field(default_factory=list)
-    drift: list[DriftView] = Field(default_factory=list)
+    drift: list[DriftReport] = Field(default_factory=list)
     calibration: CalibrationReport | None = None
     records: str
     version: str
@@ -269,7 +269,7 @@ LIVE_EVENTS = frozenset({"cube", "look", "motion", "clock"})
 """Kinds that tell of the cube and the motion, not of the job."""
 
 
-class CubeView(ApiDocument):
+class LiveCube(ApiDocument):
     """The cube as it was before the motion that is told with it, in its own drawing.
 
     ``facelets``: 6 N^2 letters of URFDLB, faces in that order, or ``?``. ``seen``: the colour
@@ -285,7 +285,7 @@ class CubeView(ApiDocument):
     orientation: str = "UF"
 
 
-class ActuatorView(ApiDocument):
+class LiveActuator(ApiDocument):
     """What an actuator does in a motion.
 
     It goes ``to`` a position, or by ``quarter_turns``, signed, as its part's angles count.
@@ -298,7 +298,7 @@ class ActuatorView(ApiDocument):
     quarter_turns: int = 0
 
 
-class MotionView(ApiDocument):
+class LiveMotion(ApiDocument):
     """The motion under way, from ``orientation``: its operations with start times, in us.
 
     ``purpose``: to show the camera a face, or to turn layers; ``moves`` are those turns, and
@@ -312,12 +312,12 @@ class MotionView(ApiDocument):
     duration_us: int
     greedy_us: int | None = None
     operations: list[JsonObject]
-    actuators: list[ActuatorView] = Field(default_factory=list)
+    actuators: list[LiveActuator] = Field(default_factory=list)
     moves: str = ""
     move_ends_us: list[int] = Field(default_factory=list)
 
 
-class LookView(ApiDocument):
+class LiveScan(ApiDocument):
     """A face that a job has looked at; ``corners`` are those of the face as it is drawn, from its
     top left clockwise, in a picture of width and height 1. ``picture`` is the picture's number."""
 
@@ -328,7 +328,7 @@ class LookView(ApiDocument):
     corners: list[Corner]
 
 
-class LiveView(ApiDocument):
+class LiveState(ApiDocument):
     """All of it as it is now; null is what there is not. ``at_us``: the motion's own clock.
 
     ``positions``: where the actuators were before the motion, a position's name or quarter turns;
@@ -337,13 +337,13 @@ class LiveView(ApiDocument):
 
     mechanism: JsonObject | None = None
     positions: dict[str, str | int] | None = None
-    cube: CubeView | None = None
-    motion: MotionView | None = None
+    cube: LiveCube | None = None
+    motion: LiveMotion | None = None
     at_us: int | None = None
-    look: LookView | None = None
+    look: LiveScan | None = None
 
 
-LIVE_FIELDS = frozenset(LiveView.model_fields) - {"mechanism"}
+LIVE_FIELDS = frozenset(LiveState.model_fields) - {"mechanism"}
 """What live events tell: all that changes."""
 
 
@@ -371,9 +371,9 @@ class Event(ApiDocument):
     step_parameters: dict[str, str] | None = None
     outcome: Outcome | None = None
     progress: float | None = Field(default=None, ge=0, le=1)
-    cube: CubeView | None = None
-    look: LookView | None = None
-    motion: MotionView | None = None
+    cube: LiveCube | None = None
+    look: LiveScan | None = None
+    motion: LiveMotion | None = None
     positions: dict[str, str | int] | None = None
     at_us: int | None = None
 

@@ -21,7 +21,7 @@ from robot.daemon.models import (
     ErrorReply,
     Event,
     ImportRequest,
-    LiveView,
+    LiveState,
     MaintenanceRequest,
     Restored,
     RestoreRequest,
@@ -195,7 +195,7 @@ async def _run(call: Call) -> BaseModel:
 ROUTES = (
     Route("GET", "/status", "What the robot is doing", RobotStatus, _status),
     Route("GET", "/events", "What happens from now on, one JSON object per line", Event),
-    Route("GET", "/live", "The cube and the motion under way", LiveView, _live),
+    Route("GET", "/live", "The cube and the motion under way", LiveState, _live),
     Route(
         "GET",
         "/picture",

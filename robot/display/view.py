@@ -72,7 +72,7 @@ def unreachable(said: Catalogue) -> Screenful:
 def view_of(
     now: JsonMapping, live: JsonMapping, runs: Sequence[JsonMapping], said: Catalogue
 ) -> Screenful:
-    """The picture of a ``RobotStatus``, a ``LiveView``, and the latest records."""
+    """The picture of a ``RobotStatus``, a ``LiveState``, and the latest records."""
     state = said.state(now["state"])
     if fault := now["fault"]:
         return Screenful(state, "bad", "", (said.fault(fault), said.remedy(fault)))
