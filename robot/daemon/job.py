@@ -15,7 +15,7 @@ from robot.calibration.sighting import LookTaken
 from robot.computer.memory import leave_libraries
 from robot.daemon.live import LiveBoard
 from robot.daemon.models import Event, RobotState
-from robot.daemon.pictures import Pictures
+from robot.daemon.pictures import JpegCache
 from robot.link.statistics import complaints
 from robot.machine.scanner import as_jpeg
 from robot.records.runs import (
@@ -66,10 +66,10 @@ class Job:
         clock: Callable[[], float] = time.monotonic,
         progressed: Callable[[float], None] = lambda _: None,
         live: LiveBoard | None = None,
-        pictures: Pictures | None = None,
+        pictures: JpegCache | None = None,
     ) -> None:
         self.live = live or LiveBoard(lambda *_, **__: None)
-        self.pictures = pictures or Pictures()
+        self.pictures = pictures or JpegCache()
         self.writer = writer
         self.cancel = threading.Event()
         self.step: str = JobStep.of("start")

@@ -29,7 +29,7 @@ from robot.daemon.models import (
     check_transition,
 )
 from robot.daemon.motion_run import CalibratingProgram, MotionRun, Place
-from robot.daemon.pictures import Pictures, ShownPicture
+from robot.daemon.pictures import JpegCache, NumberedJpeg
 from robot.daemon.service import complaint, ending
 from robot.link import Distrust
 from robot.link.statistics import RecentTraffic, complaints
@@ -84,7 +84,7 @@ class JobController:
         self.store = store
         self.events = EventBoard()
         self.live = LiveBoard(self._publish, mechanism=machine.mechanism)
-        self._pictures = Pictures()
+        self._pictures = JpegCache()
         self.state = RobotState.IDLE
         self.ended = asyncio.Event()
         self.power_off = False
@@ -386,7 +386,7 @@ class JobController:
         """Return the media type and content of a run's file; raises ``StorageError`` if missing."""
         return await asyncio.to_thread(self.store.file, run_id, name)
 
-    async def picture(self, camera: str | None) -> ShownPicture:
+    async def picture(self, camera: str | None) -> NumberedJpeg:
         """What somebody who watches sees: a camera's picture, or the job's last one of it.
 
         Raises ``InvalidRequest`` for a camera that is not there, and :class:`Refused` while the

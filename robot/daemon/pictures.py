@@ -12,14 +12,14 @@ PERIOD_S = 0.2
 
 
 @dataclass(frozen=True)
-class ShownPicture:
+class NumberedJpeg:
     """A JPEG and its number: another picture, another number."""
 
     number: int
     jpeg: bytes
 
 
-class Pictures:
+class JpegCache:
     """The last picture of each camera. It is encoded once, however many look at it.
 
     Used from the event loop's thread only. ``clock`` gives seconds.
@@ -27,7 +27,7 @@ class Pictures:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._shown: dict[str, ShownPicture] = {}
+        self._shown: dict[str, NumberedJpeg] = {}
         self._taken_at: dict[str, float] = {}
         self._taking: dict[str, asyncio.Lock] = {}
         self._number = 0
@@ -36,16 +36,16 @@ class Pictures:
     def show(self, camera: str, jpeg: bytes) -> int:
         """Show a picture that was taken of late; its number."""
         self._number += 1
-        self._shown[camera] = ShownPicture(self._number, jpeg)
+        self._shown[camera] = NumberedJpeg(self._number, jpeg)
         self._taken_at[camera] = self._clock()
         self._latest = camera
         return self._number
 
-    def latest(self, camera: str | None) -> ShownPicture | None:
+    def latest(self, camera: str | None) -> NumberedJpeg | None:
         """The last picture of a camera, or of whichever took the last one."""
         return self._shown.get(self._latest if camera is None else camera)
 
-    async def fresh(self, camera: str, take: Callable[[], bytes]) -> ShownPicture:
+    async def fresh(self, camera: str, take: Callable[[], bytes]) -> NumberedJpeg:
         """A picture no older than :data:`PERIOD_S`, taken by ``take`` in a thread if need be."""
         async with self._taking.setdefault(camera, asyncio.Lock()):
             shown = self._shown.get(camera)

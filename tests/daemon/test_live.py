@@ -17,7 +17,7 @@ import pytest
 from robot.daemon.job_control import JobController
 from robot.daemon.live import CLOCK_PERIOD_S, LiveBoard
 from robot.daemon.models import LIVE_EVENTS, RobotState, StartRequest
-from robot.daemon.pictures import PERIOD_S, Pictures
+from robot.daemon.pictures import PERIOD_S, JpegCache
 from robot.daemon.server import make_app, serving
 from robot.machine.scanner import FaceImage
 from robot.mechanism.graph import ActuatorMotion, Operation
@@ -222,7 +222,7 @@ async def test_all_who_watch_get_one_picture_and_nobody_the_same_twice(
 
 async def test_at_most_five_a_second() -> None:
     now = 0.0
-    pictures = Pictures(lambda: now)
+    pictures = JpegCache(lambda: now)
     numbers = []
     for _ in range(40):
         numbers.append((await pictures.fresh("top", lambda: b"x")).number)
