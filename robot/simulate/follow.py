@@ -21,7 +21,7 @@ POLL_S = 0.05
 START_LIMIT_S = 60.0
 
 
-class DaemonView:
+class DaemonFollower:
     """A client of one daemon's control socket; use as an async context."""
 
     def __init__(self, path: Path) -> None:
@@ -78,7 +78,7 @@ class DaemonView:
     @property
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
-            raise RuntimeError("a DaemonView is used inside `async with`")
+            raise RuntimeError("a DaemonFollower is used inside `async with`")
         return self._session
 
     async def _get(self, path: str, model: type[Document]) -> Document:

@@ -36,7 +36,7 @@ from robot.simulate.fault_injection import (
     InjectedFault,
     Scene,
 )
-from robot.simulate.follow import DaemonView
+from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import Child, DemoFault, running, until_there, workspace
 from robot.simulate.progress import DemoProgress, Display
 from robot.text.outcomes import is_success
@@ -131,7 +131,7 @@ class DemoStage:
     """What a running demo consists of."""
 
     children: Sequence[Child]
-    daemon: DaemonView
+    daemon: DaemonFollower
     scene: Scene
     injection: FaultInjection
 
@@ -206,7 +206,9 @@ class Demo:
                 children.append(child)
             command = self._daemon_command(folder, server.daemon_path)
             cubistd = await stack.enter_async_context(running("cubistd", command, folder, 10.0))
-            daemon = await stack.enter_async_context(DaemonView(folder / "run" / "control.sock"))
+            daemon = await stack.enter_async_context(
+                DaemonFollower(folder / "run" / "control.sock")
+            )
             scene = Scene(self.robot, studio, boards)
             injection = FaultInjection(options.faults, scene, FAULT_DELAY_S / speed)
             yield DemoStage([*children, cubistd], daemon, scene, injection)
@@ -291,7 +293,7 @@ class Demo:
             finally:
                 listener.cancel()
 
-    async def _prepared(self, daemon: DaemonView) -> None:
+    async def _prepared(self, daemon: DaemonFollower) -> None:
         """Wait until the daemon has its tables: a first demo makes them."""
         while (preparation := (await daemon.status()).preparation) is not None:
             self._progress.step = preparation.step
@@ -300,7 +302,7 @@ class Demo:
             await asyncio.sleep(REFRESH_S)
         self._progress.fraction = self._progress.remaining_s = None
 
-    async def _press_start(self, daemon: DaemonView) -> None:
+    async def _press_start(self, daemon: DaemonFollower) -> None:
         """Press until something happens: a computer too busy may miss a press, as people know."""
         pin = self._options.profile.panel.start_button_gpio
         if pin is None:
@@ -314,7 +316,7 @@ class Demo:
         raise DemoFault("the start button was pressed, but nothing happened")
 
     async def _listen(
-        self, events: AsyncIterator[Event], daemon: DaemonView, injection: FaultInjection
+        self, events: AsyncIterator[Event], daemon: DaemonFollower, injection: FaultInjection
     ) -> None:
         async for event in events:
             injection.enter(event.state)
@@ -335,13 +337,13 @@ class Demo:
                 self._progress.planned_us = record.planned_us
             self._show()
 
-    async def _fetch_picture(self, daemon: DaemonView) -> None:
+    async def _fetch_picture(self, daemon: DaemonFollower) -> None:
         """What the robot sees, for who watches; where there is none, the demo goes on."""
         with contextlib.suppress(OSError, aiohttp.ClientError, ValueError):
             if (jpeg := await daemon.picture()) is not None:
                 self._progress.picture = from_jpeg(jpeg)
 
-    async def _finished_run(self, daemon: DaemonView) -> RunRecord:
+    async def _finished_run(self, daemon: DaemonFollower) -> RunRecord:
         """Wait until the job that the button started is over; its record."""
         while True:
             status = await daemon.status()
@@ -401,7 +403,7 @@ def _succeeded(task: asyncio.Task[T]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-async def _begun(daemon: DaemonView) -> bool:
+async def _begun(daemon: DaemonFollower) -> bool:
     """Whether a job begins, or has been, within the time a press may take to be noticed."""
     deadline = asyncio.get_running_loop().time() + PRESS_LIMIT_S
     while asyncio.get_running_loop().time() < deadline:

@@ -12,7 +12,7 @@ from workbench import Bench, workbench
 
 from robot.records.latency import STAGES
 from robot.settings import RobotProfile, load_profile
-from robot.simulate.follow import DaemonView
+from robot.simulate.follow import DaemonFollower
 from robot.text.outcomes import Outcome
 
 SPEED = float(os.environ.get("CUBIST_SPEED", "30"))
@@ -77,7 +77,7 @@ async def footprints_of(
         return Footprints(start, after, anonymous.kb, highest_resident_kb(process), settled)
 
 
-async def solve(bench: Bench, view: DaemonView, seed: int) -> None:
+async def solve(bench: Bench, view: DaemonFollower, seed: int) -> None:
     """Another cube, solved, as the simulated robot says too.
 
     On a computer too busy for it the line may be given up in the middle of a turn; that takes

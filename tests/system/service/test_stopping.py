@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from robot.api.client import RequestRefused
-from robot.simulate.follow import DaemonView
+from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import running
 from solver.tables import cache_directory
 
@@ -22,7 +22,7 @@ Bench = Any
 LIMIT_S = 240.0
 
 
-async def started(bench: Bench, view: DaemonView, state: str) -> None:
+async def started(bench: Bench, view: DaemonFollower, state: str) -> None:
     """Start a solve and wait until the daemon enters a state."""
     async with asyncio.timeout(LIMIT_S), view.events() as events:
         await asyncio.to_thread(bench.client().start)

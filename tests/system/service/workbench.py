@@ -18,7 +18,7 @@ from robot.daemon.models import RobotStatus
 from robot.machine.first_contact import confirmable
 from robot.records.runs import RunRecord
 from robot.settings import RobotProfile
-from robot.simulate.follow import DaemonView
+from robot.simulate.follow import DaemonFollower
 from robot.simulate.processes import Child, DemoFault, executable, running
 from robot.twin.cube import scrambled
 from robot.twin.misadjustment import Misadjustment
@@ -57,7 +57,7 @@ class Bench:
             yield child
 
     @contextlib.asynccontextmanager
-    async def daemon(self) -> AsyncIterator[tuple[Child, DaemonView]]:
+    async def daemon(self) -> AsyncIterator[tuple[Child, DaemonFollower]]:
         """A daemon that answers; fails when it does not."""
         command = [
             *(sys.executable, "-X", "faulthandler", "-m", "robot.daemon.main"),
@@ -82,8 +82,8 @@ class Bench:
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         return path
 
-    def view(self) -> DaemonView:
-        return DaemonView(self.folder / "control.sock")
+    def view(self) -> DaemonFollower:
+        return DaemonFollower(self.folder / "control.sock")
 
     def client(self) -> ControlClient:
         return ControlClient(self.folder / "control.sock")
@@ -117,20 +117,20 @@ class Bench:
         assert pin is not None
         await self.server.panel.press(pin)
 
-    async def cycle(self, view: DaemonView, seed: int) -> RunRecord:
+    async def cycle(self, view: DaemonFollower, seed: int) -> RunRecord:
         """Another cube, the order to solve it, and the record of the run, which is over."""
         self.robot.insert(scrambled(self.profile.cube.size, seed))
         run_id = await asyncio.to_thread(self.client().start)
         return await self.ended(view, run_id)
 
-    async def rest(self, view: DaemonView) -> RobotStatus:
+    async def rest(self, view: DaemonFollower) -> RobotStatus:
         """Wait until no job is under way."""
         async with asyncio.timeout(LIMIT_S):
             while (status := await view.status()).job is not None:
                 await asyncio.sleep(POLL_S)
         return status
 
-    async def ended(self, view: DaemonView, run_id: str) -> RunRecord:
+    async def ended(self, view: DaemonFollower, run_id: str) -> RunRecord:
         """Wait for the end of a job; its record."""
         await self.rest(view)
         return await view.run(run_id)
