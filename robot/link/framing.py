@@ -56,7 +56,7 @@ def decode(block: bytes) -> WireFrame | None:
     return WireFrame(body[0], body[1], body[2], body[3], body[HEADER:-CRC])
 
 
-class FrameReader:
+class CobsReader:
     """Cuts a stream of bytes into frames; counts what was damaged."""
 
     def __init__(self) -> None:

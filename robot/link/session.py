@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 
 from robot.link.board_clock import BoardClock
-from robot.link.framing import EMERGENCY_STOP, FrameReader, WireFrame
+from robot.link.framing import EMERGENCY_STOP, CobsReader, WireFrame
 from robot.link.limits import Capabilities
 from robot.link.protocol import (
     HEARTBEAT_AT_REST_MS,
@@ -101,7 +101,7 @@ class LinkSession:
         self._draw = draw
         self._number = 0
         self._nonce = 0
-        self._reader = FrameReader()
+        self._reader = CobsReader()
         self._window = SendWindow()
         self._heard_at = 0.0
         self._pinged_at = 0.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robot.link.framing import FrameReader, WireFrame
+from robot.link.framing import CobsReader, WireFrame
 from tests.rig.virtual import VirtualBoard, VirtualLoop, VirtualPort
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ class Recorder:
 
     def frames(self) -> list[tuple[int, WireFrame]]:
         """Frames as they reached the UART, each with the cycle at which its last byte was in."""
-        reader = FrameReader()
+        reader = CobsReader()
         found = []
         for record in self.records(BYTE):
             arrived = int(record["ticks"]) + BYTE_CYCLES

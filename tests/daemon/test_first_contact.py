@@ -24,7 +24,7 @@ from robot.daemon.job_control import JobController
 from robot.daemon.maintenance import Maintenance
 from robot.daemon.routes import ROUTES
 from robot.daemon.server import make_app, serving
-from robot.link.framing import FrameReader
+from robot.link.framing import CobsReader
 from robot.link.protocol import Go, Home
 from robot.machine.assembly import Machine
 from robot.machine.first_contact import FirstContact, NotConfirmed, confirmable
@@ -62,7 +62,7 @@ class Scene:
 
     def watch(self) -> None:
         """Note what moves whenever something is sent."""
-        reader, write = FrameReader(), self.rehearsal.port.write
+        reader, write = CobsReader(), self.rehearsal.port.write
 
         def watched(data: bytes) -> None:
             kinds = [MOTION.get(frame.type) for frame in reader.feed(data)]

@@ -7,7 +7,7 @@ from cobs import cobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot.link.framing import EMERGENCY_STOP, HEADER, FrameReader, WireFrame, crc16, decode
+from robot.link.framing import EMERGENCY_STOP, HEADER, CobsReader, WireFrame, crc16, decode
 from robot.link.protocol import MAX_PAYLOAD
 
 BYTE = st.integers(0, 255)
@@ -23,7 +23,7 @@ def test_frames_are_found_however_the_stream_is_cut(
     frames: list[WireFrame], data: st.DataObject
 ) -> None:
     stream = b"".join(frame.encode() for frame in frames)
-    reader = FrameReader()
+    reader = CobsReader()
     found = []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
@@ -42,13 +42,13 @@ def test_a_flipped_bit_is_found(frame: WireFrame, data: st.DataObject) -> None:
 
 @given(FRAMES, st.binary(max_size=200))
 def test_noise_before_a_frame_costs_at_most_one_block(frame: WireFrame, noise: bytes) -> None:
-    reader = FrameReader()
+    reader = CobsReader()
     found = list(reader.feed(noise + b"\0" + frame.encode()))
     assert frame in found
 
 
 def test_long_noise_does_not_fill_the_memory() -> None:
-    reader = FrameReader()
+    reader = CobsReader()
     for _ in range(100):
         list(reader.feed(b"x" * 1000))
     assert len(reader._block) < 2000
@@ -80,7 +80,7 @@ def test_bodies_shorter_than_a_header_or_longer_than_a_payload_are_no_frames(siz
 
 
 def test_damaged_and_whole_frames_are_counted_and_empty_blocks_are_not() -> None:
-    reader = FrameReader()
+    reader = CobsReader()
     whole = WireFrame(1, 2, 3, 4, bytes(MAX_PAYLOAD)).encode()
     damaged = bytes([whole[0], whole[1] ^ 0x10]) + whole[2:]
     found = list(reader.feed(b"\0\0" + whole + damaged + b"\0" + whole + damaged + whole[:-1]))
@@ -90,6 +90,6 @@ def test_damaged_and_whole_frames_are_counted_and_empty_blocks_are_not() -> None
 
 
 def test_the_longest_frame_arrives_byte_by_byte() -> None:
-    reader = FrameReader()
+    reader = CobsReader()
     frame = WireFrame(1, 2, 3, 4, bytes(range(1, MAX_PAYLOAD + 1)))
     assert [each for byte in frame.encode() for each in reader.feed(bytes([byte]))] == [frame]
