@@ -33,29 +33,29 @@ ALL_IS_WELL = "all is well: one face, in focus, evenly lit"
 FRAME, CHOSEN = (255, 255, 0), (255, 0, 255)
 
 
-class PictureRequest(ApiRequest):
+class CameraRequest(ApiRequest):
     """Which camera; the first when not given."""
 
     camera: str | None = Field(default=None, max_length=64)
 
 
-class CameraPicture(ApiDocument):
+class CameraJpeg(ApiDocument):
     """A camera's picture: JPEG in base64."""
 
     jpeg: str
 
 
-def _picture(bench: Bench, asked: PictureRequest) -> CameraPicture:
+def _picture(bench: Bench, asked: CameraRequest) -> CameraJpeg:
     taken = bench.machine.scanner.picture(asked.camera)
-    return CameraPicture(jpeg=base64.b64encode(taken).decode())
+    return CameraJpeg(jpeg=base64.b64encode(taken).decode())
 
 
 PICTURE = Trial(
-    "picture", "What a camera sees", PictureRequest, CameraPicture, _picture, "GET", renews=False
+    "picture", "What a camera sees", CameraRequest, CameraJpeg, _picture, "GET", renews=False
 )
 
 
-class FaceFrame:
+class QuadEditor:
     """Where a face is in a camera's picture: four corners that should lie on its edges.
 
     ``corners``: float64[4, 2] in pixels.
@@ -136,11 +136,11 @@ class FaceFrame:
         return {} if is_there else {self.key: self.quad}
 
 
-def frames_of(session: Session) -> list[list[FaceFrame]]:
+def frames_of(session: Session) -> list[list[QuadEditor]]:
     """For every camera the frames of all faces that it sees, as calibrated."""
     profile = session.calibrated
     size = profile.cube.size
-    return [[FaceFrame(camera, view, size) for view in camera.views] for camera in profile.cameras]
+    return [[QuadEditor(camera, view, size) for view in camera.views] for camera in profile.cameras]
 
 
 def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
@@ -149,7 +149,7 @@ def take_picture(session: Session, camera: str | None) -> tuple[bytes, Image]:
     return jpeg, from_jpeg(jpeg)
 
 
-class CameraView(Measurement):
+class CameraCheck(Measurement):
     """What a camera sees, with advice; ``place``: the site of the face to find."""
 
     name = "camera"
@@ -190,14 +190,14 @@ class CameraView(Measurement):
             picture = frame.drawn(picture)
         return picture
 
-    def _frames(self) -> list[FaceFrame]:
+    def _frames(self) -> list[QuadEditor]:
         return next(
             frames
             for frames in frames_of(self.session)
             if self._camera in {None, *(frame.camera for frame in frames)}
         )
 
-    def _find(self, frames: list[FaceFrame], image: Image, site: str) -> None:
+    def _find(self, frames: list[QuadEditor], image: Image, site: str) -> None:
         by_site = {frame.view.site: frame for frame in frames}
         if site not in by_site:
             sees = f"camera {frames[0].camera} sees {', '.join(by_site)}"
@@ -210,10 +210,10 @@ class CameraView(Measurement):
         self.text = f"{frame.key}: {frame.quad}"
 
 
-def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraView]:
+def _unattended(session: Session, _: Mapping[str, int]) -> Iterator[CameraCheck]:
     for camera in session.profile.cameras:
         session.perform(HOMING)  # out of the picture
-        yield CameraView(session, camera.name)
+        yield CameraCheck(session, camera.name)
 
 
 STEPS["camera"] = Step(

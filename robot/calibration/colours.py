@@ -35,14 +35,14 @@ class ColoursRequest(ApiRequest):
     facelets: str | None = Field(default=None, pattern="^[URFDLB]{24,54}$")
 
 
-class ColoursSeen(ApiDocument):
+class MeasuredColours(ApiDocument):
     """Colours of the cube in the robot, as calibrated values."""
 
     facelets: str
     values: JsonObject
 
 
-def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
+def measured_colours(bench: Bench, asked: ColoursRequest) -> MeasuredColours:
     """Home, look at all faces, and take the colours of a cube that is ``facelets``.
 
     None: whatever cube is read, if that is beyond doubt. Raises ``MotionFault``, ``NotReadable``
@@ -61,7 +61,7 @@ def measured_colours(bench: Bench, asked: ColoursRequest) -> ColoursSeen:
         faces[image.face].append(image.colours)
     scan = StickerColours.of_faces({face: merge_looks(seen) for face, seen in faces.items()})
     try:
-        return ColoursSeen(facelets=facelets, values=as_values(references_of(scan, facelets)))
+        return MeasuredColours(facelets=facelets, values=as_values(references_of(scan, facelets)))
     except OtherCube as other:
         raise NotReadable(str(other), remedy=_remedy_for(facelets)) from other
 
@@ -94,7 +94,7 @@ LOOKING = Trial(
     "colours",
     "Look at the cube and measure its colours",
     ColoursRequest,
-    ColoursSeen,
+    MeasuredColours,
     measured_colours,
 )
 

@@ -59,14 +59,14 @@ def camera(  # one argument per option
     as_json: bool,
 ) -> int:
     """Show what a camera sees, in the terminal, with advice about framing, light and focus."""
-    from robot.calibration.camera import CameraView
+    from robot.calibration.camera import CameraCheck
     from robot.records.storage import write_given
 
     refuse_two_outputs(save_to, as_json)
     session = Session()
     if live:
         return on_screen(session, STEPS["camera"], as_json=as_json)
-    view = CameraView(session, camera, place)
+    view = CameraCheck(session, camera, place)
     with calibrating(session), printing_beside(save_to):
         view.take()
         if save_to:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot.calibration import camera
-from robot.calibration.camera import CHOSEN, FRAME, CameraView, FaceFrame, Image
+from robot.calibration.camera import CHOSEN, FRAME, CameraCheck, Image, QuadEditor
 from robot.calibration.step import STEPS, NotPossible, Row
 from robot.machine.scanner import as_jpeg
 from robot.settings import load_profile
@@ -29,7 +29,7 @@ def pixels(picture: Image, colour: tuple[int, int, int]) -> int:
 @pytest.mark.parametrize("corner", range(4))
 def test_the_chosen_corner_is_a_disc_around_its_place(corner: int) -> None:
     settings = load_profile("cubotino").cameras[0]
-    frame = FaceFrame(settings, settings.views[0], 3)
+    frame = QuadEditor(settings, settings.views[0], 3)
     frame.move_to(corner, 0.5, 0.25)
     width, height = settings.resolution
     image = np.zeros((height, width, 3), np.uint8)
@@ -40,9 +40,9 @@ def test_the_chosen_corner_is_a_disc_around_its_place(corner: int) -> None:
     assert pixels(frame.drawn(image), CHOSEN) == 0
 
 
-def top_frame() -> FaceFrame:
+def top_frame() -> QuadEditor:
     profile = load_profile("cubotino")
-    return FaceFrame(profile.cameras[0], profile.cameras[0].views[0], 3)
+    return QuadEditor(profile.cameras[0], profile.cameras[0].views[0], 3)
 
 
 IMAGE = np.zeros((8, 8, 3), np.uint8)
@@ -92,7 +92,7 @@ def test_a_robot_as_drawn_needs_no_advice(name: str) -> None:
     for settings in profile.cameras:
         image = studio.shoot(settings.name).image
         for view in settings.views:
-            assert FaceFrame(settings, view, 3).advice(image) == [camera.ALL_IS_WELL]
+            assert QuadEditor(settings, view, 3).advice(image) == [camera.ALL_IS_WELL]
 
 
 def test_a_face_is_found_with_its_corners_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +137,10 @@ class Cameras:
 def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(FaceFrame, "advice", lambda self, _: [f"{self.view.site} is well"])
+    monkeypatch.setattr(QuadEditor, "advice", lambda self, _: [f"{self.view.site} is well"])
     session: Any = Cameras("six-motor")
     names = [one.name for one in session.profile.cameras]
-    view = CameraView(session, names[1])
+    view = CameraCheck(session, names[1])
     rows = list(view.measure())
     assert isinstance(rows[0], Row)
     sites = [one.site for one in session.profile.cameras[1].views]
@@ -158,15 +158,15 @@ def test_a_camera_s_view_is_taken_once_with_advice_for_each_face(
     assert view.jpeg.startswith(b"\xff\xd8")
     assert not view.keeps
     assert view.drawn().shape == (8, 8, 3)
-    first = CameraView(session)
+    first = CameraCheck(session)
     list(first.measure())
     assert first.document["camera"] == names[0]
 
 
 def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FaceFrame, "find", lambda self, _: self.move_to(0, 0.5, 0.25))
+    monkeypatch.setattr(QuadEditor, "find", lambda self, _: self.move_to(0, 0.5, 0.25))
     session: Any = Cameras("cubotino")
-    view = CameraView(session, "top", "U")
+    view = CameraCheck(session, "top", "U")
     assert list(view.measure()) == []
     key = "cameras.top.views.U.quad"
     assert view.keeps
@@ -178,7 +178,7 @@ def test_a_face_s_place_is_found_and_kept(monkeypatch: pytest.MonkeyPatch) -> No
     }
     assert view.text == f"{key}: {view.values[key]}"
     with pytest.raises(NotPossible, match="--place R: camera top sees U"):
-        list(CameraView(session, "top", "R").measure())
+        list(CameraCheck(session, "top", "R").measure())
 
 
 def test_without_anybody_each_camera_is_looked_at_after_homing() -> None:

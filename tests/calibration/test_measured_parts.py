@@ -138,7 +138,7 @@ def test_the_step_colours_takes_a_cube_that_is_solved_known_or_read() -> None:
     def perform(trial: Any, facelets: str | None) -> Any:
         asked.append(facelets)
         values = {"colours": {"linear_rgb": light}}
-        return colours.ColoursSeen(facelets="U" * 54, values=values)
+        return colours.MeasuredColours(facelets="U" * 54, values=values)
 
     solved = "".join(face * 9 for face in "URFDLB")
     for more, choice, facelets in (

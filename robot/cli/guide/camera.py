@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
+from robot.calibration.camera import Image, QuadEditor, frames_of, take_picture
 from robot.cli.guide.screens import StepScreen
 from robot.text.terminal import picture_cells
 from solver.errors import CubistError
@@ -42,7 +42,7 @@ class CameraScreen(StepScreen):
 
     def __init__(self, heading: str, guidance: str) -> None:
         super().__init__(heading, guidance)
-        self._frames: list[list[FaceFrame]] = []
+        self._frames: list[list[QuadEditor]] = []
         self._camera = self._view = self._corner = 0
         self._image: Image | None = None
         self._looking = False
@@ -61,13 +61,13 @@ class CameraScreen(StepScreen):
         """See :meth:`StepScreen.kept`."""
         self.attempt("", partial(frames_of, self.session), self._show_cameras)
 
-    def _show_cameras(self, frames: list[list[FaceFrame]]) -> None:
+    def _show_cameras(self, frames: list[list[QuadEditor]]) -> None:
         self._frames = frames
         self._choose(self._camera, self._view)
         self._refresh()
 
     @property
-    def _frame(self) -> FaceFrame:
+    def _frame(self) -> QuadEditor:
         return self._frames[self._camera][self._view]
 
     def _choose(self, camera: int, view: int) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from robot.api.client import NoDaemon
 from robot.api.documents import JsonMapping, JsonObject
-from robot.calibration.camera import FaceFrame, Image, frames_of, take_picture
+from robot.calibration.camera import Image, QuadEditor, frames_of, take_picture
 from robot.web.guide.desk import KEPT, Desk, GuideButton, GuidePage
 from solver.errors import CubistError
 from vision.locate.view_check import OddView
@@ -24,7 +24,7 @@ class CameraPage(GuidePage):
 
     def __init__(self, desk: Desk, heading: str, guidance: str) -> None:
         super().__init__(desk, heading, guidance)
-        self._frames: list[list[FaceFrame]] = []
+        self._frames: list[list[QuadEditor]] = []
         self._camera = self._view = 0
         self._image: Image | None = None
         self._advice: list[str] = []
@@ -45,14 +45,14 @@ class CameraPage(GuidePage):
         if self._timer is not None:
             self._timer.cancel()
 
-    def _show_cameras(self, frames: list[list[FaceFrame]]) -> None:
+    def _show_cameras(self, frames: list[list[QuadEditor]]) -> None:
         begins = not self._frames
         self._frames = frames
         if begins:
             self._look_soon(0)
 
     @property
-    def _frame(self) -> FaceFrame:
+    def _frame(self) -> QuadEditor:
         return self._frames[self._camera][self._view]
 
     def _look_soon(self, seconds: float = EVERY_S) -> None:
